@@ -1,0 +1,17 @@
+"""The Lambda function behind API Gateway: MCP over HTTP, stateless.
+
+Everything happens in the core layer; this file only names its entry, and builds it while Lambda initialises the
+environment, when CPU is plentiful.
+"""
+
+from typing import Any
+
+from toolfold.settings import Settings
+from toolfold.transports.aws_lambda import Gateway
+
+gateway = Gateway(Settings.from_environment())
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one event of payload format 2.0."""
+    return gateway(event, context.aws_request_id)

@@ -1,0 +1,149 @@
+"""Sources that are plain HTTP APIs: one GET with everything in the query string.
+
+``requests`` is imported by the first call, not by the first response: it costs more than all else together.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from toolfold.errors import UpstreamError, UpstreamTimeout
+
+if TYPE_CHECKING:
+    import requests
+
+    from toolfold.catalog.model import Source, Tool
+    from toolfold.settings import Settings
+
+Query = list[tuple[str, str]]
+
+_CHUNK = 65536
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the upstream sent: HTTP status, the body as text, ``Retry-After`` in seconds where it was given."""
+
+    status: int
+    body: str
+    retry_after_s: int | None = None
+
+
+def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
+    """The query string's pairs, without the key: the function first, then the arguments in the schema's order.
+
+    ``arguments`` are checked ones (``calling.validate``). Booleans are sent in lower case; an array sends its key once
+    per item; a default that differs from the upstream's own is sent even when the caller left it out.
+    """
+    call = tool.call
+    values = {**call.get("sends", {}), **arguments}
+    query: Query = [(source.function_key, call["function"])]
+    for name in tool.parameters["properties"]:
+        if name in values:
+            value = values[name]
+            key = call.get("query", {}).get(name, name)
+            query += [(key, _spelled(item)) for item in (value if isinstance(value, list) else [value])]
+    return query
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def call(source: Source, tool: Tool, arguments: Mapping[str, Any], key: str, settings: Settings) -> Reply:
+    """Send one call and read the whole reply, within the settings' time and size.
+
+    Raises:
+        UpstreamTimeout: no connection, or no complete reply, in time.
+        UpstreamError: not reachable, cut off, redirecting elsewhere, or larger than allowed.
+    """
+    import requests
+    import urllib3
+
+    address = settings.source_urls.get(source.id, source.base_url)
+    _check_address(address)
+    query = [*build_query(source, tool, arguments), (source.auth["query_key"], key)]
+    deadline = time.monotonic() + settings.timeout_s
+    try:
+        with _session().get(
+            address,
+            params=query,
+            timeout=(settings.connect_timeout_s, settings.timeout_s),
+            allow_redirects=False,  # a redirect would carry the key to another host
+            stream=True,
+        ) as response:
+            body = _read(response, settings.max_answer_bytes, deadline, source)
+    # The exceptions' own texts hold the address with the key in it: nothing of them is passed on.
+    except (requests.Timeout, urllib3.exceptions.ReadTimeoutError):
+        raise _timeout(source) from None
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
+        raise UpstreamError(
+            f"{source.title} could not be reached, or broke off its answer.",
+            "Try again in a moment; if it keeps failing, tell the user that the service is down.",
+            retryable=True,
+        ) from None
+    return Reply(response.status_code, body, _seconds(response.headers.get("Retry-After")))
+
+
+@functools.cache
+def _session() -> requests.Session:
+    import requests
+
+    from toolfold import __version__
+
+    session = requests.Session()
+    session.headers["User-Agent"] = f"toolfold/{__version__}"
+    # Concurrent calls over stdio share the session; its pool is made for that.
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, requests.adapters.HTTPAdapter(pool_connections=4, pool_maxsize=16))
+    return session
+
+
+def _read(response: requests.Response, limit: int, deadline: float, source: Source) -> str:
+    """The decoded body, or the error of a body that is too large or too slow."""
+    body = bytearray()
+    while True:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise _timeout(source)
+        # The socket's own time-out starts anew with every packet; only the deadline bounds a dripping upstream.
+        sock = getattr(response.raw.connection, "sock", None)
+        if sock is not None:
+            sock.settimeout(remaining)
+        chunk = response.raw.read1(_CHUNK, decode_content=True)
+        if not chunk:
+            return body.decode("utf-8", errors="replace")
+        body += chunk
+        if len(body) > limit:
+            raise UpstreamError(
+                f"The answer is larger than {limit / 1e6:g} MB.",
+                "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them.",
+            )
+
+
+def _timeout(source: Source) -> UpstreamTimeout:
+    return UpstreamTimeout(
+        f"{source.title} did not answer in time.",
+        "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
+        retryable=True,
+    )
+
+
+def _check_address(address: str) -> None:
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return
+    raise UpstreamError(
+        "The address set for this source is not https, so the key is not sent to it.",
+        "Tell the operator to set an https address (http is allowed for this machine alone).",
+    )
+
+
+def _seconds(retry_after: str | None) -> int | None:
+    return int(retry_after) if retry_after is not None and retry_after.isdigit() else None

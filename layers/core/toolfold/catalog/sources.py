@@ -1,0 +1,197 @@
+"""What a source's YAML may say, as pydantic models: unknown keys, missing words and contradictions are refused.
+
+``source.yaml`` holds :class:`Source`; each ``<category>.yaml`` beside it holds one :class:`Category` with its tools.
+Build side: pydantic is imported here and nowhere on the request path.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from toolfold.errors import CALL_ERRORS
+
+TOOL_NAME = r"^[A-Z][A-Z0-9_]{0,63}$"
+"""MCP allows [A-Za-z0-9._-]; upper case alone keeps look-up without regard to case unambiguous."""
+
+SUMMARY_LIMIT = 120
+"""Characters of a one-line description: what fits one line of a list that a model reads whole."""
+
+JsonScalar = str | bool | int | float
+
+
+def _one_sentence_line(text: str) -> str:
+    if "\n" in text or text != text.strip():
+        raise ValueError("must be one line without spaces around it")
+    if text.endswith("."):
+        raise ValueError("must not end with a full stop")
+    return text
+
+
+def _regex(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"is no regular expression: {error}") from None
+    return pattern
+
+
+Prose = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Summary = Annotated[str, StringConstraints(min_length=10, max_length=SUMMARY_LIMIT), AfterValidator(_one_sentence_line)]
+Pattern = Annotated[str, AfterValidator(_regex)]
+Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Parameter(Model):
+    """One parameter of a tool, after references to shared parameters are resolved."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+    type: Literal["string", "integer", "number", "boolean"]
+    description: Prose
+    required: bool = False
+    enum: list[JsonScalar] | None = Field(default=None, min_length=1)
+    default: JsonScalar | None = None
+    pattern: Pattern | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: float | None = None
+    examples: list[JsonScalar | list[str]] = []
+    query: str | None = None
+    """Key in the query string where it is not ``name``."""
+    separator: str | None = None
+    """The value is a list joined by this; arrays are accepted and joined."""
+    item_enum: list[str] | None = None
+    """Allowed items of a joined list; an item may carry options in parentheses."""
+    max_items: int | None = Field(default=None, ge=1)
+    max_repeats: int | None = Field(default=None, ge=2)
+    """The key is sent once per item of an array, at most this often."""
+    send_default: bool = False
+    """Whether the default is sent when the caller leaves the parameter out, since the upstream's own is another."""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Parameter:
+        if self.default is not None and self.enum is not None and self.default not in self.enum:
+            raise ValueError(f"default {self.default!r} is not in the enum {self.enum}")
+        if self.send_default and self.default is None:
+            raise ValueError("send_default without a default")
+        if self.required and self.default is not None:
+            raise ValueError("a required parameter has no default")
+        if self.type != "string" and (self.pattern or self.separator or self.max_repeats):
+            raise ValueError("pattern, separator and max_repeats are for strings")
+        if self.type in ("string", "boolean") and (self.minimum, self.maximum, self.exclusive_minimum) != (None,) * 3:
+            raise ValueError("minimum, maximum and exclusive_minimum are for numbers")
+        if (self.max_items or self.item_enum) and not self.separator:
+            raise ValueError("max_items and item_enum need a separator")
+        if self.enum is None and self.type != "boolean" and not self.examples:
+            raise ValueError("needs an example (examples: [...])")
+        return self
+
+
+class JsonShape(Model):
+    """Where the rows of a JSON answer are. ``rows`` is a dotted path; ``|`` separates lists with the same columns."""
+
+    keys: list[str] = []
+    rows: str = ""
+    kind: Literal["object", "list", "map", "names"]
+    columns: list[str] = []
+
+
+class Returns(Model):
+    """What comes back: CSV columns, JSON shape. ``outline`` replaces the outline made from them."""
+
+    csv: str | None = None
+    json_: JsonShape | None = Field(default=None, alias="json")
+    outline: Prose | None = None
+
+
+class Tool(Model):
+    name: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    function: str | None = None
+    """The upstream's name of the function where it is not ``name``."""
+    title: Prose
+    summary: Summary
+    description: Prose
+    tags: list[Tag] = Field(min_length=1, max_length=6)
+    access: Literal["free", "premium", "mixed"]
+    freshness: str
+    formats: list[Literal["csv", "json"]] = Field(min_length=1)
+    parameters: list[Parameter] = []
+    any_of: list[str] = []
+    """At least one of these parameters must be given."""
+    returns: Returns
+    example: dict[str, Any]
+    """Arguments of a call that works; the tests build its query string."""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Tool:
+        names = [parameter.name for parameter in self.parameters]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"parameters given twice: {', '.join(twice)}")
+        if unknown := sorted(set(self.any_of) - set(names)):
+            raise ValueError(f"any_of names parameters that do not exist: {', '.join(unknown)}")
+        if "json" in self.formats and self.returns.json_ is None and self.returns.outline is None:
+            raise ValueError("returns.json is missing, and formats has json")
+        if "csv" not in self.formats and self.returns.csv is not None:
+            raise ValueError("returns.csv is given, and formats has no csv")
+        return self
+
+
+class Category(Model):
+    category: Identifier
+    title: Prose
+    description: Prose
+    tools: list[Tool] = Field(min_length=1)
+
+
+class Auth(Model):
+    """How the upstream takes its key, and where a user gets one."""
+
+    query_key: str
+    environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
+    obtain: str
+
+
+class Fault(Model):
+    """One failure that the upstream reports inside an answer: a text under one of ``keys``; without keys, in the body."""
+
+    id: Identifier
+    keys: list[str] = []
+    match: Pattern
+    code: str
+    message: Prose
+    suggestion: Prose
+    retry_after_s: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _code_exists(self) -> Fault:
+        if self.code not in CALL_ERRORS:
+            raise ValueError(f"code {self.code!r} is not one of {', '.join(CALL_ERRORS)}")
+        return self
+
+
+class Source(Model):
+    id: Identifier
+    title: Prose
+    description: Prose
+    backend: Literal["http_api"]
+    base_url: Annotated[str, StringConstraints(pattern=r"^https://")]
+    function_key: str
+    auth: Auth
+    freshness: dict[str, Annotated[int, Field(ge=1)]]
+    """Freshness class → seconds an answer stays fresh."""
+    categories: list[Identifier] = Field(min_length=1)
+    """Files beside this one, in the order in which they are listed."""
+    parameters: dict[str, dict[str, Any]] = {}
+    """Shared parameters: key → fields of a :class:`Parameter`, ``name`` being the key where it is not given."""
+    faults: list[Fault] = []
+    """Tried in this order; the first that matches decides."""
+    unknown_notice: list[str] = []
+    """Keys under which a text is a notice of the upstream, never data, even when no fault matches."""

@@ -1,0 +1,84 @@
+"""``toolfold demo``: "give me aapl price", answered in three steps by the real handler over the real catalog.
+
+The upstream is the sandbox, so it works without network and key; everything else is what runs on Lambda, spoken to
+over HTTP. The choices between the steps, which a model would make, are written down here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolfold.settings import Settings
+
+_SHOWN_LINES = 12
+_WIDTH = 110
+
+
+def run() -> int:
+    """Play the demo on stdout. Returns 0, or 1 when a step did not answer as it should."""
+    os.environ.setdefault("POWERTOOLS_LOG_LEVEL", "WARNING")  # the handler's request log would interrupt the story
+    from toolfold.sandbox.server import Sandbox
+    from toolfold.transports.local_http import LocalGateway
+
+    with Sandbox() as sandbox:
+        settings = Settings.from_environment({**os.environ, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
+        with LocalGateway(settings) as gateway:
+            print(f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)")
+            return _play(_Client(gateway.url))
+
+
+def _play(client: _Client) -> int:
+    tools = client.ask("tools/list", {})["tools"]
+    print(f'\nA model is connected. It sees {len(tools)} tools: {", ".join(tool["name"] for tool in tools)}')
+    print('The user says: "give me aapl price"\n')
+
+    listed = client.step(1, "TOOL_LIST", {})
+    print('   … the line "GLOBAL_QUOTE: Latest price, volume and day change of one stock" fits.\n')
+    described = client.step(2, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
+    called = client.step(
+        3, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL", "datatype": "json"}}
+    )
+    if listed["isError"] or described["isError"] or called["isError"]:
+        return 1
+    quote = called["structuredContent"]["result"]["Global Quote"]
+    print(f'The model answers: AAPL stands at {quote["05. price"]} ({quote["10. change percent"]} on the day).')
+    print("\nA mistake is answered so that the model can mend it at once:\n")
+    client.step(4, "TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
+    return 0
+
+
+class _Client:
+    """The smallest MCP client: one POST a request."""
+
+    def __init__(self, url: str) -> None:
+        import http.client
+
+        self._path = urlsplit(url).path
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+        self._id = 0
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._id += 1
+        body = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
+        headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": "sandbox"}
+        self._connection.request("POST", self._path, body, headers)
+        answer: dict[str, Any] = json.loads(self._connection.getresponse().read())
+        return dict(answer["result"])
+
+    def step(self, number: int, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        print(f"{number}. {tool}({json.dumps(arguments)})")
+        started = time.perf_counter()
+        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        took = (time.perf_counter() - started) * 1000
+        text = result["content"][0]["text"]
+        lines = [line[i : i + _WIDTH] for line in text.splitlines() for i in range(0, max(len(line), 1), _WIDTH)]
+        for line in lines[:_SHOWN_LINES]:
+            print(f"   │ {line}")
+        if len(lines) > _SHOWN_LINES:
+            print(f"   │ … {len(lines) - _SHOWN_LINES} more lines")
+        print(f"   {len(text):,} characters in {took:.0f} ms\n")
+        return result

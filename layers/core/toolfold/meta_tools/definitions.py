@@ -1,0 +1,77 @@
+"""The three meta-tools as clients see them: names, titles, descriptions, schemas and hints, as MCP wants them.
+
+Every word here is in every conversation, so the three together have a budget, held by a test: 450 tokens (o200k).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolfold.meta_tools.tool_get import MOST_NAMES
+
+_READ_ONLY = {"readOnlyHint": True, "destructiveHint": False}
+
+
+def instructions(about: str) -> str:
+    """Guidance for the model, sent once when a client connects. ``about`` is what the catalog holds, in a phrase."""
+    return (
+        f"{about} All behind three tools: TOOL_LIST shows every data tool in one line; TOOL_GET gives the parameters of "
+        "those you need, several in one call; TOOL_CALL runs one. Skip the first two for tools you already know."
+    )
+
+
+def definitions(about: str) -> list[dict[str, Any]]:
+    """The three tools of ``tools/list``. ``about`` goes where a model decides whether to look here at all."""
+    first, *others = _DEFINITIONS
+    return [{**first, "description": f"{first['description']} {about}".strip()}, *others]
+
+
+_DEFINITIONS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "TOOL_LIST",
+        "title": "List tools",
+        "description": "Start here: lists all data tools, one line each (NAME: what it returns). Then TOOL_GET.",
+        "inputSchema": {"type": "object", "properties": {}},
+        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array"}}},
+        "annotations": {**_READ_ONLY, "openWorldHint": False},
+    },
+    {
+        "name": "TOOL_GET",
+        "title": "Get tool schemas",
+        "description": "Parameters and answer shape of tools from TOOL_LIST. Get all you need in one call; then TOOL_CALL.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {
+                    "anyOf": [
+                        {"type": "string"},
+                        {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NAMES},
+                    ],
+                    "description": "One name or a list of names",
+                }
+            },
+            "required": ["tool_name"],
+        },
+        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array"}}},
+        "annotations": {**_READ_ONLY, "openWorldHint": False},
+    },
+    {
+        "name": "TOOL_CALL",
+        "title": "Call a tool",
+        "description": "Runs one tool and returns its data. Needs the arguments that TOOL_GET describes; "
+        "an error tells what to change.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {"type": "string"},
+                "arguments": {
+                    "type": ["object", "string"],
+                    "description": 'The tool\'s own arguments, e.g. {"symbol":"IBM"}',
+                },
+            },
+            "required": ["tool_name"],
+        },
+        "outputSchema": {"type": "object", "properties": {"result": {}, "error": {"type": "object"}}},
+        "annotations": {**_READ_ONLY, "openWorldHint": True},
+    },
+)

@@ -1,0 +1,61 @@
+"""From a meta-tool's name to its result. Every failure becomes a result here; nothing is raised past this point."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolfold.calling.keys import NOTHING, Presented
+from toolfold.errors import CallError, InternalError
+from toolfold.meta_tools.result import Result, failed
+from toolfold.meta_tools.tool_call import tool_call
+from toolfold.meta_tools.tool_get import tool_get
+from toolfold.meta_tools.tool_list import tool_list
+
+if TYPE_CHECKING:
+    from toolfold.calling.caller import Caller
+    from toolfold.catalog.model import Catalog
+
+logger = logging.getLogger("toolfold")
+
+NAMES = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
+
+
+@dataclass(frozen=True, slots=True)
+class MetaTools:
+    """The three meta-tools over a catalog that is asked for at every call, so that it can change or be missing."""
+
+    catalog: Callable[[], Catalog]
+    caller: Caller
+
+    def about(self) -> str:
+        """What the catalog holds; empty while there is none, for a client must be able to connect all the same."""
+        try:
+            return self.catalog().about
+        except CallError:
+            return ""
+
+    def call(self, name: str, arguments: Mapping[str, Any], presented: Presented = NOTHING) -> Result:
+        """Call the meta-tool ``name``, one of :data:`NAMES`."""
+        try:
+            catalog = self.catalog()
+            if name == "TOOL_LIST":
+                return tool_list(catalog)
+            if name == "TOOL_GET":
+                return tool_get(catalog, arguments)
+            return tool_call(catalog, self.caller, arguments, presented)
+        except CallError as error:
+            return failed(error)
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not take the server down
+            # The type and place alone: an exception's text may hold an address with a key in it.
+            logger.error("defect in %s: %s at %s", name, type(error).__name__, _place(error))
+            return failed(InternalError("toolfold failed on this call.", "Try again; if it fails again, report it."))
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "?" if trace is None else f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"

@@ -1,0 +1,26 @@
+"""An upstream's answer as text and as data: CSV stays text, JSON keeps the upstream's own keys."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call returned. ``data`` is a JSON value (CSV: the text itself), ``text`` the same, compact, for a model."""
+
+    data: Any
+    text: str
+
+
+def from_json(data: Any) -> Answer:
+    """A JSON answer: the upstream's keys and values untouched, white space dropped."""
+    return Answer(data, json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+def from_csv(text: str) -> Answer:
+    """A CSV answer: the upstream's text with plain line feeds and no empty end."""
+    text = text.replace("\r\n", "\n").strip("\n")
+    return Answer(text, text)

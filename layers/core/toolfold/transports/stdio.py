@@ -1,0 +1,66 @@
+"""MCP over stdio, by the protocol's own SDK: for agents on the same machine.
+
+Stdout carries nothing but protocol; whatever is logged goes to stderr. The SDK is imported here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from toolfold import __version__
+from toolfold.calling.caller import Caller
+from toolfold.catalog.store import open_store
+from toolfold.meta_tools import dispatch
+from toolfold.meta_tools.definitions import definitions, instructions
+from toolfold.settings import Settings
+
+
+def make_server(settings: Settings) -> Server[Any]:
+    """An SDK server with the three meta-tools."""
+    tools = dispatch.MetaTools(open_store(settings), Caller(settings))
+    listed = [types.Tool.model_validate(definition) for definition in definitions(tools.about())]
+
+    async def on_list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed)
+
+    async def on_call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in dispatch.NAMES:
+            known = ", ".join(dispatch.NAMES)
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool {params.name[:64]!r}. There are {known}.")
+        # A call waits for the upstream; in a thread it keeps nobody else waiting.
+        result = await anyio.to_thread.run_sync(tools.call, params.name, params.arguments or {})
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=result.text)],
+            structured_content=dict(result.structured),
+            is_error=result.is_error,
+        )
+
+    return Server(
+        "toolfold",
+        title="toolfold",
+        version=__version__,
+        instructions=instructions(tools.about()),
+        on_list_tools=on_list_tools,
+        on_call_tool=on_call_tool,
+    )
+
+
+def run(settings: Settings) -> None:
+    """Serve stdin and stdout until stdin ends."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
+    server = make_server(settings)
+
+    async def serve() -> None:
+        async with stdio_server() as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
+
+    anyio.run(serve)

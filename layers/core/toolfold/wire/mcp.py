@@ -1,0 +1,200 @@
+"""The methods of MCP, for both eras: versions that open with ``initialize``, and the stateless 2026-07-28.
+
+A tools-only server without sessions: every request is answered from itself alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolfold import __version__
+from toolfold.calling.keys import Presented
+from toolfold.meta_tools import dispatch
+from toolfold.meta_tools.definitions import definitions, instructions
+from toolfold.wire import http, jsonrpc, versions
+from toolfold.wire.jsonrpc import Message, Rejected
+
+SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
+
+LIST_TTL_MS = 3_600_000
+"""How long a client may keep ``tools/list``: the three tools change with a release, not with a request."""
+
+_CAPABILITIES: Mapping[str, Any] = {"tools": {}}
+_LOGGED_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
+_BASE64 = re.compile(r"=\?base64\?(.*)\?=\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Answers requests. ``access`` says who may call from where."""
+
+    tools: dispatch.MetaTools
+    access: http.Access = http.Access()
+
+    def respond(self, request: http.Request) -> http.Response:
+        """The response to one request. Never raises for anything a client can send."""
+        stateless = request.header("mcp-protocol-version") in versions.STATELESS
+        response = http.check(request, self.access, stateless) or self._answer(request, stateless)
+        return http.with_cors(request, response, self.access)
+
+    def _answer(self, request: http.Request, stateless: bool) -> http.Response:
+        about: dict[str, str] = {}
+        try:
+            message = jsonrpc.read(request.body)
+            if message is None:
+                return http.Response(202, about={"rpc": "response"})
+            about["rpc"] = message.method if _LOGGED_NAME.match(message.method.replace("/", "")) else "?"
+            stateless = stateless or versions.META_VERSION in _meta(message)
+            if message.id is None:
+                return http.Response(202, about=about)
+            _check_envelope(request, message, stateless)
+            method = _METHODS[stateless].get(message.method)
+            if method is None:
+                raise Rejected(versions.METHOD_NOT_FOUND, f"There is no method {message.method[:64]!r} here.")
+            value = method(self, request, message, about)
+        except Rejected as rejected:
+            if rejected.id is None and rejected.code not in (versions.PARSE_ERROR, versions.INVALID_REQUEST):
+                rejected.id = message.id if message is not None else None
+            about["rejected"] = str(rejected.code)
+            # Before a method is reached, every version answers with 4xx.
+            unread = rejected.code in (versions.PARSE_ERROR, versions.INVALID_REQUEST, versions.UNSUPPORTED_VERSION)
+            status = versions.STATELESS_STATUS.get(rejected.code, 200) if stateless or unread else 200
+            return http.json_response(status, jsonrpc.error(rejected), about)
+        if stateless:
+            value = {"resultType": "complete", **value, "_meta": {versions.META_SERVER: SERVER_INFO}}
+        return http.json_response(200, jsonrpc.result(message.id, value), about)
+
+    def _initialize(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+        wanted = message.params.get("protocolVersion")
+        return {
+            "protocolVersion": wanted if wanted in versions.HANDSHAKE else versions.OFFERED,
+            "capabilities": _CAPABILITIES,
+            "serverInfo": SERVER_INFO,
+            "instructions": instructions(self.tools.about()),
+        }
+
+    def _ping(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+        return {}
+
+    def _discover(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+        return {
+            "supportedVersions": list(versions.STATELESS),
+            "capabilities": _CAPABILITIES,
+            "instructions": instructions(self.tools.about()),
+            **_CACHE_HINTS,
+        }
+
+    def _list(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+        if message.params.get("cursor") is not None:
+            raise Rejected(versions.INVALID_PARAMS, "This cursor is not one of ours: the list has a single page.")
+        return {"tools": definitions(self.tools.about())}
+
+    def _list_cacheable(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+        return {**self._list(request, message, about), **_CACHE_HINTS}
+
+    def _call(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+        name, arguments = message.params.get("name"), message.params.get("arguments")
+        if name not in dispatch.NAMES:
+            known = ", ".join(dispatch.NAMES)
+            raise Rejected(versions.INVALID_PARAMS, f"Unknown tool {str(name)[:64]!r}. There are {known}.")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise Rejected(versions.INVALID_PARAMS, "arguments must be an object.")
+        about["tool"] = name
+        inner = (arguments or {}).get("tool_name")
+        if isinstance(inner, str) and _LOGGED_NAME.match(inner):
+            about["inner_tool"] = inner
+        result = self.tools.call(name, arguments or {}, _presented(request))
+        if result.is_error:
+            about["error"] = result.structured["error"]["code"]
+        return {
+            "content": [{"type": "text", "text": result.text}],
+            "structuredContent": result.structured,
+            "isError": result.is_error,
+        }
+
+
+_CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
+
+_Method = Callable[[Server, http.Request, Message, dict[str, str]], dict[str, Any]]
+
+_METHODS: Mapping[bool, Mapping[str, _Method]] = {
+    False: {
+        "initialize": Server._initialize,
+        "ping": Server._ping,
+        "tools/list": Server._list,
+        "tools/call": Server._call,
+    },
+    True: {
+        "server/discover": Server._discover,
+        "tools/list": Server._list_cacheable,
+        "tools/call": Server._call,
+    },
+}
+"""Whether stateless → method → what answers it."""
+
+
+def _meta(message: Message) -> Mapping[str, Any]:
+    meta = message.params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def _check_envelope(request: http.Request, message: Message, stateless: bool) -> None:
+    """What must hold before a method is looked up, in the order of the specification.
+
+    Raises:
+        Rejected: with the code of the first check that fails.
+    """
+    sent = request.header("mcp-protocol-version")
+    if not stateless:
+        # initialize negotiates; its header, if any, is a guess.
+        if sent is not None and sent not in versions.HANDSHAKE and message.method != "initialize":
+            raise _unsupported(sent)
+        return
+    for name in versions.ROUTING_HEADERS:
+        if sum(key == name for key, _ in request.headers) > 1:
+            raise Rejected(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
+    meta = _meta(message)
+    missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
+    if missing:
+        raise Rejected(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
+    wanted = meta[versions.META_VERSION]
+    mirrored = [("mcp-protocol-version", wanted), ("mcp-method", message.method)]
+    named_by = versions.NAMED_BY.get(message.method)
+    if named_by is not None and message.params.get(named_by) is not None:
+        mirrored.append(("mcp-name", message.params[named_by]))
+    for name, value in mirrored:
+        if _decoded(request.header(name)) != value:
+            raise Rejected(versions.HEADER_MISMATCH, f"The header {name} is missing, or not what the body says.")
+    if wanted not in versions.STATELESS:
+        raise _unsupported(wanted)
+
+
+def _unsupported(version: str) -> Rejected:
+    data = {"supported": list(versions.STATELESS), "requested": version}
+    return Rejected(versions.UNSUPPORTED_VERSION, "This protocol version is not served.", data)
+
+
+def _decoded(value: str | None) -> str | None:
+    """A header's value, with ``=?base64?…?=`` undone; None for one that is absent or broken."""
+    match = None if value is None else _BASE64.match(value)
+    if match is None:
+        return value
+    try:
+        return base64.b64decode(match[1], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _presented(request: http.Request) -> Presented:
+    """The API keys a request carries. The scheme's name is matched without regard to case (RFC 9110, 11.1)."""
+    scheme, _, token = (request.header("authorization") or "").partition(" ")
+    return Presented(
+        bearer=token.strip() if scheme.lower() == "bearer" else "",
+        x_api_key=request.header("x-api-key") or "",
+        query=request.key_in_query,
+    )

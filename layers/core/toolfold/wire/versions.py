@@ -1,0 +1,41 @@
+"""What differs between protocol versions, as tables. Source: the MCP specification's revisions up to 2026-07-28."""
+
+from __future__ import annotations
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Versions that open with ``initialize``, oldest first."""
+
+STATELESS = ("2026-07-28",)
+"""Versions in which every request carries its own envelope."""
+
+OFFERED = HANDSHAKE[-1]
+"""What ``initialize`` answers to a version that is not served."""
+
+ASSUMED = "2025-03-26"
+"""What a request without ``MCP-Protocol-Version`` speaks."""
+
+META_VERSION = "io.modelcontextprotocol/protocolVersion"
+META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_SERVER = "io.modelcontextprotocol/serverInfo"
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+HEADER_MISMATCH = -32020
+UNSUPPORTED_VERSION = -32022
+
+STATELESS_STATUS = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    METHOD_NOT_FOUND: 404,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_VERSION: 400,
+}
+"""JSON-RPC error → HTTP status in the stateless era. In the handshake era an error of a method comes with 200."""
+
+NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Methods whose ``Mcp-Name`` header mirrors a parameter."""
+
+ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")
