@@ -113,7 +113,9 @@ def _catalog_commands(parser: argparse.ArgumentParser) -> None:
     search.set_defaults(run=_catalog_search)
 
     compile_ = commands.add_parser("compile", help="check the YAML of all sources and write the compiled catalog")
-    compile_.add_argument("--folder", type=Path, default=Path("catalog"), help="where the sources are (default catalog)")
+    compile_.add_argument(
+        "--folder", type=Path, default=Path("catalog"), help="where the sources are (default catalog)"
+    )
     compile_.add_argument("--output", type=Path, help="compiled catalog (default FOLDER/catalog.json)")
     compile_.add_argument("--check", action="store_true", help="write nothing; fail when the compiled catalog is stale")
     compile_.set_defaults(run=_catalog_compile)

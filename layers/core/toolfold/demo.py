@@ -6,6 +6,7 @@ over HTTP. The choices between the steps, which a model would make, are written 
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import time
@@ -27,13 +28,15 @@ def run() -> int:
     with Sandbox() as sandbox:
         settings = Settings.from_environment({**os.environ, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
         with LocalGateway(settings) as gateway:
-            print(f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)")
+            print(
+                f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)"
+            )
             return _play(_Client(gateway.url))
 
 
 def _play(client: _Client) -> int:
     tools = client.ask("tools/list", {})["tools"]
-    print(f'\nA model is connected. It sees {len(tools)} tools: {", ".join(tool["name"] for tool in tools)}')
+    print(f"\nA model is connected. It sees {len(tools)} tools: {', '.join(tool['name'] for tool in tools)}")
     print('The user says: "give me aapl price"\n')
 
     listed = client.step(1, "TOOL_LIST", {})
@@ -45,7 +48,7 @@ def _play(client: _Client) -> int:
     if listed["isError"] or described["isError"] or called["isError"]:
         return 1
     quote = called["structuredContent"]["result"]["Global Quote"]
-    print(f'The model answers: AAPL stands at {quote["05. price"]} ({quote["10. change percent"]} on the day).')
+    print(f"The model answers: AAPL stands at {quote['05. price']} ({quote['10. change percent']} on the day).")
     print("\nA mistake is answered so that the model can mend it at once:\n")
     client.step(4, "TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
     return 0
@@ -55,8 +58,6 @@ class _Client:
     """The smallest MCP client: one POST a request."""
 
     def __init__(self, url: str) -> None:
-        import http.client
-
         self._path = urlsplit(url).path
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
         self._id = 0

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from toolfold.errors import SettingsError
 
 VARIABLES: Mapping[str, tuple[str, str]] = {
-    "TOOLFOLD_CATALOG": ("", "Where the catalog is: empty = the one in the package, a file path, or s3://bucket/prefix."),
+    "TOOLFOLD_CATALOG": (
+        "",
+        "Where the catalog is: empty = the one in the package, a file path, or s3://bucket/prefix.",
+    ),
     "TOOLFOLD_CATALOG_MAX_AGE_S": ("60", "Seconds a catalog from S3 is used before its pointer is looked at again."),
     "TOOLFOLD_SOURCE_<ID>_URL": ("", "Another address for a source, e.g. TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL."),
     "TOOLFOLD_CONNECT_TIMEOUT_S": ("5", "Seconds to wait for a connection to the upstream."),
@@ -26,7 +29,17 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
 answer, sent as text and as data and escaped twice, below the 6 MB that a Lambda function may return."""
 
 _SOURCE_URL_PREFIX, _SOURCE_URL_SUFFIX = "TOOLFOLD_SOURCE_", "_URL"
-_YES_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+_YES_NO = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+    "": False,
+}
 
 
 @dataclass(frozen=True, slots=True)

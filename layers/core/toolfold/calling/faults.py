@@ -138,7 +138,7 @@ def _is_csv(tool: Tool, arguments: Mapping[str, Any], body: str) -> bool:
     if "csv" not in tool.formats or arguments.get("datatype") == "json":
         return False
     header = body.partition("\n")[0].strip()
-    known = tool.answer["csv"]
+    known: str | None = tool.answer["csv"]
     if known is not None:
         return header.partition(",")[0] == known.partition(",")[0]
     return "<" not in header and "," in header

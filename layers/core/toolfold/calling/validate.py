@@ -10,7 +10,6 @@ wrong case, a list for a comma-separated string, one string for a list, null for
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -78,6 +77,8 @@ def expected(rule: Mapping[str, Any]) -> str:
 
 
 def _unknown(name: str, properties: Mapping[str, Any]) -> Problem:
+    import difflib  # for mistakes alone
+
     # The value is not repeated: a stray argument may well be an API key.
     close = difflib.get_close_matches(name.lower(), list(properties), n=1, cutoff=0.6)
     hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")

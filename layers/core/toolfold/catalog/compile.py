@@ -7,6 +7,7 @@ the JSON text. The text is deterministic: same YAML, same bytes, same hash.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -64,12 +65,12 @@ def compile_folder(folder: Path) -> str:
                 }
             )
             for index, tool in enumerate(category.tools):
-                where = document.where(("tools", index, "name"))
+                where = functools.partial(_where, document, index)
                 if tool.name in places:
-                    problems.append(f"{where}: tool {tool.name} is already defined at {places[tool.name]}")
-                places[tool.name] = where
+                    problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[tool.name]}")
+                places[tool.name] = where("name")
                 tools[tool.name] = _tool_entry(source, category, tool)
-                problems += _check_tool(source, tool, tools[tool.name], lambda at, d=document, i=index: d.where(("tools", i, *at)))
+                problems += _check_tool(source, tool, tools[tool.name], where)
     problems += _check_mentions(tools, places)
     if problems:
         raise SourceError(problems)
@@ -81,6 +82,10 @@ def compile_folder(folder: Path) -> str:
         "tools": tools,
     }
     return json.dumps(compiled, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _where(document: yaml_lines.Document, index: int, *at: str | int) -> str:
+    return document.where(("tools", index, *at))
 
 
 def _parse(model: type[ModelT], document: yaml_lines.Document, data: Any, problems: list[str]) -> ModelT | None:
@@ -110,9 +115,7 @@ def _check_shared(source: Source, document: yaml_lines.Document, problems: list[
             problems += _located(error, document, ("parameters", key))
 
 
-def _categories(
-    source: Source, folder: Path, problems: list[str]
-) -> Iterator[tuple[yaml_lines.Document, Category]]:
+def _categories(source: Source, folder: Path, problems: list[str]) -> Iterator[tuple[yaml_lines.Document, Category]]:
     for path in sorted(set(folder.glob("*.yaml")) - {folder / "source.yaml"}):
         if path.stem not in source.categories:
             problems.append(f"{path}:1: is not named in the categories of source.yaml")
@@ -123,7 +126,9 @@ def _categories(
         if category is None:
             continue
         if category.category != name:
-            problems.append(f"{document.where(('category',))}: category is {category.category!r} in a file called {name}")
+            problems.append(
+                f"{document.where(('category',))}: category is {category.category!r} in a file called {name}"
+            )
         yield document, category
 
 
@@ -146,7 +151,9 @@ def _resolved(document: yaml_lines.Document, shared: Mapping[str, Mapping[str, A
                 where = document.where(("tools", index, "parameters", position))
                 problems.append(f"{where}: shared parameter {key!r} is not defined in source.yaml")
             else:
-                overrides = {} if isinstance(use, str) else {name: value for name, value in use.items() if name != "ref"}
+                overrides = (
+                    {} if isinstance(use, str) else {name: value for name, value in use.items() if name != "ref"}
+                )
                 parameters.append({"name": key, **shared[key], **overrides})
         tools.append({**tool, "parameters": parameters})
     return {**data, "tools": tools}
@@ -262,13 +269,11 @@ def _outline(tool: Tool) -> str:
     return "; ".join(parts)
 
 
-def _check_tool(
-    source: Source, tool: Tool, entry: Mapping[str, Any], where: Callable[[tuple[str | int, ...]], str]
-) -> Iterator[str]:
+def _check_tool(source: Source, tool: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
     if tool.freshness not in source.freshness:
-        yield f"{where(('freshness',))}: freshness {tool.freshness!r} is not one of {', '.join(source.freshness)}"
+        yield f"{where('freshness')}: freshness {tool.freshness!r} is not one of {', '.join(source.freshness)}"
     for position, parameter in enumerate(tool.parameters):
-        at = where(("parameters", position))
+        at = where("parameters", position)
         alone = {"properties": {parameter.name: entry["parameters"]["properties"][parameter.name]}}
         default = [] if parameter.default is None else [("default", parameter.default)]
         for what, value in [*default, *(("example", example) for example in parameter.examples)]:
@@ -277,7 +282,7 @@ def _check_tool(
                 yield f"{at}: {parameter.name}: {what} {value!r} {problem['problem']} ({problem['expected']})"
     _, problems = validate.check(entry["parameters"], entry["call"], tool.example)
     for problem in problems:
-        yield f"{where(('example',))}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
+        yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
 
 
 def _check_mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:

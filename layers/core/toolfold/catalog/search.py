@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections import Counter
@@ -16,6 +15,8 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     """Names of the tools that ``name`` may have meant, best first; by spelling, then by words."""
+    import difflib  # for misspelt names alone
+
     spelled = name.strip().upper()[:64]
     names = difflib.get_close_matches(spelled, list(catalog), n=most, cutoff=0.6)
     names += [found for found, _ in search(catalog, spelled.replace("_", " "), most) if found not in names]

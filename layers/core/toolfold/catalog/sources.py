@@ -160,7 +160,7 @@ class Auth(Model):
 
 
 class Fault(Model):
-    """One failure that the upstream reports inside an answer: a text under one of ``keys``; without keys, in the body."""
+    """One failure that comes inside an answer: a text under one of ``keys``, or, without keys, in the body."""
 
     id: Identifier
     keys: list[str] = []

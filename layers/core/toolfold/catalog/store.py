@@ -54,7 +54,7 @@ def open_store(settings: Settings) -> Callable[[], Catalog]:
 
 
 def embedded_path() -> Path:
-    """The catalog that comes with the package; in a checkout, the one in ``catalog/`` that the package is built with."""
+    """The catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
     packaged = Path(__file__).with_name("catalog.json")
     return packaged if packaged.exists() else Path(__file__).parents[4] / "catalog" / "catalog.json"
 
@@ -140,6 +140,8 @@ class S3Store:
 
 
 def _s3_client(bucket: str, prefix: str) -> Any:
+    from datetime import timedelta
+
     from obstore.store import S3Store as ObjectStore
 
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
@@ -155,15 +157,9 @@ def _s3_client(bucket: str, prefix: str) -> Any:
         region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1",
         # Seconds, far inside a request's: a slow S3 must not eat the time of the call.
         client_options={"timeout": "5s", "connect_timeout": "2s", "allow_http": endpoint is not None},
-        retry_config={"max_retries": 2, "retry_timeout": _seconds(6)},
+        retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=6)},
         **options,
     )
-
-
-def _seconds(number: int) -> Any:
-    from datetime import timedelta
-
-    return timedelta(seconds=number)
 
 
 def _opened(content: bytes, sha256: str) -> Catalog:

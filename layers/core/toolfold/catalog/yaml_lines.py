@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -17,10 +17,11 @@ Location = tuple[str | int, ...]
 class _Loader(yaml.SafeLoader):
     """YAML without dates: 2024-01-31 is text here, as it is in JSON."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
-        first: [(tag, regex) for tag, regex in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, regex) for tag, regex in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,11 @@ def _build(loader: yaml.SafeLoader, node: yaml.Node, at: Location, lines: dict[L
     if isinstance(node, yaml.MappingNode):
         mapping: dict[Any, Any] = {}
         for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = loader.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
             if key in mapping:
                 raise SourceError([f"{path}:{line}: key {key!r} is given twice"])
             lines[(*at, key)] = line
             mapping[key] = _build(loader, value_node, (*at, key), lines, path)
         return mapping
-    return loader.construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+    return loader.construct_object(node, deep=True)

@@ -15,8 +15,8 @@ _READ_ONLY = {"readOnlyHint": True, "destructiveHint": False}
 def instructions(about: str) -> str:
     """Guidance for the model, sent once when a client connects. ``about`` is what the catalog holds, in a phrase."""
     return (
-        f"{about} All behind three tools: TOOL_LIST shows every data tool in one line; TOOL_GET gives the parameters of "
-        "those you need, several in one call; TOOL_CALL runs one. Skip the first two for tools you already know."
+        f"{about} All behind three tools: TOOL_LIST shows every data tool in one line; TOOL_GET gives the parameters "
+        "of those you need, several in one call; TOOL_CALL runs one. Skip the first two for tools you already know."
     )
 
 
@@ -38,7 +38,7 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
     {
         "name": "TOOL_GET",
         "title": "Get tool schemas",
-        "description": "Parameters and answer shape of tools from TOOL_LIST. Get all you need in one call; then TOOL_CALL.",
+        "description": "Parameters and answer shape of tools from TOOL_LIST. Get all you need at once; then TOOL_CALL.",
         "inputSchema": {
             "type": "object",
             "properties": {

@@ -12,7 +12,7 @@ from toolfold.errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``structured`` is a JSON object that fits the meta-tool's output schema, ``text`` the same for a model to read."""
+    """``structured`` is a JSON object that fits the meta-tool's output schema, ``text`` the same for a model."""
 
     structured: Mapping[str, Any]
     text: str

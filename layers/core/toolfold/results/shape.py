@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call returned. ``data`` is a JSON value (CSV: the text itself), ``text`` the same, compact, for a model."""
+    """What a call returned: ``data`` is a JSON value (CSV: the text itself), ``text`` the same, compact."""
 
     data: Any
     text: str

@@ -28,10 +28,10 @@ _PREFLIGHT: Headers = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request. Header names are in lower case, in the order sent; ``key_in_query`` is what ``?apikey=`` held."""
+    """One HTTP request: header names in lower case, in the order sent; ``key_in_query`` is what ``?apikey=`` held."""
 
     method: str
-    headers: Headers
+    headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
     key_in_query: str = field(default="", repr=False)
 
@@ -58,6 +58,10 @@ class Access:
     hosts: tuple[str, ...] = ()
 
 
+ANYONE = Access()
+"""Any caller but a web page: what stands behind API Gateway by default."""
+
+
 def json_response(status: int, body: bytes, about: Mapping[str, str]) -> Response:
     return Response(status, _JSON, body, about)
 
@@ -77,7 +81,9 @@ def check(request: Request, access: Access, stateless: bool) -> Response | None:
     if request.method == "OPTIONS":
         return Response(204, _PREFLIGHT)
     if request.method != "POST":
-        return refuse(405, "MCP is spoken with POST here; there is no stream and no session.", ("allow", "POST, OPTIONS"))
+        return refuse(
+            405, "MCP is spoken with POST here; there is no stream and no session.", ("allow", "POST, OPTIONS")
+        )
     if len(request.body) > BODY_LIMIT:
         return refuse(413, f"The body is larger than {BODY_LIMIT} bytes.")
     media = (request.header("content-type") or "").partition(";")[0].strip().lower()

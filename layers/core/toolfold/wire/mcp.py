@@ -17,6 +17,7 @@ from toolfold.calling.keys import Presented
 from toolfold.meta_tools import dispatch
 from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.wire import http, jsonrpc, versions
+from toolfold.wire.http import ANYONE
 from toolfold.wire.jsonrpc import Message, Rejected
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
@@ -26,6 +27,7 @@ LIST_TTL_MS = 3_600_000
 
 _CAPABILITIES: Mapping[str, Any] = {"tools": {}}
 _LOGGED_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
+_LOGGED_METHOD = re.compile(r"[A-Za-z0-9._/-]{1,64}\Z")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=\Z")
 
 
@@ -34,7 +36,7 @@ class Server:
     """Answers requests. ``access`` says who may call from where."""
 
     tools: dispatch.MetaTools
-    access: http.Access = http.Access()
+    access: http.Access = ANYONE
 
     def respond(self, request: http.Request) -> http.Response:
         """The response to one request. Never raises for anything a client can send."""
@@ -43,28 +45,26 @@ class Server:
         return http.with_cors(request, response, self.access)
 
     def _answer(self, request: http.Request, stateless: bool) -> http.Response:
-        about: dict[str, str] = {}
         try:
             message = jsonrpc.read(request.body)
-            if message is None:
-                return http.Response(202, about={"rpc": "response"})
-            about["rpc"] = message.method if _LOGGED_NAME.match(message.method.replace("/", "")) else "?"
-            stateless = stateless or versions.META_VERSION in _meta(message)
-            if message.id is None:
-                return http.Response(202, about=about)
+        except Rejected as rejected:
+            return _rejection(rejected, 400, {})
+        if message is None:
+            return http.Response(202, about={"rpc": "response"})
+        about = {"rpc": message.method if _LOGGED_METHOD.match(message.method) else "?"}
+        if message.id is None:
+            return http.Response(202, about=about)
+        stateless = stateless or versions.META_VERSION in _meta(message)
+        try:
             _check_envelope(request, message, stateless)
             method = _METHODS[stateless].get(message.method)
             if method is None:
                 raise Rejected(versions.METHOD_NOT_FOUND, f"There is no method {message.method[:64]!r} here.")
             value = method(self, request, message, about)
         except Rejected as rejected:
-            if rejected.id is None and rejected.code not in (versions.PARSE_ERROR, versions.INVALID_REQUEST):
-                rejected.id = message.id if message is not None else None
-            about["rejected"] = str(rejected.code)
-            # Before a method is reached, every version answers with 4xx.
-            unread = rejected.code in (versions.PARSE_ERROR, versions.INVALID_REQUEST, versions.UNSUPPORTED_VERSION)
-            status = versions.STATELESS_STATUS.get(rejected.code, 200) if stateless or unread else 200
-            return http.json_response(status, jsonrpc.error(rejected), about)
+            rejected.id = message.id
+            status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
+            return _rejection(rejected, status.get(rejected.code, 200), about)
         if stateless:
             value = {"resultType": "complete", **value, "_meta": {versions.META_SERVER: SERVER_INFO}}
         return http.json_response(200, jsonrpc.result(message.id, value), about)
@@ -136,6 +136,10 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     },
 }
 """Whether stateless → method → what answers it."""
+
+
+def _rejection(rejected: Rejected, status: int, about: Mapping[str, str]) -> http.Response:
+    return http.json_response(status, jsonrpc.error(rejected), {**about, "rejected": str(rejected.code)})
 
 
 def _meta(message: Message) -> Mapping[str, Any]:

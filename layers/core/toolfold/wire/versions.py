@@ -33,7 +33,9 @@ STATELESS_STATUS = {
     HEADER_MISMATCH: 400,
     UNSUPPORTED_VERSION: 400,
 }
-"""JSON-RPC error → HTTP status in the stateless era. In the handshake era an error of a method comes with 200."""
+HANDSHAKE_STATUS = {UNSUPPORTED_VERSION: 400}
+"""JSON-RPC error of a request that could be read → HTTP status, where it is not 200. Clients of the handshake versions
+take any other status for a broken connection."""
 
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose ``Mcp-Name`` header mirrors a parameter."""

@@ -1,0 +1,81 @@
+# The only door: `make help`. Everything is kept in .venv* below this folder; python3 ≥ 3.11 is all it needs.
+
+PYTHON ?= python3
+bin := .venv/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types imports catalog-check lock wheel clean
+
+help: ## list what can be made
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+# uv installs the rest, with the same hash checks as pip, in a tenth of the time.
+.venv/bin/uv: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolfold needs Python 3.11 or newer; set PYTHON=…")'
+	$(PYTHON) -m venv .venv
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	touch $@
+
+# What running toolfold needs; the demo waits for nothing more.
+.venv/.package: .venv/bin/uv requirements/package.txt pyproject.toml
+	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
+	echo "$(CURDIR)/layers/core" > "$$($(bin)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/toolfold.pth"
+	touch $@
+
+# What testing and checking need on top, and the package itself with its console script.
+.venv/.dev: .venv/.package requirements/dev.txt
+	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: .venv/.package ## watch "give me aapl price" being answered in three steps, offline
+	@$(bin)/python -m toolfold demo
+
+test: .venv/.dev ## run the tests (under five minutes)
+	$(bin)/python -m pytest -m "not e2e and not clients" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+
+check: lint types imports catalog-check wheel validate e2e clients measure-check ## everything else that CI runs
+
+lint: .venv/.dev ## style and format
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+
+types: .venv/.dev ## mypy, strict
+	$(bin)/mypy
+
+imports: .venv/.dev ## the arrows of docs/architecture.md
+	$(bin)/lint-imports --no-cache
+
+catalog: .venv/.dev ## check the YAML of all sources and compile it
+	$(bin)/toolfold catalog compile
+
+catalog-check: .venv/.dev ## fail when the compiled catalog is stale
+	$(bin)/toolfold catalog compile --check
+
+measure: .venv/.dev ## count tokens and write the tables of docs/measurements.md
+	$(bin)/python scripts/measure_tokens.py --write docs/measurements.md
+
+measure-check: .venv/.dev ## fail when the tables of docs/measurements.md are stale
+	$(bin)/python scripts/measure_tokens.py --check docs/measurements.md
+
+wheel: .venv/.dev ## build the wheel, install it alone and ask it for its catalog
+	rm -rf dist build/wheel-check
+	$(bin)/python -m build --quiet --wheel --no-isolation
+	$(bin)/uv venv --quiet --python $(bin)/python build/wheel-check
+	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
+	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --no-deps dist/*.whl
+	build/wheel-check/bin/toolfold catalog get GLOBAL_QUOTE --json > /dev/null
+
+lock: .venv/bin/uv lock-aws ## pin every dependency again, with hashes
+	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \
+	compile="../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11" && \
+	$$compile uv.in -o uv.txt && \
+	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
+	$$compile -c package.txt ../pyproject.toml --extra aws --extra build dev.in -o dev.txt
+
+clean: ## remove what make made
+	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache
+
+include aws.mk
+-include conformance.mk

@@ -1,0 +1,40 @@
+"""What the sandbox sends back: bytes, and how the connection behaves while they are sent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+JSON = "application/json"
+CSV = "application/x-download"
+HTML = "text/html; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
+
+Connection = Literal["normal", "truncated", "reset", "drip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One HTTP answer.
+
+    ``delay_s``: seconds of silence before the first byte (for ``drip``: how long the body takes).
+    ``connection``: ``normal``; ``truncated``, the length that is promised is never reached; ``reset``, closed without
+    an answer; ``drip``, the body comes in slow pieces.
+    """
+
+    status: int
+    content_type: str
+    body: bytes
+    delay_s: float = 0.0
+    headers: tuple[tuple[str, str], ...] = ()
+    connection: Connection = "normal"
+
+
+def json_answer(document: Any) -> Answer:
+    """Pretty-printed as the vendor does."""
+    return Answer(200, JSON, json.dumps(document, indent=4).encode())
+
+
+def csv_answer(text: str) -> Answer:
+    return Answer(200, CSV, text.encode())

@@ -1,0 +1,186 @@
+"""The socket around :func:`answer`: a small HTTP/1.1 server on one address, for tests, demos and offline work."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR
+from types import TracebackType
+from typing import TextIO
+from urllib.parse import parse_qsl, urlsplit
+
+from .answers import answer
+from .calls import first_of
+from .replies import TEXT, Answer
+from .shapes import SHAPES
+
+PATH = "/query"
+IDLE_TIMEOUT_S = 60.0  # a kept connection that stays silent is closed after this long
+DRIP_PIECES = 20
+ABOUT = b"""\
+This is the toolfold sandbox: a local imitation of the Alpha Vantage API.
+Every number in it is synthetic. Ask at /query?function=GLOBAL_QUOTE&symbol=IBM&apikey=any
+"""
+
+ParsedQuery = list[tuple[str, str]]
+
+
+class Sandbox:
+    """The imitated API on ``http://host:port/query``; port 0 takes a free one.
+
+    As a context manager it serves from a background thread::
+
+        with Sandbox() as sandbox:
+            urlopen(f"{sandbox.url}?function=MARKET_STATUS&apikey=any")
+
+    ``now`` moves the newest day of the data (see :func:`answer`). ``log`` gets one line per request with function and
+    status, never a key. The address is bound on creation: OSError if it is taken.
+    """
+
+    def __init__(
+        self, host: str = "127.0.0.1", port: int = 0, *, now: datetime | None = None, log: TextIO | None = None
+    ) -> None:
+        self._now = now
+        self._log = log
+        self._lock = threading.Lock()
+        self._requests: list[ParsedQuery] = []
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._serving = False
+        sandbox = self
+
+        class Handler(_Handler):
+            owner = sandbox
+
+        self._server = ThreadingHTTPServer((host, port), Handler, bind_and_activate=False)
+        # Kept connections live in their own threads; they must not hold up the end of the process.
+        self._server.daemon_threads = True
+        self._server.block_on_close = False
+        try:
+            self._server.server_bind()
+            self._server.server_activate()
+        except OSError:
+            self._server.server_close()
+            raise
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        host = str(self._server.server_address[0])
+        return f"http://{host}:{self.port}{PATH}"
+
+    @property
+    def requests(self) -> list[ParsedQuery]:
+        """The parsed queries so far, in the order of their arrival, keys included as they were sent."""
+        with self._lock:
+            return [list(query) for query in self._requests]
+
+    def forget_requests(self) -> None:
+        with self._lock:
+            self._requests.clear()
+
+    def serve_forever(self) -> None:
+        """Serve from this thread until :meth:`close` is called from another, or an exception such as Ctrl-C."""
+        self._serving = True
+        self._server.serve_forever(poll_interval=0.05)
+
+    def start(self) -> None:
+        """Serve from a background thread."""
+        self._serving = True
+        self._thread = threading.Thread(target=self.serve_forever, name="toolfold-sandbox", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving and free the address; answers that are being delayed are given up."""
+        self._closing.set()
+        if self._serving:
+            self._server.shutdown()
+        self._server.server_close()
+        if self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> Sandbox:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _answer(self, query: ParsedQuery) -> Answer:
+        with self._lock:
+            self._requests.append(query)
+        return answer(query, now=self._now)
+
+    def _note(self, function: str, status: int) -> None:
+        """Only names that the sandbox knows are written: anything else might be a secret in the wrong place."""
+        if self._log:
+            print(f"{function if function in SHAPES else '?'} {status}", file=self._log, flush=True)
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait, unless the sandbox is closed meanwhile; True when it was."""
+        return self._closing.wait(seconds)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: Sandbox
+    protocol_version = "HTTP/1.1"
+    server_version = "toolfold-sandbox"
+    sys_version = ""
+    timeout = IDLE_TIMEOUT_S
+    disable_nagle_algorithm = True
+    error_message_format = "%(code)d %(message)s\n"
+    error_content_type = TEXT
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        if parts.path == PATH:
+            query = parse_qsl(parts.query, keep_blank_values=True)
+            reply = self.owner._answer(query)
+            self.owner._note(first_of(query, "function"), reply.status)
+        elif parts.path == "/":
+            reply = Answer(200, TEXT, ABOUT)
+        else:
+            reply = Answer(404, TEXT, b"There is nothing here. The API is at /query\n")
+        self._send(reply)
+
+    def _send(self, reply: Answer) -> None:
+        if reply.connection == "reset":
+            self.close_connection = True
+            self.connection.shutdown(SHUT_RDWR)
+            return
+        if reply.connection != "drip" and reply.delay_s and self.owner._wait(reply.delay_s):
+            self.close_connection = True
+            return
+        try:
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.content_type)
+            self.send_header("Content-Length", str(len(reply.body)))
+            for name, value in reply.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self._send_body(reply)
+        except (BrokenPipeError, ConnectionResetError):  # the caller has given up waiting
+            self.close_connection = True
+
+    def _send_body(self, reply: Answer) -> None:
+        if reply.connection == "truncated":
+            self.wfile.write(reply.body[: len(reply.body) // 2])
+            self.close_connection = True
+        elif reply.connection == "drip":
+            size = -(-len(reply.body) // DRIP_PIECES)
+            for start in range(0, len(reply.body), size):
+                self.wfile.write(reply.body[start : start + size])
+                if self.owner._wait(reply.delay_s / DRIP_PIECES):
+                    self.close_connection = True
+                    return
+        else:
+            self.wfile.write(reply.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the request line holds the key."""

@@ -1,0 +1,176 @@
+"""Moving averages, and the helpers that other indicators share."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+Line = list[float | None]
+Average = Callable[[Sequence[float], int], Line]
+
+
+def after_warm_up(average: Callable[[Sequence[float]], Line], line: Sequence[float | None]) -> Line:
+    """Apply ``average`` to a line that begins with Nones, and keep those Nones."""
+    values = [value for value in line if value is not None]
+    return [None] * (len(line) - len(values)) + average(values)
+
+
+def combine(function: Callable[..., float], *lines: Sequence[float | None]) -> Line:
+    """Point by point; None where any of the lines has None."""
+    return [None if None in points else function(*points) for points in zip(*lines, strict=True)]
+
+
+def sma(values: Sequence[float], period: int) -> Line:
+    line: Line = []
+    total = 0.0
+    for place, value in enumerate(values):
+        total += value
+        if place >= period:
+            total -= values[place - period]
+        line.append(total / period if place >= period - 1 else None)
+    return line
+
+
+def smooth(values: Sequence[float], period: int, weight: float) -> Line:
+    """Exponential smoothing that starts from the mean of the first ``period`` points."""
+    if len(values) < period:
+        return [None] * len(values)
+    current = sum(values[:period]) / period
+    line: Line = [None] * (period - 1) + [current]
+    for value in values[period:]:
+        current += weight * (value - current)
+        line.append(current)
+    return line
+
+
+def ema(values: Sequence[float], period: int) -> Line:
+    return smooth(values, period, 2 / (period + 1))
+
+
+def wilder(values: Sequence[float], period: int) -> Line:
+    return smooth(values, period, 1 / period)
+
+
+def wma(values: Sequence[float], period: int) -> Line:
+    line: Line = []
+    total = weighted = 0.0
+    for place, value in enumerate(values):
+        if place >= period:
+            weighted += period * value - total
+            total += value - values[place - period]
+        else:
+            weighted += (place + 1) * value
+            total += value
+        line.append(weighted * 2 / (period * (period + 1)) if place >= period - 1 else None)
+    return line
+
+
+def _again(line: Line, period: int) -> Line:
+    return after_warm_up(lambda values: ema(values, period), line)
+
+
+def dema(values: Sequence[float], period: int) -> Line:
+    once = ema(values, period)
+    return combine(lambda a, b: 2 * a - b, once, _again(once, period))
+
+
+def tema(values: Sequence[float], period: int) -> Line:
+    once = ema(values, period)
+    twice = _again(once, period)
+    return combine(lambda a, b, c: 3 * a - 3 * b + c, once, twice, _again(twice, period))
+
+
+def trima(values: Sequence[float], period: int) -> Line:
+    half = period // 2 + 1
+    return after_warm_up(lambda line: sma(line, half), sma(values, period - half + 1))
+
+
+def t3(values: Sequence[float], period: int, factor: float = 0.7) -> Line:
+    lines = [ema(values, period)]
+    for _ in range(5):
+        lines.append(_again(lines[-1], period))
+    square, cube = factor**2, factor**3
+    weights = (-cube, 3 * square + 3 * cube, -6 * square - 3 * factor - 3 * cube, 1 + 3 * factor + cube + 3 * square)
+    return combine(lambda *points: sum(w * p for w, p in zip(weights, points, strict=True)), *reversed(lines[2:]))
+
+
+def kama(values: Sequence[float], period: int) -> Line:
+    if len(values) <= period:
+        return [None] * len(values)
+    steps = [0.0, *(abs(b - a) for a, b in pairwise(values))]
+    noise = sum(steps[1 : period + 1])
+    current = values[period - 1]
+    line: Line = [None] * period
+    for place in range(period, len(values)):
+        if place > period:
+            noise += steps[place] - steps[place - period]
+        ratio = abs(values[place] - values[place - period]) / noise if noise > 1e-12 else 1.0
+        current += (ratio * (2 / 3 - 2 / 31) + 2 / 31) ** 2 * (values[place] - current)
+        line.append(current)
+    return line
+
+
+def mama(values: Sequence[float], fast: float, slow: float) -> tuple[Line, Line]:
+    """An adaptive pair in the manner of MESA: the weight grows with the efficiency of the last ten points."""
+    low, high = min(fast, slow, 0.99), min(max(fast, slow), 0.99)
+    mother: Line = []
+    follower: Line = []
+    first = second = values[0] if values else 0.0
+    for place, value in enumerate(values):
+        span = values[max(0, place - 10) : place + 1]
+        travelled = sum(abs(b - a) for a, b in pairwise(span))
+        weight = max(low, high * abs(span[-1] - span[0]) / travelled) if travelled else low
+        first += weight * (value - first)
+        second += weight / 2 * (first - second)
+        mother.append(first if place >= 32 else None)
+        follower.append(second if place >= 32 else None)
+    return mother, follower
+
+
+# The vendor's moving average codes, 0 to 8.
+BY_CODE: tuple[Average, ...] = (
+    sma, ema, wma, dema, tema, trima, t3, kama, lambda values, _: mama(values, 0.5, 0.05)[0],
+)  # fmt: skip
+
+
+def average(values: Sequence[float | None], period: int, code: int) -> Line:
+    return after_warm_up(lambda line: BY_CODE[code](line, period), values)
+
+
+def extreme(values: Sequence[float], period: int, better: Callable[[float, float], bool]) -> list[int | None]:
+    """Index of the best point of each window, the newest of equals; None before the first full window."""
+    queue: deque[int] = deque()
+    found: list[int | None] = []
+    for place, value in enumerate(values):
+        while queue and not better(values[queue[-1]], value):
+            queue.pop()
+        queue.append(place)
+        if queue[0] <= place - period:
+            queue.popleft()
+        found.append(queue[0] if place >= period - 1 else None)
+    return found
+
+
+def highest(values: Sequence[float], period: int) -> Line:
+    return [None if n is None else values[n] for n in extreme(values, period, lambda a, b: a > b)]
+
+
+def lowest(values: Sequence[float], period: int) -> Line:
+    return [None if n is None else values[n] for n in extreme(values, period, lambda a, b: a < b)]
+
+
+def deviation(values: Sequence[float], period: int) -> Line:
+    """Population standard deviation of each window."""
+    means = sma(values, period)
+    squares = sma([value * value for value in values], period)
+    return combine(lambda mean, square: max(square - mean * mean, 0.0) ** 0.5, means, squares)
+
+
+def changes(values: Sequence[float]) -> list[float]:
+    """Difference to the point before; one shorter than ``values``."""
+    return [b - a for a, b in pairwise(values)]
+
+
+def ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,57 @@
+"""What most tests start from: the real catalog, the sandbox, and the meta-tools over both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from toolfold.calling.caller import Caller
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+
+KEY = "CANARYKEY0123456"
+"""An API key that must turn up nowhere but in the request to the upstream."""
+
+
+@pytest.fixture(autouse=True)
+def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests do not depend on what the person who runs them has set."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_", "POWERTOOLS_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def catalog() -> Catalog:
+    return FileStore(embedded_path())()
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as running:
+        yield running
+
+
+@pytest.fixture
+def make_tools(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MetaTools]:
+    """Meta-tools over the real catalog and the sandbox, with further settings by environment name."""
+
+    def make(**environment: str) -> MetaTools:
+        monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+        settings = Settings.from_environment(
+            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_TIMEOUT_S": "2", **environment}
+        )
+        return MetaTools(FileStore(embedded_path()), Caller(settings))
+
+    return make
+
+
+@pytest.fixture
+def tools(make_tools: Callable[..., MetaTools]) -> MetaTools:
+    return make_tools()

@@ -1,0 +1,184 @@
+"""The Lambda handler, fed with every event in ``events/`` and with what API Gateway would never send."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.conftest import KEY
+from toolfold.errors import SettingsError
+from toolfold.observability import logger
+from toolfold.sandbox.server import Sandbox
+
+EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted(Path("events").glob("*.json"))}
+CONTEXT = SimpleNamespace(aws_request_id="request-1")
+Handler = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Callable[..., Handler]:
+    """The handler as Lambda loads it, with the environment given."""
+
+    def loaded(**environment: str) -> Handler:
+        monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", sandbox.url)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        spec = importlib.util.spec_from_file_location("gateway_app", "handlers/gateway/app.py")
+        assert spec is not None
+        assert spec.loader is not None
+        app = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(app)
+        return lambda event: dict(app.handler(event, CONTEXT))
+
+    return loaded
+
+
+@pytest.fixture
+def handler(load: Callable[..., Handler]) -> Handler:
+    return load()
+
+
+def answer(handler: Handler, name: str, **changes: Any) -> dict[str, Any]:
+    event = {**EVENTS[name], **changes}
+    return dict(json.loads(handler(event)["body"])["result"])
+
+
+def calling(symbol: str, **headers: str) -> dict[str, Any]:
+    """The event of a TOOL_CALL for a quote."""
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
+    params = {"name": "TOOL_CALL", "arguments": arguments}
+    event = EVENTS["tool-call"]
+    kept = {name: value for name, value in event["headers"].items() if name != "authorization"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    return {**event, "headers": {**kept, **headers}, "body": body}
+
+
+STATUS = {"get": 405, "initialized": 202, "not-json": 400, "preflight": (204, 403)}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_every_event_has_its_status(handler: Handler, name: str) -> None:
+    response = handler(EVENTS[name])
+    expected = STATUS.get(name, 200)
+    assert response["statusCode"] in (expected if isinstance(expected, tuple) else (expected,))
+    assert isinstance(response["body"], str)
+    assert response["isBase64Encoded"] is False
+
+
+def test_there_is_an_event_for_each_kind_of_request() -> None:
+    assert {"initialize", "ping", "tools-list", "server-discover", "tool-list", "tool-get", "tool-call"} <= set(EVENTS)
+
+
+def test_the_three_steps(handler: Handler) -> None:
+    assert len(answer(handler, "tool-list")["structuredContent"]["tools"]) == 129
+    assert answer(handler, "tool-get")["structuredContent"]["tools"][0]["found"] is True
+    called = answer(handler, "tool-call")
+    assert called["isError"] is False
+    assert called["structuredContent"]["result"].startswith("symbol,")
+
+
+def test_arguments_as_text_do_the_same(handler: Handler) -> None:
+    assert answer(handler, "tool-call-string-arguments")["isError"] is False
+
+
+def test_bad_arguments_are_a_readable_result(handler: Handler) -> None:
+    assert answer(handler, "tool-call-bad-arguments")["structuredContent"]["error"]["code"] == "INVALID_ARGUMENTS"
+
+
+def test_a_base64_body_is_read(handler: Handler) -> None:
+    assert answer(handler, "base64-body") == {}
+
+
+def test_a_broken_base64_body_is_refused(handler: Handler) -> None:
+    assert handler({**EVENTS["base64-body"], "body": "%%%"})["statusCode"] == 400
+
+
+@pytest.mark.parametrize("event", [{}, {"requestContext": {}}, {"Records": []}, {"headers": [], "requestContext": 1}])
+def test_an_event_of_another_kind_is_refused(handler: Handler, event: dict[str, Any]) -> None:
+    response = handler(event)
+    assert response["statusCode"] == 400
+    assert "payload format 2.0" in response["body"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "allowed", "sent"),
+    [
+        ({"authorization": "Bearer from-bearer", "x-api-key": "from-header"}, "", "true", "from-bearer"),
+        ({"authorization": "bearer from-bearer"}, "", "false", "from-bearer"),
+        ({"authorization": "Basic abc", "x-api-key": "from-header"}, "apikey=from-query", "true", "from-header"),
+        ({}, "apikey=from-query", "true", "from-query"),
+        ({}, "apikey=from-query", "false", KEY),
+        ({}, "", "false", KEY),
+    ],
+)
+def test_the_key_is_taken_from_the_first_place_that_has_one(
+    load: Callable[..., Handler],
+    sandbox: Sandbox,
+    headers: dict[str, str],
+    query: str,
+    allowed: str,
+    sent: str,
+) -> None:
+    handler = load(ALPHA_VANTAGE_API_KEY=KEY, TOOLFOLD_ALLOW_KEY_IN_QUERY=allowed)
+    event = {**calling("IBM", **headers), "rawQueryString": query}
+    assert json.loads(handler(event)["body"])["result"]["isError"] is False
+    assert dict(sandbox.requests[-1])["apikey"] == sent
+
+
+def test_without_any_key_the_answer_says_where_to_put_one(handler: Handler) -> None:
+    body = json.loads(handler(calling("IBM"))["body"])
+    assert body["result"]["structuredContent"]["error"]["code"] == "AUTH_REQUIRED"
+
+
+@pytest.mark.parametrize("symbol", ["IBM", "FAULT.DAILY_QUOTA", "FAULT.NOTICE", "FAULT.RESET", "FAULT.REDIRECT"])
+def test_the_log_holds_names_and_codes_and_never_a_key(
+    load: Callable[..., Handler], monkeypatch: pytest.MonkeyPatch, symbol: str
+) -> None:
+    handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
+    stream = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", stream)
+    event = {**calling(symbol, **{"x-api-key": KEY}), "rawQueryString": f"apikey={KEY}"}
+    response = handler(event)
+    assert KEY not in response["body"]
+    logged = stream.getvalue()
+    assert KEY not in logged
+    line = json.loads(logged.splitlines()[-1])
+    assert (line["rpc"], line["tool"], line["inner_tool"]) == ("tools/call", "TOOL_CALL", "GLOBAL_QUOTE")
+    assert line["status"] == 200
+    assert line["request_id"] == "request-1"
+
+
+def test_an_allowed_page_may_ask_and_read(load: Callable[..., Handler]) -> None:
+    handler = load(TOOLFOLD_ALLOWED_ORIGINS="https://app.test")
+    for name in ("preflight", "ping"):
+        event = EVENTS[name]
+        response = handler({**event, "headers": {**event["headers"], "origin": "https://app.test"}})
+        assert response["headers"]["access-control-allow-origin"] == "https://app.test"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("TOOLFOLD_CATALOG", "ftp://x/y"), ("TOOLFOLD_TIMEOUT_S", "soon"), ("TOOLFOLD_ALLOW_KEY_IN_QUERY", "perhaps")],
+)
+def test_a_wrong_setting_fails_the_start_and_names_itself(load: Callable[..., Handler], name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        load(**{name: value})
+
+
+def test_header_casing_does_not_matter(handler: Handler) -> None:
+    event = EVENTS["ping"]
+    shouted = {name.upper(): value for name, value in event["headers"].items()}
+    assert handler({**event, "headers": shouted})["statusCode"] == 200
+
+
+def test_an_answer_is_as_long_as_its_bytes_say(handler: Handler) -> None:
+    encoded = base64.b64encode(json.dumps({"jsonrpc": "2.0", "id": "ä", "method": "ping"}).encode()).decode()
+    assert json.loads(handler({**EVENTS["base64-body"], "body": encoded})["body"])["id"] == "ä"

@@ -1,0 +1,166 @@
+"""A catalog in S3, published by our own command and read by the request path, over real HTTP (moto server)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from toolfold.catalog.publish import publish
+from toolfold.catalog.store import S3Store, embedded_path
+from toolfold.errors import CatalogUnavailable, SettingsError
+
+CONTENT = embedded_path().read_bytes()
+PLACE = "s3://catalogs/toolfold/v1"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    # Werkzeug logs each request; the story is told by the assertions.
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="catalogs")
+    yield client
+    for item in client.list_objects_v2(Bucket="catalogs").get("Contents", ()):
+        client.delete_object(Bucket="catalogs", Key=item["Key"])
+    client.delete_bucket(Bucket="catalogs")
+
+
+def changed() -> bytes:
+    """Another valid catalog."""
+    return CONTENT.replace(b"Latest price", b"Newest price")
+
+
+def test_what_is_published_is_what_is_read(s3: Any) -> None:
+    sha256 = publish(CONTENT, PLACE)
+    catalog = S3Store(PLACE, max_age_s=60)()
+    assert len(catalog) == 129
+    assert catalog.sha256 == sha256 == hashlib.sha256(CONTENT).hexdigest()
+
+
+def test_a_bucket_without_prefix_will_do(s3: Any) -> None:
+    publish(CONTENT, "s3://catalogs")
+    assert len(S3Store("s3://catalogs", max_age_s=60)()) == 129
+
+
+def test_publishing_writes_an_immutable_object_and_then_the_pointer(s3: Any) -> None:
+    sha256 = publish(CONTENT, PLACE)
+    publish(CONTENT, PLACE)
+    keys = [item["Key"] for item in s3.list_objects_v2(Bucket="catalogs")["Contents"]]
+    assert keys == [f"toolfold/v1/catalogs/{sha256}.json", "toolfold/v1/current.json"]
+
+
+def test_a_new_catalog_is_picked_up_when_the_old_one_is_old(s3: Any) -> None:
+    publish(CONTENT, PLACE)
+    store = S3Store(PLACE, max_age_s=0.000001)
+    before = store()
+    assert store() is before
+    publish(changed(), PLACE)
+    assert store().sha256 == hashlib.sha256(changed()).hexdigest()
+
+
+def test_a_young_catalog_is_served_without_asking(s3: Any) -> None:
+    publish(CONTENT, PLACE)
+    store = S3Store(PLACE, max_age_s=60)
+    before = store()
+    publish(changed(), PLACE)
+    assert store() is before
+
+
+@pytest.mark.parametrize(
+    "pointer", [b"", b"nope", b"[]", b"{}", b'{"sha256": 7}', b'{"sha256": "../../secret"}', b'{"sha256": "abc"}']
+)
+def test_a_malformed_pointer_is_no_catalog(s3: Any, pointer: bytes) -> None:
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=pointer)
+    with pytest.raises(CatalogUnavailable, match="malformed pointer"):
+        S3Store(PLACE, max_age_s=60)()
+
+
+def test_nothing_published_is_said_with_the_next_step(s3: Any) -> None:
+    with pytest.raises(CatalogUnavailable, match="has not been published") as caught:
+        S3Store(PLACE, max_age_s=60)()
+    assert "toolfold catalog publish" in caught.value.suggestion
+
+
+def test_a_pointer_to_nothing_is_no_catalog(s3: Any) -> None:
+    body = json.dumps({"sha256": "0" * 64}).encode()
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=body)
+    with pytest.raises(CatalogUnavailable):
+        S3Store(PLACE, max_age_s=60)()
+
+
+def test_a_catalog_that_does_not_match_its_hash_is_refused(s3: Any) -> None:
+    sha256 = publish(CONTENT, PLACE)
+    s3.put_object(Bucket="catalogs", Key=f"toolfold/v1/catalogs/{sha256}.json", Body=changed())
+    with pytest.raises(CatalogUnavailable, match="does not match its hash"):
+        S3Store(PLACE, max_age_s=60)()
+
+
+def test_a_damaged_catalog_with_the_right_hash_is_refused(s3: Any) -> None:
+    sha256 = hashlib.sha256(b"{}").hexdigest()
+    s3.put_object(Bucket="catalogs", Key=f"toolfold/v1/catalogs/{sha256}.json", Body=b"{}")
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=json.dumps({"sha256": sha256}).encode())
+    with pytest.raises(CatalogUnavailable, match="damaged or of another format"):
+        S3Store(PLACE, max_age_s=60)()
+
+
+def test_a_good_catalog_outlives_a_bad_one(s3: Any, caplog: pytest.LogCaptureFixture) -> None:
+    publish(CONTENT, PLACE)
+    store = S3Store(PLACE, max_age_s=0.000001)
+    before = store()
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=b"nope")
+    assert store() is before
+    assert "serving the catalog at hand" in caplog.text
+    caplog.clear()
+    assert store() is before  # S3 is left alone for a while
+    assert caplog.text == ""
+
+
+def test_a_missing_bucket_is_no_catalog(s3: Any) -> None:
+    with pytest.raises(CatalogUnavailable):
+        S3Store("s3://no-such-bucket/x", max_age_s=60)()
+
+
+def test_an_unreachable_s3_is_no_catalog_and_takes_seconds_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:  # bound and never listening: every connection is refused
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+        with pytest.raises(CatalogUnavailable, match="cannot be read from S3"):
+            S3Store(PLACE, max_age_s=60)()
+
+
+@pytest.mark.parametrize("place", ["catalogs/prefix", "s3://", "https://catalogs/prefix"])
+def test_publishing_needs_a_bucket(place: str) -> None:
+    with pytest.raises(SettingsError, match="s3://bucket/prefix"):
+        publish(CONTENT, place)
+
+
+@pytest.mark.parametrize("content", [b"nope", b"{}", b'{"format": 99}'])
+def test_only_a_compiled_catalog_can_be_published(content: bytes) -> None:
+    with pytest.raises(SettingsError, match="no compiled catalog"):
+        publish(content, PLACE)

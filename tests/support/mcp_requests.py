@@ -1,0 +1,37 @@
+"""Requests as clients send them, in both protocol eras."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from toolfold.wire.http import Request
+
+STATELESS = "2026-07-28"
+
+
+def message(method: str, params: dict[str, Any] | None = None, id_: Any = 1) -> dict[str, Any]:
+    """A JSON-RPC request."""
+    return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params or {}}
+
+
+def request(body: Any, method: str = "POST", **headers: str) -> Request:
+    """An HTTP request; header names with ``_`` for ``-``, ``None``-like empty values leave a header out."""
+    named = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    named.update({name.replace("_", "-"): value for name, value in headers.items()})
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Request(method, tuple((name, value) for name, value in named.items() if value != ""), content)
+
+
+def stateless(method: str, params: dict[str, Any] | None = None, **headers: str) -> Request:
+    """A request of 2026-07-28 as a well-behaved client sends it; ``headers`` replace what it would send."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+    whole = {"_meta": meta, **(params or {})}
+    sent = {"mcp_protocol_version": STATELESS, "mcp_method": method}
+    if "name" in whole:
+        sent["mcp_name"] = whole["name"]
+    return request(message(method, whole), **{**sent, **headers})
