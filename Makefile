@@ -5,7 +5,7 @@ bin := .venv/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports catalog-check lock wheel clean
+.PHONY: help demo test test-on check lint types imports catalog catalog-check measure measure-check lock wheel clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -34,6 +34,13 @@ demo: .venv/.package ## watch "give me aapl price" being answered in three steps
 
 test: .venv/.dev ## run the tests (under five minutes)
 	$(bin)/python -m pytest -m "not e2e and not clients" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+
+# The oldest Python is tested by `test`; what a newer one changes shows in the fast tests.
+test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERSION=3.13
+	python="$$(scripts/find-python $(VERSION))" && $(bin)/uv venv --quiet --allow-existing --python "$$python" .venv-$(VERSION)
+	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	.venv-$(VERSION)/bin/python -m pytest -m "not e2e and not clients" tests/unit tests/integration $(ARGS)
 
 check: lint types imports catalog-check wheel validate e2e clients measure-check ## everything else that CI runs
 
@@ -67,12 +74,14 @@ wheel: .venv/.dev ## build the wheel, install it alone and ask it for its catalo
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --no-deps dist/*.whl
 	build/wheel-check/bin/toolfold catalog get GLOBAL_QUOTE --json > /dev/null
 
-lock: .venv/bin/uv lock-aws ## pin every dependency again, with hashes
+lock: .venv/bin/uv ## pin every dependency again, with hashes
 	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \
 	compile="../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11" && \
 	$$compile uv.in -o uv.txt && \
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
-	$$compile -c package.txt ../pyproject.toml --extra aws --extra build dev.in -o dev.txt
+	$$compile -c package.txt ../pyproject.toml --extra aws --extra build dev.in -o dev.txt && \
+	$$compile clients.in -o clients.txt
+	$(MAKE) lock-aws
 
 clean: ## remove what make made
 	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache

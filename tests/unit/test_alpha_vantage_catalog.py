@@ -17,10 +17,8 @@ from toolfold.catalog import yaml_lines
 from toolfold.catalog.model import Catalog
 
 FOLDER = Path("catalog")
-EXPECTED = dict(
-    line.split(" ", 1) for line in Path("tests/unit/data/expected_queries.txt").read_text().splitlines()
-)
-"""Tool → query string of its example, pairs sorted. Derived from the API's facts alone, never from the catalog's code."""
+EXPECTED = dict(line.split(" ", 1) for line in Path("tests/unit/data/expected_queries.txt").read_text().splitlines())
+"""Tool → query string of its example, pairs sorted; derived from the facts of the API, not by the code under test."""
 
 CATEGORIES = {
     "core_stock_apis": 12,

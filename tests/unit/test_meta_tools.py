@@ -168,7 +168,9 @@ def test_the_example_of_the_documents_works_word_for_word(tools: MetaTools) -> N
 
 def test_csv_is_what_comes_when_nothing_is_asked(tools: MetaTools) -> None:
     result = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
-    assert result.text.startswith("symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent\nAAPL,")
+    assert result.text.startswith(
+        "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent\nAAPL,"
+    )
     assert result.structured == {"result": result.text}
 
 
@@ -186,7 +188,9 @@ def test_a_tool_without_parameters_needs_no_arguments(tools: MetaTools, argument
     assert not call(tools, "MARKET_STATUS", arguments).is_error
 
 
-@pytest.mark.parametrize("arguments", ['{"symbol": ', '"IBM"', "[1]", [1], 7, "{" * 100_000, '{"a":' + "9" * 5000 + "}"])
+@pytest.mark.parametrize(
+    "arguments", ['{"symbol": ', '"IBM"', "[1]", [1], 7, "{" * 100_000, '{"a":' + "9" * 5000 + "}"]
+)
 def test_arguments_that_are_no_object_come_back_with_the_schema(tools: MetaTools, arguments: Any) -> None:
     found = error(call(tools, "GLOBAL_QUOTE", arguments))
     assert found["code"] == "INVALID_ARGUMENTS"

@@ -195,7 +195,12 @@ def test_a_routing_header_sent_twice_is_refused() -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NO_SUCH"}}', 200, -32602, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["x"]}}', 200, -32602, 1),
-        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":[]}}', 200, -32602, 1),
+        (
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":[]}}',
+            200,
+            -32602,
+            1,
+        ),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602, 1),
     ],
 )

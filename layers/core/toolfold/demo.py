@@ -6,6 +6,7 @@ over HTTP. The choices between the steps, which a model would make, are written 
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -31,7 +32,8 @@ def run() -> int:
             print(
                 f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)"
             )
-            return _play(_Client(gateway.url))
+            with contextlib.closing(_Client(gateway.url)) as client:
+                return _play(client)
 
 
 def _play(client: _Client) -> int:
@@ -61,6 +63,9 @@ class _Client:
         self._path = urlsplit(url).path
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
         self._id = 0
+
+    def close(self) -> None:
+        self._connection.close()
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._id += 1

@@ -1,0 +1,56 @@
+# The AWS side: build, check, run and deploy. Included by the Makefile; the tools live in environments of their own,
+# because the SAM CLI pins dozens of packages exactly.
+
+export SAM_CLI_TELEMETRY := 0
+
+venv_sam := .venv-sam/bin
+# First on PATH: SAM looks there for a python3.13 that has pip, the layers' Makefiles for uv and python3.13.
+with_sam := PATH="$(CURDIR)/$(venv_sam):$$PATH"
+# Building and checking ask for a region, and use it for nothing. Deploying takes the one of your AWS configuration.
+any_region := AWS_DEFAULT_REGION="$${AWS_DEFAULT_REGION:-us-east-1}"
+
+e2e_build := .aws-sam/e2e
+
+.venv-sam/.installed: requirements/uv.txt requirements/sam.txt scripts/find-python
+	python="$$(scripts/find-python 3.13)" && "$$python" -m venv --clear .venv-sam
+	$(venv_sam)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
+	$(venv_sam)/uv pip install --quiet --python $(venv_sam)/python --require-hashes -r requirements/sam.txt
+	touch $@
+
+# What AWS brings to a function, and nothing else.
+.venv-lambda/.installed: .venv-sam/.installed requirements/runtime.txt
+	$(venv_sam)/uv venv --quiet --clear --python $(venv_sam)/python .venv-lambda
+	$(venv_sam)/uv pip install --quiet --python .venv-lambda/bin/python --require-hashes -r requirements/runtime.txt
+	touch $@
+
+.PHONY: build validate e2e deploy local lock-aws
+
+build: .venv-sam/.installed ## build the deployment package for Lambda (arm64)
+	$(with_sam) $(any_region) sam build
+
+# The same build with the packages of this machine, so that it can run here.
+.PHONY: build-e2e
+build-e2e: .venv-sam/.installed
+	$(with_sam) $(any_region) TOOLFOLD_PLATFORM=host sam build --build-dir $(e2e_build)
+
+validate: .venv-sam/.installed ## lint the template, as written and as CloudFormation will see it
+	$(with_sam) $(any_region) sam validate --lint
+	mkdir -p .aws-sam
+	$(venv_sam)/python -m tests.support.sam_template template.yaml > .aws-sam/translated.json
+	$(venv_sam)/cfn-lint .aws-sam/translated.json
+
+e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
+	TOOLFOLD_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
+
+deploy: build ## deploy to AWS; the first time with ARGS=--guided
+	$(with_sam) sam deploy $(ARGS)
+
+local: build ## serve the built package on http://127.0.0.1:3000 (needs Docker)
+	$(with_sam) $(any_region) sam local start-api $(ARGS)
+
+lock-aws: .venv/bin/uv ## pin the packages of the layer and of the AWS tools again
+	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock-aws" && \
+	compile="../.venv/bin/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13" && \
+	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: lambda.in -o lambda.txt && \
+	$$compile --universal -c uv.txt sam.in -o sam.txt && \
+	$$compile --universal runtime.in -o runtime.txt

@@ -1,0 +1,238 @@
+"""What AWS would be told to make is as private, as small and as quiet as docs/deploying.md says.
+
+Every assertion reads the translated template: what SAM adds on its own counts as well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cfnlint.api import ManualArgs, lint
+
+from tests.support import sam_template
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
+
+Resource = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def resources() -> dict[str, Resource]:
+    return dict(sam_template.translate(sam_template.load(TEMPLATE))["Resources"])
+
+
+def only(resources: dict[str, Resource], kind: str) -> Resource:
+    """The properties of the one resource of this type."""
+    [found] = [resource["Properties"] for resource in resources.values() if resource["Type"] == kind]
+    return dict(found)
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+    else:
+        yield str(value)
+
+
+def statements(role: Resource) -> dict[str, dict[str, Any]]:
+    """Sid → statement, over all inline policies of the role."""
+    return {
+        statement["Sid"]: statement
+        for policy in role["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+    }
+
+
+class TestBucket:
+    def test_nobody_outside_can_be_let_in(self, resources: dict[str, Resource]) -> None:
+        bucket = only(resources, "AWS::S3::Bucket")
+
+        assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+        assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+        assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+
+    def test_it_is_encrypted_and_keeps_versions(self, resources: dict[str, Resource]) -> None:
+        bucket = only(resources, "AWS::S3::Bucket")
+        [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+
+        assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+        assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+
+    def test_it_refuses_plain_http(self, resources: dict[str, Resource]) -> None:
+        [statement] = only(resources, "AWS::S3::BucketPolicy")["PolicyDocument"]["Statement"]
+
+        assert (statement["Effect"], statement["Action"]) == ("Deny", "s3:*")
+        assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        assert len(statement["Resource"]) == 2
+
+    def test_it_outlives_the_stack(self, resources: dict[str, Resource]) -> None:
+        assert resources["CatalogBucket"]["DeletionPolicy"] == "Retain"
+        assert resources["CatalogBucket"]["UpdateReplacePolicy"] == "Retain"
+
+
+class TestRole:
+    def test_it_may_do_four_things(self, resources: dict[str, Resource]) -> None:
+        allowed = statements(only(resources, "AWS::IAM::Role"))
+
+        assert {sid: statement["Action"] for sid, statement in allowed.items()} == {
+            "ReadObjects": "s3:GetObject",
+            "TellMissingFromForbidden": "s3:ListBucket",
+            "WriteLog": ["logs:CreateLogStream", "logs:PutLogEvents"],
+        }
+
+    def test_it_reads_the_prefix_of_the_catalog_only(self, resources: dict[str, Resource]) -> None:
+        allowed = statements(only(resources, "AWS::IAM::Role"))
+
+        assert allowed["ReadObjects"]["Resource"] == {"Fn::Sub": "${CatalogBucket.Arn}/${CatalogPrefix}/*"}
+        assert allowed["TellMissingFromForbidden"]["Resource"] == {"Fn::GetAtt": ["CatalogBucket", "Arn"]}
+        assert allowed["TellMissingFromForbidden"]["Condition"] == {
+            "StringLike": {"s3:prefix": {"Fn::Sub": "${CatalogPrefix}/*"}}
+        }
+
+    def test_no_policy_of_aws_is_attached_unless_tracing_is_on(self, resources: dict[str, Resource]) -> None:
+        condition, _, otherwise = only(resources, "AWS::IAM::Role")["ManagedPolicyArns"]["Fn::If"]
+
+        assert condition == "TracingActive"
+        assert otherwise == {"Ref": "AWS::NoValue"}
+
+    def test_no_statement_allows_a_whole_service_or_every_resource(self, resources: dict[str, Resource]) -> None:
+        for statement in statements(only(resources, "AWS::IAM::Role")).values():
+            assert statement["Effect"] == "Allow"
+            assert "*" not in json.dumps(statement["Action"])
+            assert statement["Resource"] not in ("*", ["*"])
+
+    def test_it_is_the_only_role_and_the_functions(self, resources: dict[str, Resource]) -> None:
+        only(resources, "AWS::IAM::Role")
+
+        assert only(resources, "AWS::Lambda::Function")["Role"] == {"Fn::GetAtt": ["GatewayRole", "Arn"]}
+
+
+class TestFunction:
+    def test_it_runs_on_python_313_on_arm64(self, resources: dict[str, Resource]) -> None:
+        function = only(resources, "AWS::Lambda::Function")
+
+        assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
+
+    def test_its_layers_are_ours_and_built_for_the_same_machine(self, resources: dict[str, Resource]) -> None:
+        function = only(resources, "AWS::Lambda::Function")
+        layers = [resources[layer["Ref"]]["Properties"] for layer in function["Layers"]]
+
+        assert [layer["LayerName"]["Fn::Sub"] for layer in layers] == [
+            "${AWS::StackName}-dependencies",
+            "${AWS::StackName}-core",
+        ]
+        for layer in layers:
+            assert layer["CompatibleRuntimes"] == [function["Runtime"]]
+            assert layer["CompatibleArchitectures"] == function["Architectures"]
+
+    def test_it_ends_before_the_api_gives_up(self, resources: dict[str, Resource]) -> None:
+        assert only(resources, "AWS::Lambda::Function")["Timeout"] < 30
+
+    def test_its_log_is_kept_for_a_limited_time(self, resources: dict[str, Resource]) -> None:
+        group = only(resources, "AWS::Lambda::Function")["LoggingConfig"]["LogGroup"]["Ref"]
+
+        assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+    def test_it_never_logs_events(self, resources: dict[str, Resource]) -> None:
+        variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
+
+        assert variables["POWERTOOLS_LOGGER_LOG_EVENT"] == "false"
+
+
+class TestSecrets:
+    def test_the_api_key_is_a_hidden_parameter_and_empty_by_default(self) -> None:
+        parameter = sam_template.load(TEMPLATE)["Parameters"]["AlphaVantageApiKey"]
+
+        assert parameter["NoEcho"] is True
+        assert parameter["Default"] == ""
+
+    def test_only_the_functions_environment_refers_to_it(self, resources: dict[str, Resource]) -> None:
+        variables = resources["GatewayFunction"]["Properties"]["Environment"]["Variables"]
+
+        assert variables["ALPHA_VANTAGE_API_KEY"] == {"Ref": "AlphaVantageApiKey"}
+        assert len([text for text in strings(resources) if "AlphaVantageApiKey" in text]) == 1
+
+    def test_no_output_shows_it(self) -> None:
+        assert "AlphaVantageApiKey" not in json.dumps(sam_template.load(TEMPLATE)["Outputs"])
+
+
+class TestApi:
+    def test_every_method_of_one_path_reaches_the_function(self, resources: dict[str, Resource]) -> None:
+        paths = only(resources, "AWS::ApiGatewayV2::Api")["Body"]["paths"]
+
+        assert {path: list(methods) for path, methods in paths.items()} == {"/mcp": ["x-amazon-apigateway-any-method"]}
+        integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
+        assert integration["payloadFormatVersion"] == "2.0"
+
+    def test_the_function_answers_preflights_itself(self, resources: dict[str, Resource]) -> None:
+        assert not [text for text in strings(only(resources, "AWS::ApiGatewayV2::Api")) if "cors" in text.lower()]
+
+    def test_it_is_throttled(self, resources: dict[str, Resource]) -> None:
+        assert only(resources, "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"] == {
+            "ThrottlingRateLimit": {"Ref": "ThrottleRate"},
+            "ThrottlingBurstLimit": {"Ref": "ThrottleBurst"},
+        }
+
+    def test_its_log_is_json_of_harmless_fields(self, resources: dict[str, Resource]) -> None:
+        """``$context.path`` has no query string; a header or the query itself could carry a caller's key."""
+        line = only(resources, "AWS::ApiGatewayV2::Stage")["AccessLogSettings"]["Format"]
+
+        assert set(json.loads(line)) >= {"requestId", "status", "path", "latencyMs"}
+        assert set(re.findall(r"\$[\w.]+", line)) == {
+            "$context.requestId",
+            "$context.requestTime",
+            "$context.identity.sourceIp",
+            "$context.httpMethod",
+            "$context.path",
+            "$context.routeKey",
+            "$context.status",
+            "$context.responseLength",
+            "$context.responseLatency",
+            "$context.integrationLatency",
+            "$context.integration.integrationStatus",
+            "$context.error.responseType",
+        }
+
+    def test_only_this_api_may_invoke_the_function(self, resources: dict[str, Resource]) -> None:
+        permission = only(resources, "AWS::Lambda::Permission")
+
+        assert permission["Principal"] == "apigateway.amazonaws.com"
+        assert permission["SourceArn"]["Fn::Sub"][0].endswith("/*/mcp")
+
+
+def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, Resource]) -> None:
+    untaggable = {
+        "AWS::Lambda::LayerVersion",
+        "AWS::Lambda::Permission",
+        "AWS::S3::BucketPolicy",
+        "AWS::ApiGatewayV2::Api",  # takes its tags from the body
+    }
+    for name, resource in resources.items():
+        if resource["Type"] not in untaggable:
+            assert "toolfold" in json.dumps(resource["Properties"]["Tags"]), name
+
+
+def test_the_lint_of_the_translation_finds_exactly_the_mistakes_put_into_it() -> None:
+    """The lint of the template as written lets a runtime through that does not exist."""
+    template = sam_template.load(TEMPLATE)
+    function = template["Resources"]["GatewayFunction"]["Properties"]
+    function["Runtime"] = "python3.99"
+    function["Environment"]["Variables"]["TOOLFOLD_CATALOG"] = {"Ref": "NoSuchBucket"}
+
+    found = lint(json.dumps(sam_template.translate(template)), config=ManualArgs(regions=[sam_template.REGION]))
+
+    assert {(problem.rule.id, problem.path[1], problem.path[3]) for problem in found} == {
+        ("E3030", "GatewayFunction", "Runtime"),
+        ("E1020", "GatewayFunction", "Environment"),
+    }

@@ -1,0 +1,260 @@
+"""What `sam build` made works as Lambda would run it: in AWS's runtime client, with the layers and nothing else.
+
+The catalog comes from an imitation of S3, the data from the sandbox. What is run is the build for this machine;
+test_built_package.py shows that it differs from the deployed one in compiled packages only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support import built_function
+from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE, BuiltFunction
+from tests.support.lambda_runtime import LambdaRuntime
+from toolfold.catalog.publish import publish
+from toolfold.catalog.store import object_name
+from toolfold.sandbox.server import Sandbox
+
+CATALOG = ROOT / "catalog/catalog.json"
+
+SENT_KEY, CONFIGURED_KEY = "canary-sent-7Q2X", "canary-configured-9Z4K"
+"""Two API keys that must not turn up in any log line."""
+
+pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+
+
+@pytest.fixture(scope="module")
+def built() -> BuiltFunction:
+    return built_function.read(RUN_HERE)
+
+
+@pytest.fixture(scope="module")
+def s3_url() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer  # a second to import: not when these tests are skipped
+
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def s3(s3_url: str) -> Any:
+    import boto3
+
+    return boto3.client(
+        "s3", endpoint_url=s3_url, region_name="us-east-1", aws_access_key_id="t", aws_secret_access_key="t"
+    )
+
+
+@pytest.fixture(scope="module")
+def start(built: BuiltFunction, s3_url: str) -> Callable[..., LambdaRuntime]:
+    """Makes a runtime for the built function, with a catalog at ``place`` and further variables."""
+
+    def make(place: str, **variables: str) -> LambdaRuntime:
+        return built.runtime({"TOOLFOLD_CATALOG": place, "AWS_ENDPOINT_URL": s3_url, **variables})
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def published(s3: Any) -> str:
+    s3.create_bucket(Bucket="published")
+    publish(CATALOG.read_bytes(), "s3://published/catalog", s3)
+    return "s3://published/catalog"
+
+
+@pytest.fixture(scope="module")
+def runtime(start: Callable[..., LambdaRuntime], published: str) -> Iterator[LambdaRuntime]:
+    with Sandbox() as sandbox:
+        variables = {
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+            "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
+            "POWERTOOLS_LOG_LEVEL": "DEBUG",
+        }
+        with start(published, **variables) as runtime:
+            yield runtime
+
+
+@pytest.fixture(scope="module")
+def url(runtime: LambdaRuntime) -> Iterator[str]:
+    with runtime.serve_http("/mcp") as url:
+        yield url
+
+
+def post(url: str, method: str, params: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
+    """The ``result`` of a JSON-RPC request."""
+    content = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}).encode()
+    sent = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
+    with urllib.request.urlopen(urllib.request.Request(url, content, sent)) as answer:
+        return dict(json.load(answer)["result"])
+
+
+def call(url: str, name: str, arguments: dict[str, Any], **headers: str) -> dict[str, Any]:
+    """The result of a meta-tool."""
+    return post(url, "tools/call", {"name": name, "arguments": arguments}, **headers)
+
+
+class TestConversation:
+    def test_a_client_connects(self, url: str) -> None:
+        result = post(url, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}})
+
+        assert result["protocolVersion"] == "2025-11-25"
+        assert result["serverInfo"]["name"] == "toolfold"
+
+    def test_it_finds_three_tools(self, url: str) -> None:
+        assert [tool["name"] for tool in post(url, "tools/list")["tools"]] == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
+
+    def test_tool_list_names_every_tool_of_the_published_catalog(self, url: str) -> None:
+        listed = call(url, "TOOL_LIST", {})["structuredContent"]
+
+        assert listed["total"] == len(listed["tools"]) > 100
+        assert "GLOBAL_QUOTE" in {tool["name"] for tool in listed["tools"]}
+
+    def test_tool_get_describes_a_tool(self, url: str) -> None:
+        [entry] = call(url, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})["structuredContent"]["tools"]
+
+        assert entry["found"]
+        assert "symbol" in entry["parameters"]["properties"]
+
+    @pytest.mark.parametrize(
+        ("query", "headers"),
+        [
+            ("", {"authorization": f"Bearer {SENT_KEY}"}),
+            ("", {"x-api-key": SENT_KEY}),
+            (f"?apikey={SENT_KEY}", {}),
+        ],
+        ids=["bearer", "x-api-key", "query"],
+    )
+    def test_tool_call_returns_data_for_a_key_sent_in_any_way(
+        self, url: str, query: str, headers: dict[str, str]
+    ) -> None:
+        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
+        result = call(url + query, "TOOL_CALL", arguments, **headers)
+
+        assert not result["isError"], result
+        assert "AAPL" in json.dumps(result["structuredContent"])
+
+    def test_without_a_key_the_model_is_told_what_to_ask_for(self, url: str) -> None:
+        result = call(url, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
+
+        assert result["structuredContent"]["error"]["code"] == "AUTH_REQUIRED"
+
+    @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+    def test_the_sdks_client_talks_to_it(self, start: Callable[..., LambdaRuntime], published: str, era: str) -> None:
+        from mcp.client.client import Client
+
+        async def talk(url: str) -> tuple[int, bool]:
+            async with Client(url, mode=era) as client:
+                tools = (await client.list_tools()).tools
+                arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
+                return len(tools), bool((await client.call_tool("TOOL_CALL", arguments)).is_error)
+
+        with (
+            Sandbox() as sandbox,
+            start(
+                published, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=CONFIGURED_KEY
+            ) as runtime,
+            runtime.serve_http() as url,
+        ):
+            assert asyncio.run(talk(url)) == (3, False)
+        assert CONFIGURED_KEY not in "\n".join(runtime.log)
+
+    def test_other_methods_are_refused_and_a_notification_needs_no_answer(self, url: str) -> None:
+        with pytest.raises(urllib.error.HTTPError, match="405") as caught:
+            urllib.request.urlopen(url)
+        assert "POST" in caught.value.headers["allow"]
+        caught.value.close()
+
+
+class TestEvents:
+    @staticmethod
+    def table() -> dict[str, int]:
+        """Event → status, as events/README.md says."""
+        text = (ROOT / "events/README.md").read_text(encoding="utf-8")
+        return {name: int(status) for name, status in re.findall(r"^\| \[(.+?)\]\(.*\| (\d+) \|$", text, re.MULTILINE)}
+
+    def test_the_table_lists_every_event(self) -> None:
+        assert set(self.table()) == {path.name for path in (ROOT / "events").glob("*.json")}
+
+    def test_each_event_gets_the_status_of_the_table(self, runtime: LambdaRuntime) -> None:
+        answered = {name: runtime.invoke(json.loads((ROOT / "events" / name).read_text())) for name in self.table()}
+
+        assert {name: answer["statusCode"] for name, answer in answered.items()} == self.table()
+
+
+class TestSecrets:
+    def test_no_log_line_holds_a_key(self, start: Callable[..., LambdaRuntime], published: str) -> None:
+        """Wherever the key is sent, and whatever goes wrong upstream: here nobody listens at its address."""
+        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
+        variables = {
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/query",
+            "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
+            "POWERTOOLS_LOG_LEVEL": "DEBUG",
+            "ALPHA_VANTAGE_API_KEY": CONFIGURED_KEY,
+        }
+        answers = []
+        with start(published, **variables) as runtime, runtime.serve_http() as url:
+            answers.append(call(url, "TOOL_CALL", arguments))
+            answers.append(call(url, "TOOL_CALL", arguments, authorization=f"Bearer {SENT_KEY}"))
+            answers.append(call(url + f"?apikey={SENT_KEY}", "TOOL_CALL", arguments))
+
+        assert {answer["structuredContent"]["error"]["code"] for answer in answers} == {"UPSTREAM_ERROR"}
+        assert len(runtime.log) >= len(answers)
+        written = "\n".join(runtime.log) + json.dumps(answers)
+        assert SENT_KEY not in written
+        assert CONFIGURED_KEY not in written
+
+    def test_the_log_of_a_working_call_holds_none_either(self, runtime: LambdaRuntime, url: str) -> None:
+        call(url, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}, **{"x-api-key": SENT_KEY})
+        runtime.stop()
+
+        assert any("GLOBAL_QUOTE" in line for line in runtime.log)
+        assert SENT_KEY not in "\n".join(runtime.log)
+
+
+class TestCatalog:
+    @staticmethod
+    def code_of(runtime: LambdaRuntime) -> str:
+        with runtime, runtime.serve_http() as url:
+            assert post(url, "initialize", {"protocolVersion": "2025-11-25"})["serverInfo"]["name"] == "toolfold"
+            return str(call(url, "TOOL_LIST", {})["structuredContent"]["error"]["code"])
+
+    def test_a_catalog_unlike_its_hash_is_not_served(self, start: Callable[..., LambdaRuntime], s3: Any) -> None:
+        s3.create_bucket(Bucket="corrupt")
+        sha256 = publish(CATALOG.read_bytes(), "s3://corrupt/catalog", s3)
+        s3.put_object(Bucket="corrupt", Key=f"catalog/{object_name(sha256)}", Body=CATALOG.read_bytes() + b" ")
+
+        assert self.code_of(start("s3://corrupt/catalog")) == "CATALOG_UNAVAILABLE"
+
+    def test_before_anything_is_published_the_client_connects_and_is_told(
+        self, start: Callable[..., LambdaRuntime], s3: Any
+    ) -> None:
+        s3.create_bucket(Bucket="empty")
+
+        assert self.code_of(start("s3://empty/catalog")) == "CATALOG_UNAVAILABLE"
+
+    def test_a_published_change_is_served_without_a_new_process(
+        self, start: Callable[..., LambdaRuntime], s3: Any
+    ) -> None:
+        s3.create_bucket(Bucket="changing")
+        first = json.loads(CATALOG.read_bytes())
+        publish(CATALOG.read_bytes(), "s3://changing/catalog", s3)
+        with (
+            start("s3://changing/catalog", TOOLFOLD_CATALOG_MAX_AGE_S="0.001") as runtime,
+            runtime.serve_http() as url,
+        ):
+            assert "first edition" not in json.dumps(call(url, "TOOL_LIST", {}))
+            first["listing"] = "first edition\n" + first["listing"]
+            publish(json.dumps(first).encode(), "s3://changing/catalog", s3)
+            assert "first edition" in json.dumps(call(url, "TOOL_LIST", {}))
+        assert len(runtime.init_times_s) == 1

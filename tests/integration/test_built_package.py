@@ -1,0 +1,75 @@
+"""What `sam build` made holds what Lambda needs, in the form that Lambda can use."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support import built_function
+from tests.support.built_function import DEPLOYED, NEEDS_BUILD, ROOT, RUN_HERE, STAND_IN, BuiltFunction
+
+CATALOG = ROOT / "catalog/catalog.json"
+
+pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+
+
+@pytest.fixture(scope="module")
+def built() -> BuiltFunction:
+    return built_function.read(RUN_HERE)
+
+
+def test_every_module_of_the_core_layer_finds_what_it_imports(built: BuiltFunction) -> None:
+    code = (
+        "import importlib, pkgutil, toolfold\n"
+        "for module in pkgutil.walk_packages(toolfold.__path__, 'toolfold.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)\n"
+    )
+    path = os.pathsep.join(str(layer / "python") for layer in built.layers)
+    environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = subprocess.run([STAND_IN, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_core_layer_holds_this_catalog_and_no_sandbox(built: BuiltFunction) -> None:
+    core = built.layers[1] / "python/toolfold"
+
+    assert (core / "catalog/catalog.json").read_bytes() == CATALOG.read_bytes()
+    assert not (core / "sandbox").exists()
+
+
+def test_every_module_is_compiled_in_the_way_that_ignores_times(built: BuiltFunction) -> None:
+    """Bytes 4 to 8 of a .pyc: 1 = named by a hash that is not checked (PEP 552). SAM sets all times to 1980."""
+    sources = [source for layer in built.layers for source in (layer / "python").rglob("*.py")]
+    assert len(sources) > 100
+    for source in sources:
+        compiled = source.parent / "__pycache__" / f"{source.stem}.cpython-313.pyc"
+        assert int.from_bytes(compiled.read_bytes()[4:8], "little") == 1, source
+
+
+def test_no_compiled_file_names_the_machine_that_built_it(built: BuiltFunction) -> None:
+    for layer in built.layers:
+        for compiled in (layer / "python").rglob("*.pyc"):
+            assert str(ROOT).encode() not in compiled.read_bytes(), compiled
+
+
+def test_the_deployed_build_differs_in_compiled_packages_only(built: BuiltFunction) -> None:
+    deployed = built_function.read(DEPLOYED)
+    assert not differences(deployed.function, built.function)
+    assert not differences(deployed.layers[1], built.layers[1])
+    # Of the packages: the extension modules, and the records that name them.
+    allowed = re.compile(r"\.so$|\.dist-info(/|$)")
+    assert not [name for name in differences(deployed.layers[0], built.layers[0]) if not allowed.search(name)]
+
+
+def differences(left: Path, right: Path) -> list[str]:
+    """Files below two folders that are not in both, or not the same byte for byte."""
+    files = {str(path.relative_to(side)) for side in (left, right) for path in side.rglob("*") if path.is_file()}
+    _, differing, missing = filecmp.cmpfiles(left, right, sorted(files), shallow=False)
+    return differing + missing

@@ -1,0 +1,115 @@
+"""The role of the template is enough for the function to do its work, and for nothing next to it.
+
+The imitation of AWS enforces IAM here. It looks at actions and resources, not at conditions: those are held by
+tests/infrastructure alone.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support import built_function
+from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
+
+pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+
+BUCKET, PREFIX = "toolfold-catalog", "catalog"
+GROUP = "arn:aws:logs:eu-central-1:123456789012:log-group:gateway:*"
+
+
+@pytest.fixture
+def aws() -> Iterator[str]:
+    """Address of an imitation of AWS that lets everything pass until :func:`enforce` is called."""
+    from moto.server import ThreadedMotoServer  # a second to import: not when these tests are skipped
+
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    control(f"http://{host}:{port}", "reset-auth", b"inf")
+    control(f"http://{host}:{port}", "reset", b"")
+    server.stop()
+
+
+def control(aws: str, what: str, body: bytes) -> None:
+    plain = {"content-type": "text/plain"}  # urllib's own choice, a form, would be parsed and its text lost
+    urllib.request.urlopen(urllib.request.Request(f"{aws}/moto-api/{what}", body, plain, method="POST")).close()
+
+
+def client(aws: str, service: str, **credentials: str) -> Any:
+    import boto3
+
+    known = {"aws_access_key_id": "t", "aws_secret_access_key": "t"} | credentials
+    return boto3.client(service, endpoint_url=aws, region_name="us-east-1", **known)
+
+
+def resolved(value: Any) -> Any:
+    """A policy of the translated template, with what it refers to filled in."""
+    if isinstance(value, list):
+        return [resolved(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::Sub" in value:
+        return (
+            value["Fn::Sub"]
+            .replace("${CatalogBucket.Arn}", f"arn:aws:s3:::{BUCKET}")
+            .replace("${CatalogPrefix}", PREFIX)
+        )
+    if "Fn::GetAtt" in value:
+        return {"CatalogBucket": f"arn:aws:s3:::{BUCKET}", "GatewayLogGroup": GROUP}[value["Fn::GetAtt"][0]]
+    return {key: resolved(inner) for key, inner in value.items()}
+
+
+def credentials_of_the_role(aws: str) -> dict[str, str]:
+    """Temporary credentials of a role with the policies of the template, as boto3's arguments."""
+    from tests.support import sam_template
+
+    role = sam_template.translate(sam_template.load(ROOT / "template.yaml"))["Resources"]["GatewayRole"]["Properties"]
+    iam = client(aws, "iam")
+    trust = json.dumps(role["AssumeRolePolicyDocument"])
+    arn = iam.create_role(RoleName="gateway", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    for policy in role["Policies"]:
+        document = json.dumps(resolved(policy["PolicyDocument"]))
+        iam.put_role_policy(RoleName="gateway", PolicyName=policy["PolicyName"], PolicyDocument=document)
+    temporary = client(aws, "sts").assume_role(RoleArn=arn, RoleSessionName="function")["Credentials"]
+    return {
+        "aws_access_key_id": temporary["AccessKeyId"],
+        "aws_secret_access_key": temporary["SecretAccessKey"],
+        "aws_session_token": temporary["SessionToken"],
+    }
+
+
+def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
+    from botocore.exceptions import ClientError
+
+    from toolfold.catalog.publish import publish
+
+    s3 = client(aws, "s3")
+    s3.create_bucket(Bucket=BUCKET)
+    publish((ROOT / "catalog/catalog.json").read_bytes(), f"s3://{BUCKET}/{PREFIX}", s3)
+    s3.put_object(Bucket=BUCKET, Key="elsewhere/private.json", Body=b"{}")
+    credentials = credentials_of_the_role(aws)
+    control(aws, "reset-auth", b"0")  # from here on, every request is checked
+
+    variables = {name.upper(): value for name, value in credentials.items()}
+    place = {"TOOLFOLD_CATALOG": f"s3://{BUCKET}/{PREFIX}", "AWS_ENDPOINT_URL": aws}
+    with built_function.read(RUN_HERE).runtime({**variables, **place}) as runtime:
+        answer = runtime.invoke(json.loads((ROOT / "events/tool-list.json").read_text()))
+    assert json.loads(answer["body"])["result"]["structuredContent"]["total"] > 100
+
+    function = client(aws, "s3", **credentials)
+    refused = {
+        "another prefix": lambda: function.get_object(Bucket=BUCKET, Key="elsewhere/private.json"),
+        "writing": lambda: function.put_object(Bucket=BUCKET, Key=f"{PREFIX}/current.json", Body=b"{}"),
+        "deleting": lambda: function.delete_object(Bucket=BUCKET, Key=f"{PREFIX}/current.json"),
+        "other buckets": function.list_buckets,
+    }
+    for what, attempt in refused.items():
+        with pytest.raises(ClientError, match="AccessDenied") as caught:
+            attempt()
+        assert caught.value.response["Error"]["Code"] == "AccessDenied", what

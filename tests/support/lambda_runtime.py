@@ -1,0 +1,246 @@
+"""A Lambda execution environment without AWS and without containers.
+
+The function runs in AWS's own runtime client (``awslambdaric``), as an ordinary process; ``runtime_api`` plays the
+service on the other side. Start-up, crashes, time-outs and the size limit of an answer are therefore real; memory,
+CPU and the read-only file system are not imitated.
+
+    with LambdaRuntime(function=Path("build/Fn"), layers=[Path("build/Layer")], python=Path("bin/python")) as runtime:
+        answer = runtime.invoke({"version": "2.0", ...})
+        with runtime.serve_http() as url:
+            ...  # any HTTP client; each request becomes an API Gateway event
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.support import http_api
+from tests.support.runtime_api import Report, RuntimeApi, Work
+
+INIT_LIMIT_S = 10.0
+"""Lambda ends an initialisation that takes longer than 10 s."""
+
+ANSWER_LIMIT_BYTES = 6_291_556
+"""The largest answer of a synchronous invocation: 6 MB, plus what Lambda grants for its envelope."""
+
+
+class FunctionError(Exception):
+    """The invocation failed, as the ``X-Amz-Function-Error`` header would say.
+
+    ``error_type`` is the class of an exception in the handler, or one of Lambda's own: ``Runtime.ExitError``,
+    ``Sandbox.Timedout``, ``Function.ResponseSizeTooLarge``. ``payload`` is the JSON that the caller of the function
+    would get: ``errorType``, ``errorMessage`` and, for an exception, ``stackTrace``.
+    """
+
+    def __init__(self, payload: Mapping[str, Any]) -> None:
+        super().__init__(f"{payload.get('errorType')}: {payload.get('errorMessage')}")
+        self.payload = payload
+        self.error_type = str(payload.get("errorType"))
+
+
+class LambdaRuntime:
+    """A function with its layers, invoked one event at a time, in a fresh process after each crash or time-out.
+
+    As in Lambda, the process starts with the first invocation and is kept for the next ones; ``environment`` is all
+    it sees beside what Lambda sets itself. ``python`` belongs to an environment with only the runtime client and
+    boto3, so that a package missing from the layers is missing here as well. Concurrent callers wait for each other.
+    """
+
+    def __init__(
+        self,
+        *,
+        function: Path,
+        layers: Sequence[Path],
+        python: Path,
+        handler: str = "app.handler",
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 29.0,
+        memory_mb: int = 512,
+    ) -> None:
+        self.timeout_s = timeout_s
+        self.log: list[str] = []
+        """Every line the function wrote, of all its processes; complete once the runtime is closed."""
+        self.init_times_s: list[float] = []
+        """Seconds from the start of a process until it asked for its first event, one entry per process."""
+        self._command = [str(python), "-m", "awslambdaric", handler]
+        self._function = function
+        self._variables = _lambda_variables(function, layers, handler, memory_mb) | dict(environment or {})
+        self._process: _Process | None = None
+        self._one_at_a_time = threading.RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the process now rather than with the first invocation; nothing happens when it runs already.
+
+        Raises:
+            FunctionError: the handler cannot be imported, or importing it took longer than 10 s.
+        """
+        with self._one_at_a_time:
+            if self._process is not None and self._process.is_running:
+                return
+            self.stop()
+            started = time.perf_counter()
+            self._process = _Process(self._command, self._function, self._variables, self.log)
+            report = self._process.next_report(INIT_LIMIT_S)
+            if report is None or report.kind != "ready":
+                self.stop()
+                raise FunctionError(_failure(report, "init", INIT_LIMIT_S))
+            self.init_times_s.append(time.perf_counter() - started)
+
+    def stop(self) -> None:
+        """End the process, if there is one; the next invocation starts another."""
+        with self._one_at_a_time:
+            if self._process is not None:
+                self._process.close()
+                self._process = None
+
+    def update_environment(self, **variables: str) -> None:
+        """Change environment variables; as in Lambda, this ends the running process."""
+        self.stop()
+        self._variables |= variables
+
+    def invoke(self, event: Mapping[str, Any]) -> Any:
+        """Run the handler with ``event`` and return its answer, both through JSON as in Lambda.
+
+        Raises:
+            FunctionError: the handler raised, the process ended, the time was up, or the answer is too large.
+        """
+        with self._one_at_a_time:
+            self.start()
+            assert self._process is not None
+            work = Work(str(uuid.uuid4()), json.dumps(event).encode(), int((time.time() + self.timeout_s) * 1000))
+            self._process.send(work)
+            report = self._process.next_report(self.timeout_s)
+            if report is None or report.kind == "exit":
+                self.stop()
+                raise FunctionError(_failure(report, work.request_id, self.timeout_s))
+        if report.kind == "error":
+            raise FunctionError(json.loads(report.body))
+        if len(report.body) > ANSWER_LIMIT_BYTES:
+            message = f"Response payload size ({len(report.body)} bytes) exceeded maximum allowed payload size."
+            raise FunctionError({"errorType": "Function.ResponseSizeTooLarge", "errorMessage": message})
+        return json.loads(report.body)
+
+    @contextmanager
+    def serve_http(self, path: str = "/mcp") -> Iterator[str]:
+        """Stand before the function like an API Gateway HTTP API with the one route ``ANY path``; yields its address.
+
+        A failed invocation is answered with 500 and API Gateway's own body.
+        """
+
+        def answer(event: Mapping[str, Any]) -> Any:
+            try:
+                return self.invoke(event)
+            except FunctionError:
+                return http_api.INTERNAL_ERROR
+
+        with http_api.serve(answer, path) as url:
+            yield url
+
+
+class _Process:
+    """One execution environment: a process with the runtime client, and the Runtime API that only it talks to."""
+
+    def __init__(self, command: list[str], folder: Path, variables: Mapping[str, str], log: list[str]) -> None:
+        self._work: queue.Queue[Work | None] = queue.Queue()
+        self._reports: queue.Queue[Report] = queue.Queue()
+        self._api = RuntimeApi(self._work, self._reports)
+        self._popen = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**variables, "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._api.server_port}"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a group of its own, so that what the handler may have started ends with it
+        )
+        self._threads = [
+            threading.Thread(target=self._api.serve_forever, args=(0.02,), daemon=True),
+            threading.Thread(target=self._copy_log, args=(log,), daemon=True),
+            threading.Thread(target=self._report_exit, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        return self._popen.poll() is None
+
+    def send(self, work: Work) -> None:
+        self._work.put(work)
+
+    def next_report(self, timeout_s: float) -> Report | None:
+        """What the process says next, or None when it says nothing for ``timeout_s`` seconds."""
+        with suppress(queue.Empty):
+            return self._reports.get(timeout=timeout_s)
+        return None
+
+    def close(self) -> None:
+        with suppress(ProcessLookupError):  # the process, and all that it started, has ended by itself
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        self._popen.wait()
+        self._work.put(None)  # frees the thread that waits for work on behalf of the process
+        self._api.shutdown()
+        for thread in self._threads:
+            thread.join()
+        self._api.server_close()
+
+    def _copy_log(self, log: list[str]) -> None:
+        assert self._popen.stdout is not None
+        with self._popen.stdout as lines:
+            log.extend(line.decode(errors="replace").rstrip("\n") for line in lines)
+
+    def _report_exit(self) -> None:
+        self._reports.put(Report("exit", str(self._popen.wait()).encode()))
+
+
+def _lambda_variables(function: Path, layers: Sequence[Path], handler: str, memory_mb: int) -> dict[str, str]:
+    """What Lambda itself puts into the environment, as far as a handler may read it."""
+    return {
+        "PATH": os.defpath,
+        "PYTHONPATH": os.pathsep.join([str(function), *(str(layer / "python") for layer in layers)]),
+        "PYTHONDONTWRITEBYTECODE": "1",  # code is mounted read-only there: no .pyc appears after the build
+        "LANG": "en_US.UTF-8",
+        "TZ": ":UTC",
+        "LAMBDA_TASK_ROOT": str(function),
+        "_HANDLER": handler,
+        "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+        "AWS_LAMBDA_FUNCTION_NAME": "under-test",
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory_mb),
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_SESSION_TOKEN": "testing",
+    }
+
+
+def _failure(report: Report | None, request_id: str, limit_s: float) -> Mapping[str, Any]:
+    """The payload of a failure: the runtime's own words, or Lambda's for a silent or dead process."""
+    if report is None:
+        message = f"RequestId: {request_id} Error: Task timed out after {limit_s:.2f} seconds"
+        return {"errorType": "Sandbox.Timedout", "errorMessage": message}
+    if report.kind == "exit":
+        message = f"RequestId: {request_id} Error: Runtime exited with status {report.body.decode()}"
+        return {"errorType": "Runtime.ExitError", "errorMessage": message}
+    payload: Mapping[str, Any] = json.loads(report.body)
+    return payload

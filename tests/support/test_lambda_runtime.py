@@ -1,0 +1,127 @@
+"""The stand-in for Lambda behaves as Lambda does, shown with a handler small enough to see through."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.built_function import NEEDS_STAND_IN, STAND_IN
+from tests.support.lambda_runtime import FunctionError, LambdaRuntime
+
+pytestmark = [pytest.mark.e2e, NEEDS_STAND_IN]
+
+HANDLER = """
+import os, sys, time
+import greeting
+
+def handler(event, context):
+    if "raise" in event:
+        raise ValueError(event["raise"])
+    if "exit" in event:
+        os._exit(event["exit"])
+    if "sleep" in event:
+        time.sleep(event["sleep"])
+    if "big" in event:
+        return "x" * event["big"]
+    print("seen", event.get("say"))
+    left = context.get_remaining_time_in_millis()
+    return {"say": greeting.WORD, "pid": os.getpid(), "left_ms": left, "variable": os.environ.get("VARIABLE"),
+            "inherited": "TOOLFOLD_E2E" in os.environ, "method": event.get("requestContext", {}).get("http", {})}
+"""
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[LambdaRuntime]:
+    function, layer = tmp_path / "function", tmp_path / "layer"
+    (layer / "python").mkdir(parents=True)
+    (layer / "python/greeting.py").write_text("WORD = 'hello'\n")
+    function.mkdir()
+    (function / "app.py").write_text(HANDLER)
+    with LambdaRuntime(function=function, layers=[layer], python=STAND_IN, timeout_s=5) as runtime:
+        yield runtime
+
+
+def test_one_process_serves_many_events_with_the_layer_and_without_this_environment(runtime: LambdaRuntime) -> None:
+    first, second = runtime.invoke({"say": "one"}), runtime.invoke({"say": "two"})
+
+    assert first["say"] == "hello"
+    assert first["pid"] == second["pid"]
+    assert not first["inherited"]
+    assert 0 < first["left_ms"] <= 5000
+    assert len(runtime.init_times_s) == 1
+    runtime.stop()
+    assert runtime.log == ["seen one", "seen two"]
+
+
+def test_an_exception_in_the_handler_is_the_callers_error_and_keeps_the_process(runtime: LambdaRuntime) -> None:
+    with pytest.raises(FunctionError) as caught:
+        runtime.invoke({"raise": "no such thing"})
+
+    assert caught.value.error_type == "ValueError"
+    assert caught.value.payload["errorMessage"] == "no such thing"
+    assert runtime.invoke({})["say"] == "hello"
+    assert len(runtime.init_times_s) == 1
+
+
+def test_a_crash_is_an_error_and_the_next_event_gets_a_new_process(runtime: LambdaRuntime) -> None:
+    before = runtime.invoke({})["pid"]
+    with pytest.raises(FunctionError, match=r"Runtime\.ExitError.*status 3"):
+        runtime.invoke({"exit": 3})
+
+    assert runtime.invoke({})["pid"] != before
+    assert len(runtime.init_times_s) == 2
+
+
+def test_a_handler_that_takes_too_long_is_ended(runtime: LambdaRuntime) -> None:
+    before = runtime.invoke({})["pid"]
+    runtime.timeout_s = 0.3
+    with pytest.raises(FunctionError, match=r"timed out after 0\.30 seconds"):
+        runtime.invoke({"sleep": 30})
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(before, 0)
+
+
+def test_an_answer_above_six_megabytes_is_refused(runtime: LambdaRuntime) -> None:
+    assert len(runtime.invoke({"big": 6_000_000})) == 6_000_000
+    with pytest.raises(FunctionError, match="ResponseSizeTooLarge"):
+        runtime.invoke({"big": 6_300_000})
+
+
+def test_a_handler_that_cannot_be_imported_says_why(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    (tmp_path / "layer/python/greeting.py").unlink()
+    with pytest.raises(FunctionError, match="No module named 'greeting'"):
+        runtime.invoke({})
+
+
+def test_a_changed_environment_reaches_the_next_process(runtime: LambdaRuntime) -> None:
+    assert runtime.invoke({})["variable"] is None
+    runtime.update_environment(VARIABLE="set")
+    assert runtime.invoke({})["variable"] == "set"
+
+
+def test_http_reaches_the_handler_as_an_api_gateway_event(runtime: LambdaRuntime) -> None:
+    with runtime.serve_http("/mcp") as url:
+        with urllib.request.urlopen(urllib.request.Request(url, data=b"{}", method="DELETE")) as answer:
+            assert json.load(answer)["method"]["method"] == "DELETE"
+        with pytest.raises(urllib.error.HTTPError, match="404") as caught:
+            urllib.request.urlopen(url + "/below")
+        caught.value.close()
+
+
+def test_a_failed_invocation_is_a_500_without_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def handler(event, context): raise ValueError('secret')\n")
+    with (
+        LambdaRuntime(function=tmp_path, layers=[], python=STAND_IN) as runtime,
+        runtime.serve_http() as url,
+        pytest.raises(urllib.error.HTTPError, match="500") as caught,
+    ):
+        urllib.request.urlopen(url)
+    assert b"secret" not in caught.value.read()
+    caught.value.close()
