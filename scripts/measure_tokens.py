@@ -13,12 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-warnings.filterwarnings("ignore", category=DeprecationWarning)
 import bpe_openai
 
 from toolfold.calling.caller import Caller

@@ -1,0 +1,105 @@
+"""The local front: HTTP in, the Lambda handler's own code behind it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import KEY
+from tests.support.mcp_requests import message
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+from toolfold.transports.local_http import LocalGateway
+from toolfold.wire.http import BODY_LIMIT
+
+JSON = {"content-type": "application/json", "accept": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def gateway(sandbox: Sandbox) -> Iterator[LocalGateway]:
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true"}
+    with LocalGateway(Settings.from_environment(environment)) as running:
+        yield running
+
+
+@pytest.fixture
+def connection(gateway: LocalGateway) -> Iterator[http.client.HTTPConnection]:
+    connected = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=10)
+    yield connected
+    connected.close()
+
+
+def ask(
+    connection: http.client.HTTPConnection, body: bytes, path: str = "/mcp", method: str = "POST", **headers: str
+) -> tuple[int, bytes]:
+    connection.request(method, path, body, {**JSON, **{name.replace("_", "-"): text for name, text in headers.items()}})
+    response = connection.getresponse()
+    return response.status, response.read()
+
+
+PING = json.dumps(message("ping")).encode()
+
+
+def test_many_requests_share_a_connection(connection: http.client.HTTPConnection) -> None:
+    for _ in range(3):
+        assert ask(connection, PING)[0] == 200
+    assert ask(connection, b"nope")[0] == 400
+    assert ask(connection, PING, path="/mcp/")[0] == 200
+
+
+def test_a_call_travels_the_whole_road(connection: http.client.HTTPConnection, sandbox: Sandbox) -> None:
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
+    body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})).encode()
+    status, answer = ask(connection, body, path=f"/mcp?apikey={KEY}")
+    assert status == 200
+    assert json.loads(answer)["result"]["structuredContent"]["result"].startswith("symbol,")
+    assert dict(sandbox.requests[-1])["apikey"] == KEY
+
+
+def test_only_the_endpoint_is_served(connection: http.client.HTTPConnection) -> None:
+    assert ask(connection, PING, path="/")[0] == 404
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+def test_other_methods_are_refused_at_once(connection: http.client.HTTPConnection, method: str) -> None:
+    assert ask(connection, b"", method=method)[0] == 405
+
+
+def test_another_host_name_is_refused(connection: http.client.HTTPConnection) -> None:
+    assert ask(connection, PING, host="evil.test")[0] == 421
+
+
+def test_a_page_from_elsewhere_is_refused(connection: http.client.HTTPConnection) -> None:
+    assert ask(connection, PING, origin="https://evil.test")[0] == 403
+    assert ask(connection, PING, origin="http://localhost:6274")[0] == 200
+
+
+def test_bytes_that_are_no_text_are_a_parse_error(connection: http.client.HTTPConnection) -> None:
+    assert json.loads(ask(connection, b"\xff\xfe\x00")[1])["error"]["code"] == -32700
+
+
+def test_a_body_without_length_is_refused(connection: http.client.HTTPConnection) -> None:
+    connection.request("POST", "/mcp", iter([PING]), {**JSON, "transfer-encoding": "chunked"}, encode_chunked=True)
+    assert connection.getresponse().status == 411
+
+
+def test_a_giant_body_is_refused_without_being_read(gateway: LocalGateway) -> None:
+    parts = urlsplit(gateway.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as client:
+        head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {10**9}"]
+        client.sendall("\r\n".join([*head, "", ""]).encode() + b" " * (BODY_LIMIT + 1))
+        assert client.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_client_that_vanishes_harms_nobody_else(
+    gateway: LocalGateway, connection: http.client.HTTPConnection
+) -> None:
+    parts = urlsplit(gateway.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0)) as client:
+        client.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+    assert ask(connection, PING)[0] == 200

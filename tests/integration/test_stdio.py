@@ -1,0 +1,77 @@
+"""MCP over stdio, spoken to by the SDK's own client: a process started as an agent starts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.conftest import KEY
+from toolfold.sandbox.server import Sandbox
+
+COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
+
+
+def play(steps: Any, **environment: str) -> Any:
+    """Run ``steps(client)`` against a fresh process."""
+
+    async def played() -> Any:
+        server = StdioServerParameters(
+            command=COMMAND[0], args=COMMAND[1:], env={"PATH": os.environ["PATH"], **environment}
+        )
+        async with Client(stdio_client(server)) as client:
+            return await steps(client)
+
+    return anyio.run(played)
+
+
+def test_it_starts_without_any_configuration_and_lists_its_tools() -> None:
+    async def steps(client: Client) -> Any:
+        return (await client.list_tools()).tools, await client.call_tool("TOOL_LIST", {})
+
+    tools, listed = play(steps)
+    assert [tool.name for tool in tools] == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
+    assert all(tool.title and tool.annotations and tool.output_schema for tool in tools)
+    assert len(listed.structured_content["tools"]) == 129
+
+
+def test_the_three_steps(sandbox: Sandbox) -> None:
+    async def steps(client: Client) -> Any:
+        await client.call_tool("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
+        arguments = {"symbol": "AAPL", "datatype": "json"}
+        return await client.call_tool("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": arguments})
+
+    called = play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=KEY)
+    assert not called.is_error
+    assert called.structured_content["result"]["Global Quote"]["01. symbol"] == "AAPL"
+
+
+def test_calls_at_the_same_time_do_not_wait_for_each_other(sandbox: Sandbox) -> None:
+    async def steps(client: Client) -> float:
+        async def call() -> None:
+            arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
+            await client.call_tool("TOOL_CALL", arguments)
+
+        started = anyio.current_time()
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(call)
+        return anyio.current_time() - started
+
+    assert play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=KEY) < 4
+
+
+@pytest.mark.parametrize(("name", "value"), [("TOOLFOLD_CATALOG", "ftp://nowhere"), ("TOOLFOLD_TIMEOUT_S", "-1")])
+def test_a_wrong_setting_ends_it_with_one_line_on_stderr(name: str, value: str) -> None:
+    environment = {**os.environ, name: value}
+    done = subprocess.run(COMMAND, input="", env=environment, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert name in done.stderr

@@ -1,0 +1,49 @@
+"""What the documents promise is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from toolfold.errors import CALL_ERRORS
+from toolfold.settings import VARIABLES
+
+DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md")), Path("events/README.md")]
+
+
+def test_the_settings_page_lists_every_variable_with_default_and_meaning() -> None:
+    page = Path("docs/settings.md").read_text()
+    for name, (default, meaning) in VARIABLES.items():
+        assert f"| `{name}` | {f'`{default}`' if default else 'empty'} | {meaning} |" in page
+
+
+def test_the_errors_page_lists_every_code() -> None:
+    page = Path("docs/errors.md").read_text()
+    assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(CALL_ERRORS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", document.read_text()):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_commands_shown_exist(document: Path) -> None:
+    makefiles = "".join(path.read_text() for path in [Path("Makefile"), *Path().glob("*.mk")])
+    targets = set(re.findall(r"^([a-z0-9-]+):", makefiles, re.MULTILINE))
+    shown = re.findall(r"^\$ make ([a-z0-9-]+)|`make ([a-z0-9-]+)[^`]*`", document.read_text(), re.MULTILINE)
+    assert {name for pair in shown for name in pair if name} <= targets
+
+
+def test_the_figures_of_the_readme_are_the_measured_ones() -> None:
+    measured = Path("docs/measurements.md").read_text()
+    row = re.search(r"what every conversation carries \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
+    assert row is not None
+    assert f"(129 tools) | {row[1]} | {row[2]} |" in measured
+    journey = re.search(r"all steps together \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
+    assert journey is not None
+    assert f"of the steps | {journey[1]} | {journey[2]} |" in measured
