@@ -33,7 +33,18 @@ def test_a_file_is_read_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"nope", b"{}", b"[]", b'{"format": 99, "tools": {}}', b'{"format": 1}', b"\xff", b"[" * 100_000]
+    "content",
+    [
+        b"",
+        b"nope",
+        b'{"format": 1, "tools": {}, "categories": []}',
+        b"{}",
+        b"[]",
+        b'{"format": 99, "tools": {}}',
+        b'{"format": 1}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
 )
 def test_a_damaged_file_is_no_catalog(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "catalog.json"

@@ -72,6 +72,8 @@ class Catalog:
         found = data.get("format") if isinstance(data, dict) else None
         if found != FORMAT:
             raise ValueError(f"catalog format {found!r} is not {FORMAT}")
+        if missing := {"sources", "categories", "listing", "tools"} - data.keys():
+            raise ValueError(f"catalog lacks {', '.join(sorted(missing))}")
         self._data = data
         self._tools: Mapping[str, Any] = data["tools"]
         self.categories = tuple(Category(**category) for category in data["categories"])

@@ -33,7 +33,7 @@ def publish(content: bytes, place: str, client: Any = None) -> str:
     sha256 = hashlib.sha256(content).hexdigest()
     try:
         tools = len(Catalog(json.loads(content), sha256))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise SettingsError(f"This is no compiled catalog: {error}.") from None
     prefix = f"{parts.path.strip('/')}/".lstrip("/")
     if client is None:

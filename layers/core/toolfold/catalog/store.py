@@ -165,7 +165,7 @@ def _s3_client(bucket: str, prefix: str) -> Any:
 def _opened(content: bytes, sha256: str) -> Catalog:
     try:
         return Catalog(json.loads(content), sha256)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         logger.error("catalog is not readable: %s", error)
         raise _unavailable("is damaged or of another format") from None
 
