@@ -23,7 +23,6 @@ from toolfold.calling.caller import Caller
 from toolfold.calling.keys import Presented
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
-from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.dispatch import MetaTools
 from toolfold.meta_tools.result import compact
 from toolfold.sandbox.server import Sandbox
@@ -108,7 +107,7 @@ def _read(tools: MetaTools, name: str, arguments: dict[str, Any]) -> int:
 
 def _journey(tools: MetaTools) -> str:
     catalog = tools.catalog()
-    folded, exposed = tokens(definitions(tools.about())), tokens(direct(catalog))
+    folded, exposed = tokens(tools.definitions()), tokens(direct(catalog))
     listed = _read(tools, "TOOL_LIST", {})
     described = _read(tools, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
     called = _read(tools, "TOOL_CALL", QUOTE)

@@ -101,11 +101,66 @@ def test_a_broken_base64_body_is_refused(handler: Handler) -> None:
     assert handler({**EVENTS["base64-body"], "body": "%%%"})["statusCode"] == 400
 
 
-@pytest.mark.parametrize("event", [{}, {"requestContext": {}}, {"Records": []}, {"headers": [], "requestContext": 1}])
-def test_an_event_of_another_kind_is_refused(handler: Handler, event: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        [],
+        None,
+        "event",
+        {"Records": []},
+        {"version": "2.0", "requestContext": {}},
+        {"version": "2.0", "requestContext": 1},
+        {"httpMethod": 7},
+        {"httpMethod": "POST", "headers": ["host"]},
+        {"httpMethod": "POST", "body": {"jsonrpc": "2.0"}},
+    ],
+)
+def test_an_event_of_another_kind_is_refused(handler: Handler, event: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", stream)
     response = handler(event)
     assert response["statusCode"] == 400
-    assert "payload format 2.0" in response["body"]
+    assert "HTTP API, REST API or function URL" in response["body"]
+    assert "event not understood" in stream.getvalue()
+
+
+def as_rest_api(event: dict[str, Any]) -> dict[str, Any]:
+    """The same request as a REST API sends it: payload format 1.0, below a stage."""
+    http = event["requestContext"]["http"]
+    headers = {name.title(): value for name, value in event["headers"].items()}
+    return {
+        "version": "1.0",
+        "resource": "/mcp",
+        "path": "/mcp",
+        "httpMethod": http["method"],
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "requestContext": {"stage": "prod", "path": "/prod/mcp", "httpMethod": http["method"]},
+        "body": event.get("body"),
+        "isBase64Encoded": event.get("isBase64Encoded", False),
+    }
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_rest_api_gets_the_same_answer(handler: Handler, name: str) -> None:
+    first, second = handler(EVENTS[name]), handler(as_rest_api(EVENTS[name]))
+    assert first == second
+
+
+def test_a_rest_api_may_bring_the_key_in_the_query(load: Callable[..., Handler], sandbox: Sandbox) -> None:
+    handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
+    event = {**as_rest_api(calling("IBM")), "queryStringParameters": {"apikey": "from-query"}}
+    assert json.loads(handler(event)["body"])["result"]["isError"] is False
+    assert dict(sandbox.requests[-1])["apikey"] == "from-query"
+
+
+def test_a_repeated_routing_header_shows_in_a_rest_api_event(handler: Handler) -> None:
+    event = as_rest_api(EVENTS["server-discover"])
+    event["multiValueHeaders"]["Mcp-Method"] = ["server/discover", "server/discover"]
+    assert json.loads(handler(event)["body"])["error"]["code"] == -32020
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,6 @@ def test_the_modules_of_ours_that_the_first_response_imports_are_these() -> None
         "errors",
         "meta_tools", "meta_tools.definitions", "meta_tools.dispatch", "meta_tools.result",
         "meta_tools.tool_call", "meta_tools.tool_get", "meta_tools.tool_list",
-        "observability", "settings", "transports", "transports.aws_lambda",
+        "observability", "settings", "transports", "transports.aws_lambda", "transports.lambda_events",
         "wire", "wire.http", "wire.jsonrpc", "wire.mcp", "wire.versions",
     }  # fmt: skip

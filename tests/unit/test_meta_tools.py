@@ -48,11 +48,11 @@ def call(tools: MetaTools, tool_name: Any, arguments: Any = None, **more: Any) -
 
 
 def test_the_three_definitions_cost_at_most_450_tokens(tools: MetaTools) -> None:
-    assert tokens(definitions(tools.about())) <= 450
+    assert tokens(tools.definitions()) <= 450
 
 
 def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> None:
-    defined = definitions(tools.about())
+    defined = tools.definitions()
     assert tuple(definition["name"] for definition in defined) == NAMES
     for definition in defined:
         assert definition["title"]
@@ -64,7 +64,7 @@ def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> N
 
 
 def test_a_model_learns_from_the_first_definition_what_is_in_here(tools: MetaTools) -> None:
-    assert "Stocks" in definitions(tools.about())[0]["description"]
+    assert "Stocks" in tools.definitions()[0]["description"]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,13 @@ def test_a_model_learns_from_the_first_definition_what_is_in_here(tools: MetaToo
     ],
 )
 def test_what_comes_back_fits_the_output_schema(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
-    schema = next(definition["outputSchema"] for definition in definitions("") if definition["name"] == name)
+    schema = next(definition["outputSchema"] for definition in definitions(None) if definition["name"] == name)
     jsonschema.validate(tools.call(name, arguments).structured, schema)
+
+
+def test_the_instructions_tell_what_is_here_in_at_most_200_tokens(tools: MetaTools) -> None:
+    assert "Technical Indicators (53)" in tools.instructions()
+    assert tokens(tools.instructions()) <= 200
 
 
 # TOOL_LIST
@@ -232,7 +237,8 @@ def test_a_missing_catalog_is_an_answer_for_each_meta_tool(tools: MetaTools) -> 
 
     for name in NAMES:
         assert error(MetaTools(missing, tools.caller).call(name, {}))["code"] == "CATALOG_UNAVAILABLE"
-    assert MetaTools(missing, tools.caller).about() == ""
+    assert len(MetaTools(missing, tools.caller).definitions()) == 3
+    assert "TOOL_LIST" in MetaTools(missing, tools.caller).instructions()
 
 
 def test_a_defect_of_ours_is_an_answer_without_internals(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,23 +5,33 @@ Every word here is in every conversation, so the three together have a budget, h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools.tool_get import MOST_NAMES
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
 
 _READ_ONLY = {"readOnlyHint": True, "destructiveHint": False}
 
 
-def instructions(about: str) -> str:
-    """Guidance for the model, sent once when a client connects. ``about`` is what the catalog holds, in a phrase."""
-    return (
-        f"{about} All behind three tools: TOOL_LIST shows every data tool in one line; TOOL_GET gives the parameters "
-        "of those you need, several in one call; TOOL_CALL runs one. Skip the first two for tools you already know."
+def instructions(catalog: Catalog | None) -> str:
+    """Guidance for the model, sent once when a client connects: what is here, and the shortest way to an answer."""
+    categories = () if catalog is None else catalog.categories
+    here = ", ".join(f"{category.title} ({category.tools})" for category in categories)
+    steps = (
+        "TOOL_LIST shows each in one line; TOOL_GET gives the parameters of those you need, all in one call; TOOL_CALL "
+        "runs one. For a tool you know, start with TOOL_CALL: if the arguments are wrong, the error brings the schema."
     )
+    return f"Tools for {here}. {steps}" if here else steps
 
 
-def definitions(about: str) -> list[dict[str, Any]]:
-    """The three tools of ``tools/list``. ``about`` goes where a model decides whether to look here at all."""
+def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
+    """The three tools of ``tools/list``, saying what the catalog holds where a model decides whether to look here.
+
+    Without a catalog they are the same but for that: a client must be able to connect all the same.
+    """
+    about = "" if catalog is None else catalog.about
     first, *others = _DEFINITIONS
     return [{**first, "description": f"{first['description']} {about}".strip()}, *others]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.calling.keys import NOTHING, Presented
 from toolfold.errors import CallError, InternalError
+from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.result import Result, failed
 from toolfold.meta_tools.tool_call import tool_call
 from toolfold.meta_tools.tool_get import tool_get
@@ -30,12 +31,19 @@ class MetaTools:
     catalog: Callable[[], Catalog]
     caller: Caller
 
-    def about(self) -> str:
-        """What the catalog holds; empty while there is none, for a client must be able to connect all the same."""
+    def definitions(self) -> list[dict[str, Any]]:
+        """The three tools of ``tools/list``."""
+        return definitions(self._catalog_if_any())
+
+    def instructions(self) -> str:
+        """What a client is told when it connects."""
+        return instructions(self._catalog_if_any())
+
+    def _catalog_if_any(self) -> Catalog | None:
         try:
-            return self.catalog().about
+            return self.catalog()
         except CallError:
-            return ""
+            return None
 
     def call(self, name: str, arguments: Mapping[str, Any], presented: Presented = NOTHING) -> Result:
         """Call the meta-tool ``name``, one of :data:`NAMES`."""

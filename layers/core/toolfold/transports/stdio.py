@@ -6,6 +6,7 @@ Stdout carries nothing but protocol; whatever is logged goes to stderr. The SDK 
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from typing import Any
 
@@ -20,14 +21,13 @@ from toolfold import __version__
 from toolfold.calling.caller import Caller
 from toolfold.catalog.store import open_store
 from toolfold.meta_tools import dispatch
-from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.settings import Settings
 
 
 def make_server(settings: Settings) -> Server[Any]:
     """An SDK server with the three meta-tools."""
     tools = dispatch.MetaTools(open_store(settings), Caller(settings))
-    listed = [types.Tool.model_validate(definition) for definition in definitions(tools.about())]
+    listed = [types.Tool.model_validate(definition) for definition in tools.definitions()]
 
     async def on_list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
@@ -48,7 +48,7 @@ def make_server(settings: Settings) -> Server[Any]:
         "toolfold",
         title="toolfold",
         version=__version__,
-        instructions=instructions(tools.about()),
+        instructions=tools.instructions(),
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
     )
@@ -56,6 +56,8 @@ def make_server(settings: Settings) -> Server[Any]:
 
 def run(settings: Settings) -> None:
     """Serve stdin and stdout until stdin ends."""
+    # The SDK reads stdin in a thread that nothing interrupts: left to Python, Ctrl-C would wait for the next line.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
     server = make_server(settings)
 

@@ -15,7 +15,6 @@ from typing import Any
 from toolfold import __version__
 from toolfold.calling.keys import Presented
 from toolfold.meta_tools import dispatch
-from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.wire import http, jsonrpc, versions
 from toolfold.wire.http import ANYONE
 from toolfold.wire.jsonrpc import Message, Rejected
@@ -75,7 +74,7 @@ class Server:
             "protocolVersion": wanted if wanted in versions.HANDSHAKE else versions.OFFERED,
             "capabilities": _CAPABILITIES,
             "serverInfo": SERVER_INFO,
-            "instructions": instructions(self.tools.about()),
+            "instructions": self.tools.instructions(),
         }
 
     def _ping(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
@@ -85,14 +84,14 @@ class Server:
         return {
             "supportedVersions": list(versions.STATELESS),
             "capabilities": _CAPABILITIES,
-            "instructions": instructions(self.tools.about()),
+            "instructions": self.tools.instructions(),
             **_CACHE_HINTS,
         }
 
     def _list(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
         if message.params.get("cursor") is not None:
             raise Rejected(versions.INVALID_PARAMS, "This cursor is not one of ours: the list has a single page.")
-        return {"tools": definitions(self.tools.about())}
+        return {"tools": self.tools.definitions()}
 
     def _list_cacheable(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
         return {**self._list(request, message, about), **_CACHE_HINTS}

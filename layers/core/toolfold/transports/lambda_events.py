@@ -1,0 +1,74 @@
+"""What AWS puts in front of a function, as requests: one table entry for each shape of event.
+
+==============================  =======  ===========================================================
+API Gateway HTTP API            2.0      https://docs.aws.amazon.com/apigateway/latest/developerguide/
+Lambda function URL             2.0      http-api-develop-integrations-lambda.html
+API Gateway REST API, HTTP API  1.0      set-up-lambda-proxy-integrations.html (same guide)
+==============================  =======  ===========================================================
+
+The path is not looked at: the routes of the API decide what reaches the function, and a stage may stand before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from toolfold.wire.http import Request
+
+KEY_PARAMETER = "apikey"
+
+
+class UnknownEvent(ValueError):
+    """An event of no shape that is known here; ``str()`` says what was missed."""
+
+
+def read(event: Any, allow_key_in_query: bool) -> Request:
+    """The request in ``event``.
+
+    Raises:
+        UnknownEvent: the event comes from something else, or is damaged.
+    """
+    if not isinstance(event, dict):
+        raise UnknownEvent("the event is not an object")
+    try:
+        version_2 = event.get("version") == "2.0"
+        method = event["requestContext"]["http"]["method"] if version_2 else event["httpMethod"]
+        return Request(
+            method=method.upper(),
+            headers=tuple(_headers(event)),
+            body=_body(event),
+            key_in_query=_key(event, version_2) if allow_key_in_query else "",
+        )
+    except KeyError as error:
+        raise UnknownEvent(f"the event has no {error}") from None
+    except (TypeError, AttributeError):
+        raise UnknownEvent("a field of the event has another type than it should") from None
+
+
+def _headers(event: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every header, repeated ones included where the event tells them apart (payload 1.0)."""
+    many = event.get("multiValueHeaders")
+    if many:
+        yield from ((name.lower(), str(value)) for name, values in many.items() for value in values)
+    else:
+        yield from ((name.lower(), str(value)) for name, value in (event.get("headers") or {}).items())
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return bytes(body.encode("utf-8", "surrogatepass"))
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise UnknownEvent("the body is not base64") from None
+
+
+def _key(event: Mapping[str, Any], version_2: bool) -> str:
+    if version_2:
+        return str(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, [""])[0])
+    return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER, ""))
