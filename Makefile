@@ -4,6 +4,9 @@ PYTHON ?= python3
 bin := .venv/bin
 ARGS ?=
 
+# The machine's certificates, not only uv's own: behind a proxy that inspects TLS nothing else works.
+export UV_SYSTEM_CERTS ?= true
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-on check lint types imports catalog catalog-check measure measure-check lock wheel clean
 
@@ -84,7 +87,7 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$(MAKE) lock-aws
 
 clean: ## remove what make made
-	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache tests/conformance/node_modules
 
 include aws.mk
 -include conformance.mk

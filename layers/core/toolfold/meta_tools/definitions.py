@@ -75,7 +75,8 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
             "properties": {
                 "tool_name": {"type": "string"},
                 "arguments": {
-                    "type": ["object", "string"],
+                    # A string of it, for clients that can send nothing else. Not a list of types: Gemini refuses that.
+                    "anyOf": [{"type": "object"}, {"type": "string"}],
                     "description": 'The tool\'s own arguments, e.g. {"symbol":"IBM"}',
                 },
             },

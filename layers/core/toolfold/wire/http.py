@@ -86,7 +86,8 @@ def check(request: Request, access: Access, stateless: bool) -> Response | None:
         )
     if len(request.body) > BODY_LIMIT:
         return refuse(413, f"The body is larger than {BODY_LIMIT} bytes.")
-    media = (request.header("content-type") or "").partition(";")[0].strip().lower()
+    # A comma: a proxy has joined two headers into one.
+    media = (request.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
     if media != "application/json":
         return refuse(400 if stateless else 415, "Content-Type must be application/json.")
     if not _accepts_json(request.header("accept")):

@@ -36,7 +36,7 @@ def read(body: bytes) -> Message | None:
         Rejected: the body is not JSON, or not one JSON-RPC message.
     """
     try:
-        data = json.loads(body)
+        data = _decoded(body)
     # ValueError: broken JSON, broken UTF-8, integers of thousands of digits; RecursionError: nesting too deep.
     except (ValueError, RecursionError):
         raise Rejected(PARSE_ERROR, "The body is not valid JSON.") from None
@@ -48,13 +48,14 @@ def read(body: bytes) -> Message | None:
         id_ = None
     if data.get("jsonrpc") != "2.0":
         raise Rejected(INVALID_REQUEST, 'jsonrpc must be "2.0".', id_=id_)
-    if "method" not in data and ("result" in data or "error" in data):
+    if _is_response(data):
         return None
     if "id" in data and id_ is None:
         raise Rejected(INVALID_REQUEST, "id must be a string or an integer.")
     if not isinstance(data.get("method"), str):
         raise Rejected(INVALID_REQUEST, "method must be a string.", id_=id_)
-    params = data.get("params", {})
+    # null is how clients in some languages leave a member out.
+    params = {} if data.get("params") is None else data["params"]
     if not isinstance(params, dict):
         raise Rejected(INVALID_REQUEST, "params must be an object.", id_=id_)
     return Message(data["method"], params, id_)
@@ -73,8 +74,31 @@ def error(rejected: Rejected) -> bytes:
     return _encoded({"jsonrpc": "2.0", "id": rejected.id, "error": detail})
 
 
+def _decoded(body: bytes) -> Any:
+    text = body.decode("utf-8-sig")
+    data = _JSON.decode(text)
+    if "\\u" in text:
+        # An escape can be half of a surrogate pair. No UTF-8 spells that: such an id could not be sent back.
+        json.dumps(data, ensure_ascii=False).encode()
+    return data
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refused)
+"""Python's own takes NaN and Infinity, which are no JSON and would come back as none."""
+
+
 def _is_id(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _is_response(data: Mapping[str, Any]) -> bool:
+    """Whether ``data`` answers a request. None is ever sent to a client: what it says is not looked at."""
+    answered = isinstance(data.get("result"), dict) and _is_id(data.get("id"))
+    return "method" not in data and (answered or ("id" in data and isinstance(data.get("error"), dict)))
 
 
 def _encoded(value: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,6 @@ A tools-only server without sessions: every request is answered from itself alon
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -46,13 +45,11 @@ class Server:
     def _answer(self, request: http.Request, stateless: bool) -> http.Response:
         try:
             message = jsonrpc.read(request.body)
+            if message is None or message.id is None:
+                return _taken_note_of(request, message)
         except Rejected as rejected:
             return _rejection(rejected, 400, {})
-        if message is None:
-            return http.Response(202, about={"rpc": "response"})
-        about = {"rpc": message.method if _LOGGED_METHOD.match(message.method) else "?"}
-        if message.id is None:
-            return http.Response(202, about=about)
+        about = {"rpc": _loggable(message)}
         stateless = stateless or versions.META_VERSION in _meta(message)
         try:
             _check_envelope(request, message, stateless)
@@ -141,6 +138,25 @@ def _rejection(rejected: Rejected, status: int, about: Mapping[str, str]) -> htt
     return http.json_response(status, jsonrpc.error(rejected), {**about, "rejected": str(rejected.code)})
 
 
+def _taken_note_of(request: http.Request, message: Message | None) -> http.Response:
+    """The answer to what asks for none: a notification, or a response (None).
+
+    Raises:
+        Rejected: the version is not served, or is one in which clients send no responses.
+    """
+    version = request.header("mcp-protocol-version")
+    handshake = version is None or version in versions.HANDSHAKE
+    if message is None and not handshake:
+        raise Rejected(versions.INVALID_REQUEST, "A response was sent, but nothing was asked.")
+    if version is not None and not handshake and version not in versions.STATELESS:
+        raise _unsupported(version)
+    return http.Response(202, about={"rpc": "response" if message is None else _loggable(message)})
+
+
+def _loggable(message: Message) -> str:
+    return message.method if _LOGGED_METHOD.match(message.method) else "?"
+
+
 def _meta(message: Message) -> Mapping[str, Any]:
     meta = message.params.get("_meta")
     return meta if isinstance(meta, dict) else {}
@@ -166,15 +182,17 @@ def _check_envelope(request: http.Request, message: Message, stateless: bool) ->
     if missing:
         raise Rejected(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     wanted = meta[versions.META_VERSION]
-    mirrored = [("mcp-protocol-version", wanted), ("mcp-method", message.method)]
+    mirrored = [("mcp-protocol-version", sent, wanted), ("mcp-method", request.header("mcp-method"), message.method)]
     named_by = versions.NAMED_BY.get(message.method)
     if named_by is not None and message.params.get(named_by) is not None:
-        mirrored.append(("mcp-name", message.params[named_by]))
-    for name, value in mirrored:
-        if _decoded(request.header(name)) != value:
+        mirrored.append(("mcp-name", _decoded(request.header("mcp-name")), message.params[named_by]))
+    for name, mirror, value in mirrored:
+        if mirror != value or mirror is None:
             raise Rejected(versions.HEADER_MISMATCH, f"The header {name} is missing, or not what the body says.")
     if wanted not in versions.STATELESS:
         raise _unsupported(wanted)
+    if not isinstance(meta[versions.META_CAPABILITIES], dict):
+        raise Rejected(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
 
 
 def _unsupported(version: str) -> Rejected:
@@ -188,8 +206,10 @@ def _decoded(value: str | None) -> str | None:
     if match is None:
         return value
     try:
-        return base64.b64decode(match[1], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+        decoded = base64.b64decode(match[1], validate=True)
+        # Only the spelling that an encoder makes: two headers that look different must not name the same tool.
+        return decoded.decode() if base64.b64encode(decoded).decode() == match[1] else None
+    except ValueError:  # no base64, no ASCII, no UTF-8
         return None
 
 

