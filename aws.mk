@@ -23,7 +23,7 @@ e2e_build := .aws-sam/e2e
 	$(venv_sam)/uv pip install --quiet --python .venv-lambda/bin/python --require-hashes -r requirements/runtime.txt
 	touch $@
 
-.PHONY: build validate e2e deploy local lock-aws
+.PHONY: build validate e2e deploy publish local lock-aws
 
 build: .venv-sam/.installed ## build the deployment package for Lambda (arm64)
 	$(with_sam) $(any_region) sam build
@@ -44,6 +44,9 @@ e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package
 
 deploy: build ## deploy to AWS; the first time with ARGS=--guided
 	$(with_sam) sam deploy $(ARGS)
+
+publish: .venv/.dev ## make the compiled catalog the current one: make publish TO=s3://BUCKET/catalog
+	.venv/bin/toolfold catalog publish $(TO)
 
 local: build ## serve the built package on http://127.0.0.1:3000 (needs Docker)
 	$(with_sam) $(any_region) sam local start-api $(ARGS)
