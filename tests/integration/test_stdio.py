@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from typing import Any
 
 import anyio
@@ -13,6 +15,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import KEY
+from tests.support.mcp_requests import message
 from toolfold.sandbox.server import Sandbox
 
 COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
@@ -65,6 +68,49 @@ def test_calls_at_the_same_time_do_not_wait_for_each_other(sandbox: Sandbox) -> 
         return anyio.current_time() - started
 
     assert play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=KEY) < 4
+
+
+def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]:
+    """What comes out when messages are piped in and the pipe is closed at once."""
+    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}
+    lines = [message("initialize", opening, 0), {"jsonrpc": "2.0", "method": "notifications/initialized"}, *messages]
+    done = subprocess.run(
+        COMMAND,
+        input="".join(json.dumps(line) + "\n" for line in lines),
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stderr == ""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_what_was_asked_is_answered_when_the_pipe_closes_at_once(sandbox: Sandbox) -> None:
+    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
+    answers = piped(
+        *(message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, id_) for id_ in (1, 2)),
+        message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}, 3),
+        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url,
+        ALPHA_VANTAGE_API_KEY=KEY,
+    )
+    assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3]
+
+
+def test_what_was_cancelled_is_not_waited_for(sandbox: Sandbox) -> None:
+    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
+    started = time.monotonic()
+    answers = piped(
+        message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url,
+        ALPHA_VANTAGE_API_KEY=KEY,
+        TOOLFOLD_TIMEOUT_S="1",
+        TOOLFOLD_CONNECT_TIMEOUT_S="40",  # what is owed is waited for as long as a call may take: 41 s here
+    )
+    assert [answer["id"] for answer in answers] == [0]
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize(("name", "value"), [("TOOLFOLD_CATALOG", "ftp://nowhere"), ("TOOLFOLD_TIMEOUT_S", "-1")])

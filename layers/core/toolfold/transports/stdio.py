@@ -22,6 +22,7 @@ from toolfold.calling.caller import Caller
 from toolfold.catalog.store import open_store
 from toolfold.meta_tools import dispatch
 from toolfold.settings import Settings
+from toolfold.transports.last_words import LastWords, Reader, Writer
 
 
 def make_server(settings: Settings) -> Server[Any]:
@@ -62,7 +63,10 @@ def run(settings: Settings) -> None:
     server = make_server(settings)
 
     async def serve() -> None:
-        async with stdio_server() as (read_stream, write_stream):
-            await server.run(read_stream, write_stream, server.create_initialization_options())
+        # A call ends within its own time-out; what is older than that has been given up.
+        words = LastWords(settings.connect_timeout_s + settings.timeout_s)
+        async with stdio_server() as (incoming, outgoing):
+            reader, writer = Reader(incoming, words), Writer(outgoing, words)
+            await server.run(reader, writer, server.create_initialization_options())
 
     anyio.run(serve)
