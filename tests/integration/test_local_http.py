@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import struct
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -96,10 +97,19 @@ def test_a_giant_body_is_refused_without_being_read(gateway: LocalGateway) -> No
         assert client.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_client_that_vanishes_harms_nobody_else(
-    gateway: LocalGateway, connection: http.client.HTTPConnection
+@pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"])
+@pytest.mark.parametrize("abruptly", [False, True])
+def test_a_client_that_vanishes_harms_nobody_and_leaves_no_traceback(
+    gateway: LocalGateway,
+    connection: http.client.HTTPConnection,
+    capfd: pytest.CaptureFixture[str],
+    sent: bytes,
+    abruptly: bool,
 ) -> None:
     parts = urlsplit(gateway.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0)) as client:
-        client.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        client.sendall(sent)
+        if abruptly:  # no lingering: the connection is reset, not closed
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     assert ask(connection, PING)[0] == 200
+    assert "Traceback" not in capfd.readouterr().err

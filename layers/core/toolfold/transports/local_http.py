@@ -7,6 +7,7 @@ name this machine: a web page cannot reach it under another name.
 from __future__ import annotations
 
 import base64
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -35,6 +36,11 @@ class LocalGateway(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
         self.url = f"http://{host}:{self.server_address[1]}{PATH}"
         self._thread: threading.Thread | None = None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing to tell of a client that went away in the middle; anything else is a defect, and shown."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def __enter__(self) -> LocalGateway:
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
