@@ -174,3 +174,10 @@ def test_json_keeps_the_upstreams_keys_and_loses_its_white_space(catalog: Catalo
 
 def test_a_byte_order_mark_is_not_taken_for_nonsense(catalog: Catalog) -> None:
     assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0").text == "timestamp,open\n2026-01-13,1.0"
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_what_is_no_number_in_json_becomes_null(catalog: Catalog, number: str) -> None:
+    answer = read(catalog, f'{{"name": {{"a": {number}}}, "b": 1.50}}', name="CPI")
+    assert answer.text == '{"name":{"a":null},"b":1.5}'
+    assert json.loads(answer.text) == answer.data

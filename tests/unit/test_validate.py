@@ -114,6 +114,10 @@ def test_the_value_of_an_unknown_argument_is_never_repeated() -> None:
     assert "CANARY" not in str(problems)
 
 
+def test_countless_unknown_arguments_do_not_fill_the_answer() -> None:
+    assert len(check("GLOBAL_QUOTE", {"symbol": "IBM", **{f"stray_{number}": 1 for number in range(10_000)}})[1]) == 20
+
+
 def test_a_long_wrong_value_is_cut() -> None:
     _, problems = check("GLOBAL_QUOTE", {"symbol": "IBM", "datatype": "x" * 10_000})
     assert len(str(problems)) < 300

@@ -125,6 +125,39 @@ def test_tools_call_works_without_a_handshake() -> None:
     assert answer["resultType"] == "complete"
 
 
+@pytest.mark.parametrize(
+    "encoded", ["=?base64?VE9PTF9MSVNV?=", "=?base64?é?=", "=?base64?/w==?=", "=?base64?VE9PTF9MSVN=?="]
+)
+def test_only_what_an_encoder_spells_is_decoded(encoded: str) -> None:
+    assert refused(stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name=encoded)) == (400, -32020, 1)
+
+
+def test_other_headers_are_compared_as_they_come() -> None:
+    assert refused(stateless("tools/list", mcp_method="=?base64?dG9vbHMvbGlzdA==?=")) == (400, -32020, 1)
+
+
+def test_capabilities_must_be_an_object() -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": None,
+    }
+    assert refused(stateless("tools/list", {"_meta": meta})) == (400, -32602, 1)
+
+
+@pytest.mark.parametrize("answered", [{"result": {}}, {"error": {"code": 1, "message": "x"}}])
+def test_a_response_is_taken_note_of_only_where_there_are_any(answered: dict[str, Any]) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, **answered}
+    assert sent(request(body, mcp_protocol_version="2025-11-25")) == (202, "")
+    assert refused(request(body, mcp_protocol_version=STATELESS)) == (400, -32600, None)
+    assert refused(request(body, mcp_protocol_version="1999-01-01")) == (400, -32600, None)
+
+
+@pytest.mark.parametrize(("version", "status"), [("", 202), ("2025-03-26", 202), (STATELESS, 202), ("1999-01-01", 400)])
+def test_a_notification_of_a_version_that_is_not_served_is_refused(version: str, status: int) -> None:
+    response = SERVER.respond(request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=version))
+    assert response.status == status
+
+
 def test_a_name_may_come_encoded_in_its_header() -> None:
     assert result(stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?VE9PTF9MSVNU?="))
 
@@ -192,6 +225,13 @@ def test_a_routing_header_sent_twice_is_refused() -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":7}', 400, -32600, 1),
         (b'{"jsonrpc":"2.0","id":1}', 400, -32600, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"result":[]}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"error":null}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-Infinity}}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":"\xed\xa0\x80","method":"ping"}', 400, -32700, None),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"), 400, -32700, None),
         (b'{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NO_SUCH"}}', 200, -32602, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["x"]}}', 200, -32602, 1),
@@ -206,6 +246,20 @@ def test_a_routing_header_sent_twice_is_refused() -> None:
 )
 def test_a_body_that_is_no_good_request_is_refused(body: bytes, status: int, code: int, id_: Any) -> None:
     assert refused(request(body)) == (status, code, id_)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}',
+        b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\ud83d\\ude00"}}',
+        b'{"jsonrpc":"2.0","id":7,"id":1,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":null}}',
+    ],
+)
+def test_what_clients_send_in_their_own_way_is_served(body: bytes) -> None:
+    assert isinstance(result(request(body)), dict)
 
 
 def test_an_unknown_version_in_the_header_is_refused() -> None:
@@ -225,6 +279,7 @@ def test_only_post_is_spoken(method: str) -> None:
         ({"content_type": "text/plain"}, 415),
         ({"content_type": ""}, 415),
         ({"content_type": "application/json; charset=utf-8"}, 200),
+        ({"content_type": "application/json,application/json"}, 200),
         ({"content_type": "text/plain", "mcp_protocol_version": STATELESS}, 400),
         ({"accept": "text/html"}, 406),
         ({"accept": "text/event-stream"}, 406),
@@ -248,6 +303,8 @@ def test_a_giant_body_is_refused_unread() -> None:
         (Access(origins=("https://app.test",)), {"origin": "https://app.test"}, 200),
         (Access(origins=("https://app.test",)), {"origin": "https://app.test.evil.test"}, 403),
         (Access(origins=("*",)), {"origin": "https://any.test"}, 200),
+        (Access(origins=("*",)), {"origin": "https://any.test\r\nset-cookie: a=b"}, 403),
+        (Access(hosts=LOOPBACK), {"host": "localhost", "origin": "http://localhost/\nset-cookie: a=b"}, 403),
         (Access(hosts=LOOPBACK), {"host": "127.0.0.1:8080"}, 200),
         (Access(hosts=LOOPBACK), {"host": "[::1]:8080"}, 200),
         (Access(hosts=LOOPBACK), {"host": "evil.test:8080"}, 421),

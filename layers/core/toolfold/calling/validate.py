@@ -10,6 +10,7 @@ wrong case, a list for a comma-separated string, one string for a list, null for
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -17,6 +18,9 @@ from typing import Any
 
 Problem = dict[str, Any]
 """``{"parameter", "problem", "expected"}``, for the answer."""
+
+_TOLD = 20
+"""Unknown arguments that are spelled out. Their number is the caller's choice; the size of the answer must not be."""
 
 _TRUE_FALSE = {"true": True, "false": False}
 _SHOWN = 60
@@ -37,7 +41,8 @@ def check(
         The arguments in the schema's order and types, and what is wrong with them (empty: nothing).
     """
     properties: Mapping[str, Any] = schema["properties"]
-    problems = [_unknown(name, properties) for name in arguments if name not in properties]
+    unknown = (name for name in arguments if name not in properties)
+    problems = [_unknown(name, properties) for name in itertools.islice(unknown, _TOLD)]
     checked: dict[str, Any] = {}
     for name, rule in properties.items():
         value = arguments.get(name)
@@ -80,7 +85,7 @@ def _unknown(name: str, properties: Mapping[str, Any]) -> Problem:
     import difflib  # for mistakes alone
 
     # The value is not repeated: a stray argument may well be an API key.
-    close = difflib.get_close_matches(name.lower(), list(properties), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name[:_SHOWN].lower(), list(properties), n=1, cutoff=0.6)
     hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")
     return {"parameter": name[:_SHOWN], "problem": "is not a parameter of this tool", "expected": hint}
 

@@ -16,8 +16,19 @@ class Answer:
 
 
 def from_json(data: Any) -> Answer:
-    """A JSON answer: the upstream's keys and values untouched, white space dropped."""
-    return Answer(data, json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    """A JSON answer: the upstream's keys and values untouched, white space dropped.
+
+    NaN and infinities, which are no JSON and which no strict client could read, become null.
+    """
+    try:
+        return Answer(data, _compact(data))
+    except ValueError:
+        data = json.loads(json.dumps(data), parse_constant=lambda _constant: None)
+        return Answer(data, _compact(data))
+
+
+def _compact(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def from_csv(text: str) -> Answer:

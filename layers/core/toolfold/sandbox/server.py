@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
 from .answers import answer
@@ -53,7 +54,7 @@ class Sandbox:
         class Handler(_Handler):
             owner = sandbox
 
-        self._server = ThreadingHTTPServer((host, port), Handler, bind_and_activate=False)
+        self._server = _Server((host, port), Handler, bind_and_activate=False)
         # Kept connections live in their own threads; they must not hold up the end of the process.
         self._server.daemon_threads = True
         self._server.block_on_close = False
@@ -125,6 +126,13 @@ class Sandbox:
     def _wait(self, seconds: float) -> bool:
         """Wait, unless the sandbox is closed meanwhile; True when it was."""
         return self._closing.wait(seconds)
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing to tell of a client that went away in the middle: half of the faults make it do so."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -105,6 +105,9 @@ def with_cors(request: Request, response: Response, access: Access) -> Response:
 
 
 def _may_call(origin: str, access: Access) -> bool:
+    # It is sent back in a header, which nothing in it may end.
+    if not (origin.isascii() and origin.isprintable()):
+        return False
     # A server that checks its Host is a local one: pages served from this machine may call it.
     local = bool(access.hosts) and _hostname(origin) in LOOPBACK
     return local or "*" in access.origins or origin.rstrip("/") in access.origins
