@@ -21,6 +21,7 @@ SOURCE: dict[str, Any] = {
     "function_key": "function",
     "auth": {"query_key": "key", "environment": "WEATHER_KEY", "obtain": "https://weather.test/key"},
     "freshness": {"daily": 3600},
+    "no_data": "Try another city.",
     "categories": ["forecasts"],
     "parameters": {
         "city": {"type": "string", "required": True, "description": "Name of a city.", "examples": ["Oslo"]},

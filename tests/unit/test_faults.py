@@ -172,6 +172,19 @@ def test_json_keeps_the_upstreams_keys_and_loses_its_white_space(catalog: Catalo
     assert answer.text == '{"Global Quote":{"05. price":"261.05"}}'
 
 
+def test_numbers_that_json_does_not_have_are_null(catalog: Catalog) -> None:
+    body = '{"meta_data": {"a": 1}, "payload": {"RETURNS_CALCULATIONS": {"MEAN": {"IBM": NaN, "AAPL": -Infinity}}}}'
+    means = read(catalog, body, "ANALYTICS_FIXED_WINDOW").data["payload"]["RETURNS_CALCULATIONS"]["MEAN"]
+    assert means == {"IBM": None, "AAPL": None}
+
+
+@pytest.mark.parametrize("body", ['{"data": [{"date": "%s"}]}', "timestamp,open\n%s,1"])
+def test_a_key_that_turns_up_in_data_is_blanked_out(catalog: Catalog, body: str) -> None:
+    answer = read(catalog, body % KEY)
+    assert KEY not in answer.text + json.dumps(answer.data)
+    assert "[key]" in answer.text
+
+
 def test_a_byte_order_mark_is_not_taken_for_nonsense(catalog: Catalog) -> None:
     assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0").text == "timestamp,open\n2026-01-13,1.0"
 

@@ -161,7 +161,7 @@ def _resolved(document: yaml_lines.Document, shared: Mapping[str, Mapping[str, A
 
 def _source_entry(source: Source) -> dict[str, Any]:
     entry = source.model_dump(
-        include={"title", "description", "backend", "base_url", "function_key", "auth", "freshness"}
+        include={"title", "description", "backend", "base_url", "function_key", "auth", "freshness", "no_data"}
     )
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice

@@ -20,6 +20,7 @@ class Source:
     base_url: str
     function_key: str
     auth: Mapping[str, str]
+    no_data: str
     faults: tuple[Mapping[str, Any], ...]
     unknown_notice: tuple[str, ...]
 

@@ -193,5 +193,7 @@ class Source(Model):
     """Shared parameters: key → fields of a :class:`Parameter`, ``name`` being the key where it is not given."""
     faults: list[Fault] = []
     """Tried in this order; the first that matches decides."""
+    no_data: Prose
+    """The next step after an answer without rows."""
     unknown_notice: list[str] = []
     """Keys under which a text is a notice of the upstream, never data, even when no fault matches."""
