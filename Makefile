@@ -90,4 +90,5 @@ clean: ## remove what make made
 	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache tests/conformance/node_modules
 
 include aws.mk
--include conformance.mk
+include conformance.mk
+include benchmarks.mk

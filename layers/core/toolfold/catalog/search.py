@@ -35,7 +35,7 @@ def search(catalog: Catalog, query: str, most: int = 10) -> list[tuple[str, str]
     for name, summary, of_name, of_summary in entries:
         score = sum(
             math.log(1 + len(entries) / spread[word]) * (2 * (word in of_name) + (word in of_summary))
-            for word in wanted & {*of_name, *of_summary}
+            for word in sorted(wanted & {*of_name, *of_summary})  # sums of floats depend on their order
         )
         if score:
             scored.append((-score, len(of_name), name, summary))

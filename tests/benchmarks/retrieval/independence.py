@@ -1,0 +1,89 @@
+"""Are requests and catalog independent in their words? A request that repeats the catalog measures copying."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+CATALOG = Path("catalog")
+
+SHARED_WORDS = 0.8
+"""Two texts are too close from this Jaccard index of their words on."""
+
+SAME_LETTERS = 0.9
+"""Two texts are too close from this ratio of matching characters on (difflib's)."""
+
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SENTENCE_END = re.compile(r"[.!?;:]\s+|\n+")
+
+
+def catalog_texts(folder: Path = CATALOG) -> set[str]:
+    """Every string in every YAML file of ``folder``, in whatever field, whole and sentence by sentence."""
+    texts: set[str] = set()
+    for path in sorted(folder.rglob("*.yaml")):
+        for text in _strings(yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)):
+            texts.update(part.strip() for part in (text, *_SENTENCE_END.split(text)))
+    return texts - {""}
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def normalised(text: str) -> str:
+    """Lower-case words with single spaces between them; width, punctuation and underscores do not count."""
+    return " ".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def near_copies(requests: Iterable[str], texts: Iterable[str]) -> list[tuple[str, str]]:
+    """``(request, text)`` of all that are too close to each other."""
+    ids: defaultdict[tuple[str, int], int] = defaultdict(lambda: len(ids))
+    asked = [_Plain.of(request, ids) for request in requests]
+    written = [_Plain.of(text, ids) for text in sorted(texts)]
+    return [(one.text, other.text) for other in written for one in asked if one.close_to(other)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A text, its normalised form, its words, and its letters as a set of bits: one for the first a, one for the
+    second, and so on."""
+
+    text: str
+    plain: str
+    words: frozenset[str]
+    letters: int
+
+    @classmethod
+    def of(cls, text: str, ids: Mapping[tuple[str, int], int]) -> Self:
+        plain = normalised(text)
+        seen: Counter[str] = Counter()
+        letters = 0
+        for letter in plain:
+            letters |= 1 << ids[letter, seen[letter]]
+            seen[letter] += 1
+        return cls(text, plain, frozenset(plain.split()), letters)
+
+    def close_to(self, other: Self) -> bool:
+        shared = len(self.words & other.words)
+        if shared and shared >= SHARED_WORDS * (len(self.words) + len(other.words) - shared):
+            return True
+        # Letters that only one has match nothing. This bound is the matcher's own, and spares it almost every pair.
+        both = len(self.plain) + len(other.plain)
+        if not both or (self.letters ^ other.letters).bit_count() > (1 - SAME_LETTERS) * both + 1e-9:
+            return False
+        return SequenceMatcher(None, self.plain, other.plain, autojunk=False).ratio() >= SAME_LETTERS

@@ -1,0 +1,60 @@
+"""The requests, as written in ``requests.yaml``, and the split into a half to tune on and a half to report."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+FILE = Path(__file__).with_name("requests.yaml")
+
+KINDS = ("direct", "paraphrase", "typo", "ambiguous", "several", "outside")
+TUNING, HELD = "tuning", "held"
+
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What somebody may type.
+
+    ``tools``: the right answers, best first; of a ``several`` request all are needed, of an ``outside`` request there
+    are none. ``language``: ISO 639-1.
+
+    Raises:
+        ValueError: kind and number of tools do not go together.
+    """
+
+    text: str
+    kind: str
+    tools: tuple[str, ...]
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        # Alone or with a twin or two; where more answers would do, the request says too little to judge by.
+        most = {"outside": 0}.get(self.kind, 3)
+        least = {"outside": 0, "ambiguous": 2, "several": 2}.get(self.kind, 1)
+        if self.kind not in KINDS or not least <= len(self.tools) <= most or not self.text.strip():
+            raise ValueError(f"not a request: {self}")
+
+    @property
+    def half(self) -> str:
+        """``tuning`` or ``held``, by the best answer: what is tuned for one tool says nothing about another.
+
+        Requests that no tool serves are split by their text.
+        """
+        digest = hashlib.sha256((self.tools[0] if self.tools else self.text).encode()).digest()
+        return TUNING if digest[0] < 128 else HELD
+
+
+def load(path: Path = FILE) -> tuple[Request, ...]:
+    """All requests, in the order of the file.
+
+    Raises:
+        ValueError: an entry is not a request.
+        TypeError: an entry has a field that requests do not have, or lacks one.
+    """
+    entries = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    return tuple(Request(**{**entry, "tools": tuple(entry["tools"])}) for entry in entries)
