@@ -45,7 +45,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	.venv-$(VERSION)/bin/python -m pytest -m "not e2e and not clients" tests/unit tests/integration $(ARGS)
 
-check: lint types imports catalog-check wheel validate e2e clients measure-check ## everything else that CI runs
+check: lint types imports catalog-check wheel validate e2e clients clients-built measure-check ## everything else that CI runs
 
 lint: .venv/.dev ## style and format
 	$(bin)/ruff check .
@@ -83,7 +83,8 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile uv.in -o uv.txt && \
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra aws --extra build dev.in -o dev.txt && \
-	$$compile clients.in -o clients.txt
+	$$compile clients.in -o clients.txt && \
+	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt
 	$(MAKE) lock-aws
 
 clean: ## remove what make made

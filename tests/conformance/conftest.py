@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.toolbox import TOOLFOLD
+from tests.conformance.toolbox import TOOLFOLD, listening
 from tests.conftest import KEY
+from tests.support import built_function
 from toolfold.sandbox.server import Sandbox
 
 
@@ -32,21 +31,30 @@ def environment(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> M
 def url(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where ``toolfold serve`` listens. Its log must never hold a traceback or the key."""
     log = tmp_path_factory.mktemp("serve") / "log"
-    with log.open("wb") as written:
-        command = [str(TOOLFOLD), "serve", "--port", "0"]
-        server = subprocess.Popen(command, env=environment, stdout=written, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    try:
-        announced = server.stderr.readline()
-        found = re.search(r"http://\S+", announced)
-        assert found, announced + server.stderr.read()
-        yield found[0]
-    finally:
-        server.terminate()
-        said = server.communicate(timeout=10)[1]
-    for text in (said, log.read_text()):
-        assert "Traceback" not in text
-        assert KEY not in text
+    with listening([TOOLFOLD, "serve", "--port", "0"], env=environment, log=log) as url:
+        yield url
+    assert "Traceback" not in log.read_text()
+    assert KEY not in log.read_text()
+
+
+@pytest.fixture(scope="session")
+def built_url(environment: Mapping[str, str]) -> Iterator[str]:
+    """The built package in Lambda's runtime client, as if behind API Gateway. The same holds for its log.
+
+    The catalog is a file: S3 has its own tests. Pages of the endpoint's own address may call it, as a person would set
+    it who serves them from there; by default a deployment refuses every page.
+    """
+    variables = {name: value for name, value in environment.items() if "ALPHA_VANTAGE" in name}
+    built = built_function.read(built_function.RUN_HERE)
+    catalog = str(built_function.ROOT / "catalog/catalog.json")
+    with built.runtime({"TOOLFOLD_CATALOG": catalog, **variables}) as runtime, runtime.serve_http("/mcp") as url:
+        runtime.update_environment(TOOLFOLD_ALLOWED_ORIGINS=url.removesuffix("/mcp"))
+        yield url
+    written = "\n".join(runtime.log)
+    assert len(runtime.init_times_s) == 1, written  # it never crashed, and never took too long
+    assert '"request"' in written
+    assert "Traceback" not in written
+    assert KEY not in written
 
 
 @pytest.fixture(params=["http", "stdio"])

@@ -1,70 +1,65 @@
-"""The protocol's official conformance suite, scenario by scenario, against ``toolfold serve``."""
+"""The official conformance suite, scenario by scenario, against ``toolfold serve`` and against the built package.
+
+The built package runs in Lambda's runtime client behind what API Gateway does to requests (``make clients-built``).
+"""
 
 from __future__ import annotations
 
-import json
-import re
+import urllib.error
+import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.conformance.toolbox import CONFORMANCE, FOLDER, package, run
+from tests.conformance.suite import SCENARIOS, expected_failures, judge
+from tests.support.built_function import NEEDS_BUILD
 
 pytestmark = pytest.mark.clients
 
-EXPECTED_FAILURES = FOLDER / "expected-failures.yml"
 
-# Version, scenario, and how many checks passed when it was written: fewer means that some are skipped unnoticed.
-SCENARIOS = [
-    ("2025-11-25", "server-initialize", 2),
-    ("2025-11-25", "ping", 2),
-    ("2025-11-25", "tools-list", 3),
-    ("2025-11-25", "server-session-lifecycle", 0),  # not applicable without sessions: says so, and checks nothing
-    ("2025-11-25", "dns-rebinding-protection", 2),
-    ("2026-07-28", "server-stateless", 21),
-    ("2026-07-28", "tools-list", 4),
-    ("2026-07-28", "caching", 4),
-    ("2026-07-28", "http-header-validation", 14),
-    ("2026-07-28", "http-custom-header-server-validation", 1),
-    ("2026-07-28", "dns-rebinding-protection", 2),
-]
-
-
-def expected_failures(scenario: str) -> set[str]:
-    """The checks of a scenario that need something which only a test fixture has."""
-    listed = yaml.safe_load(EXPECTED_FAILURES.read_text())["server"]
-    return {check for name, _, check in (entry.partition(":") for entry in listed) if name == scenario}
+@pytest.fixture(params=["url", pytest.param("built_url", marks=[pytest.mark.e2e, NEEDS_BUILD])], ids=["serve", "built"])
+def judged(request: pytest.FixtureRequest) -> str:
+    """The address of what is judged."""
+    return str(request.getfixturevalue(request.param))
 
 
 @pytest.mark.parametrize(("version", "scenario", "least"), SCENARIOS)
 def test_a_scenario_passes_without_a_warning(
-    version: str, scenario: str, least: int, url: str, environment: Mapping[str, str], empty: Path
+    version: str, scenario: str, least: int, judged: str, environment: Mapping[str, str], empty: Path
 ) -> None:
-    results = empty / "results"
-    options = ["--url", url, "--scenario", scenario, "--spec-version", version, "--output-dir", str(results)]
-    command = [*package(CONFORMANCE), "server", *options, "--expected-failures", str(EXPECTED_FAILURES)]
-    done = run(command, env=environment, cwd=empty)
-
-    (written,) = results.glob("*/checks.json")
-    checks = json.loads(written.read_text())
-    by_status: dict[str, list[str]] = {}
-    for check in checks:
-        by_status.setdefault(check["status"], []).append(check["id"])
-    told = [f"{c['id']}: {c['errorMessage']}" for c in checks if c["status"] in ("FAILURE", "WARNING")]
+    verdict = judge(judged, version, scenario, env=environment, cwd=empty)
+    told = verdict.told()
     wrong = "\n".join(told)
 
-    assert set(by_status.get("FAILURE", ())) == expected_failures(scenario), wrong
-    assert "WARNING" not in by_status, wrong
+    assert set(verdict.ids("FAILURE")) == expected_failures(scenario), wrong
+    assert not verdict.ids("WARNING"), wrong
     # A listed check may fail only because it could not be tried: for want of a fixture, or of a capability that is not
     # declared.
     assert all(": Not testable: " in one or "returned JSON-RPC error -32601" in one for one in told), wrong
-    assert set(by_status) <= {"SUCCESS", "FAILURE", "SKIPPED", "INFO"}
-    assert len(by_status.get("SUCCESS", ())) >= least, done.stdout
+    assert {check["status"] for check in verdict.checks} <= {"SUCCESS", "FAILURE", "SKIPPED", "INFO"}
+    assert len(verdict.ids("SUCCESS")) >= least, verdict.stdout
     # The suite's own verdict, which must be about the same checks.
-    summary = re.search(r"Passed: (\d+)/\d+, (\d+) failed, (\d+) warnings", done.stdout)
-    assert summary, done.stdout + done.stderr
-    counts = [len(by_status.get(status, ())) for status in ("SUCCESS", "FAILURE")]
-    assert [int(number) for number in summary.groups()] == [*counts, 0]
-    assert done.returncode == 0, done.stdout
+    assert verdict.summary() == (len(verdict.ids("SUCCESS")), len(verdict.ids("FAILURE")), 0)
+    assert verdict.code == 0, verdict.stdout
+
+
+@pytest.mark.e2e
+@NEEDS_BUILD
+def test_behind_api_gateway_the_origin_is_judged_and_the_host_is_not(built_url: str) -> None:
+    """API Gateway finds the function by the host name: a request under another name never arrives."""
+
+    def status(**headers: str) -> int:
+        sent = {"content-type": "application/json", "accept": "application/json", **headers}
+        request = urllib.request.Request(built_url, b'{"jsonrpc":"2.0","id":1,"method":"ping"}', sent)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+
+    assert status() == 200
+    assert status(host="evil.example.com") == 200
+    assert status(origin="http://evil.example.com") == 403
+    assert status(host="evil.example.com", origin="http://evil.example.com") == 403

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,30 @@ def run(
         timeout=timeout_s,
         check=False,
     )
+
+
+@contextmanager
+def listening(
+    command: Sequence[str | Path], *, env: Mapping[str, str], log: Path, timeout_s: float = 30
+) -> Iterator[str]:
+    """A server as a process, and the address that it announces. What it writes to stdout and stderr is in ``log``.
+
+    A file, not a pipe: nobody would empty a pipe while the server is used, and a full one stops it.
+    """
+    with log.open("wb") as written:
+        server = subprocess.Popen(
+            [str(part) for part in command], env=dict(env), stdout=written, stderr=subprocess.STDOUT
+        )
+    try:
+        give_up = time.monotonic() + timeout_s
+        while not (found := re.search(r"(http://\S+)\s", log.read_text())):
+            assert server.poll() is None, log.read_text()
+            assert time.monotonic() < give_up, f"{command} announced no address in {timeout_s} s\n{log.read_text()}"
+            time.sleep(0.02)
+        yield found[1]
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
 
 
 def output(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> Any:

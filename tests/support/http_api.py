@@ -191,7 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         if urlsplit(self.path).path != self.server.path:
             return _NOT_FOUND
-        request = Request(self.command, self.path, self.headers.items(), body, self.client_address[0])
+        headers = [(name, value.strip()) for name, value in self.headers.items()]  # RFC 9110, 5.5: blanks are no part
+        request = Request(self.command, self.path, headers, body, self.client_address[0])
         return self.server.answer(event_for(request, self.server.path))
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -48,6 +48,12 @@ REQUESTS: dict[str, Request] = {
     "a routing header twice": Request(
         "POST", (*TWICE.headers, ("mcp-method", "tools/list"), ("host", "localhost")), TWICE.body
     ),
+    "a response, 2026-07-28": request(
+        {"jsonrpc": "2.0", "id": 1, "result": {}}, host="localhost", mcp_protocol_version=STATELESS
+    ),
+    "capabilities that are no object": stateless(
+        "tools/list", {"_meta": {META_VERSION: STATELESS, META_CAPABILITIES: []}}, host="localhost"
+    ),
     "no envelope": stateless("tools/list", {"_meta": {}}, host="localhost"),
     "a header unlike the body": stateless("tools/list", host="localhost", mcp_method="tools/call"),
     "a version that is not served": stateless(

@@ -126,10 +126,11 @@ def test_tools_call_works_without_a_handshake() -> None:
 
 
 @pytest.mark.parametrize(
-    "encoded", ["=?base64?VE9PTF9MSVNV?=", "=?base64?é?=", "=?base64?/w==?=", "=?base64?VE9PTF9MSVN=?="]
+    "encoded", ["=?base64?VE9PTF9HRVR=?=", "=?base64?é?=", "=?base64?/w==?=", "=?base64?VE9PTF9HRVQ?="]
 )
 def test_only_what_an_encoder_spells_is_decoded(encoded: str) -> None:
-    assert refused(stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name=encoded)) == (400, -32020, 1)
+    assert result(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name="=?base64?VE9PTF9HRVQ=?="))
+    assert refused(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name=encoded)) == (400, -32020, 1)
 
 
 def test_other_headers_are_compared_as_they_come() -> None:

@@ -76,7 +76,7 @@ def _http_error(source: Source, reply: Reply) -> CallError:
 
 def _parsed(source: Source, body: str) -> Any:
     try:
-        return json.loads(body, parse_constant=lambda _: None)  # NaN and Infinity are no JSON: null
+        return json.loads(body)
     # RecursionError: nesting too deep; ValueError: broken JSON, or an integer of thousands of digits.
     except (ValueError, RecursionError):
         raise UpstreamError(f"{source.title} sent broken JSON.", _AGAIN, retryable=True) from None

@@ -11,8 +11,6 @@ STATELESS = ("2026-07-28",)
 OFFERED = HANDSHAKE[-1]
 """What ``initialize`` answers to a version that is not served."""
 
-ASSUMED = "2025-03-26"
-"""What a request without ``MCP-Protocol-Version`` speaks."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"

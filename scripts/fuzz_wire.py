@@ -1,0 +1,152 @@
+"""Feeds random input to the protocol and to the reader of Lambda events, and says what broke.
+
+    python scripts/fuzz_wire.py [--runs N] [--seed N]
+
+With ``atheris`` (requirements/fuzz.txt) inputs are guided by the code they reach; without it, or with ``--plain``,
+a loop mutates the corpus and a pool of what came of it. Inputs that break something are written to
+``build/fuzz/``; the exit code is 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "layers" / "core")]
+
+try:
+    import atheris
+except ImportError:
+    atheris = None
+
+# Only code that is imported below is guided.
+with atheris.instrument_imports(include=["toolfold"]) if atheris else nullcontext():
+    from tests.fuzz import inputs
+    from tests.fuzz.mutations import mutate
+    from tests.fuzz.target import GROWTH_LIMIT, SIZE_LIMIT, Finding, Target, silence
+
+FOUND = ROOT / "build" / "fuzz"
+WARM_UP = 100
+"""Inputs whose time is not looked at: the first ones import what the others use."""
+
+TOLD = 100_000
+"""Runs between two lines that say how far it got."""
+
+POOL = 2000
+"""Inputs that the loop keeps beside the corpus: bounded, so that the process's size tells of leaks."""
+
+
+class Run:
+    """Counts what a run sees. ``one`` judges an input; findings are kept, one input for each kind."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs, self.done = runs, 0
+        self.findings: dict[str, Path] = {}
+        self.target = Target()
+        self.seeds = inputs.corpus()
+        for turn in range(WARM_UP):
+            self._judge(self.seeds[turn % len(self.seeds)])
+        self.target.slowest_s = 0.0
+        self.started = time.perf_counter()
+
+    def one(self, data: bytes) -> None:
+        self._judge(data[:SIZE_LIMIT])
+        self.done += 1
+        if self.done % TOLD == 0:
+            print(f"{self.done:,} runs …", flush=True)
+
+    def _judge(self, data: bytes) -> None:
+        try:
+            self.target.judge(data)
+        except Finding as finding:
+            self._keep(str(finding), data)
+
+    def _keep(self, finding: str, data: bytes) -> None:
+        if finding in self.findings:
+            return
+        FOUND.mkdir(parents=True, exist_ok=True)
+        path = FOUND / hashlib.sha256(data).hexdigest()[:16]
+        path.write_bytes(data)
+        self.findings[finding] = path
+        print(f"found: {finding}: {path.relative_to(ROOT)}", flush=True)
+
+    def close(self) -> int:
+        """Print the closing line; 1 if there were findings."""
+        seconds = time.perf_counter() - self.started
+        growth = self.target.growth(self.seeds)
+        if growth > GROWTH_LIMIT:
+            self._keep("the process grows", self.seeds[0])
+        print(
+            f"{self.done:,} runs, {self.done / seconds:,.0f}/s, {len(self.findings)} findings, "
+            f"slowest {self.target.slowest_s * 1000:.1f} ms, grew by {growth / 1024:,.0f} KiB",
+            flush=True,
+        )
+        return 1 if self.findings else 0
+
+
+def loop(run: Run, seed: int) -> int:
+    """Mutate the corpus, and a bounded pool of what came of it."""
+    random = Random(seed)  # noqa: S311 - nothing is hidden behind it
+    pool = list(run.seeds)
+    while run.done < run.runs:
+        data = mutate(random.choice(pool), run.seeds, random)
+        run.one(data)
+        if len(data) > SIZE_LIMIT or random.random() > 0.05:
+            continue
+        if len(pool) < POOL:
+            pool.append(data)
+        else:
+            pool[random.randrange(len(run.seeds), POOL)] = data
+    return run.close()
+
+
+def guided(run: Run, seed: int) -> None:
+    """The same inputs, but libFuzzer chooses which to build on. Ends the process."""
+
+    def judge(data: bytes) -> None:
+        run.one(data)
+        if run.done >= run.runs:
+            sys.stdout.flush()
+            _leave(run.close())
+
+    def change(data: bytes, most: int, number: int) -> bytes:
+        random = Random(number)  # noqa: S311
+        if random.random() < 0.3:
+            return bytes(atheris.Mutate(data, most))
+        return mutate(data, run.seeds, random)[:most]
+
+    grown = FOUND / "corpus"
+    grown.mkdir(parents=True, exist_ok=True)
+    options = [f"-seed={seed}", f"-max_len={SIZE_LIMIT}", "-rss_limit_mb=0", "-print_final_stats=0", "-verbosity=0"]
+    atheris.Setup([sys.argv[0], *options, str(grown), str(inputs.CORPUS)], judge, custom_mutator=change)
+    atheris.Fuzz()
+
+
+def _leave(code: int) -> None:
+    import os
+
+    os._exit(code)  # libFuzzer has no other way out
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plain", action="store_true", help="the loop of its own, even if there is atheris")
+    given = parser.parse_args(argv)
+    silence()
+    run = Run(given.runs)
+    engine: Callable[[Run, int], Any] = loop if given.plain or atheris is None else guided
+    return engine(run, given.seed) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

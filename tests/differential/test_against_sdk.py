@@ -1,0 +1,198 @@
+"""Every request gets from us what it gets from the SDK's server, but for the differences that are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from mcp.server.transport_security import TransportSecuritySettings
+
+from tests.differential.corpus import requests
+from tests.differential.exchanges import Exchange, answer
+from tests.differential.justified import JUSTIFIED, Justified, why
+from tests.differential.peer import Peer
+from tests.support.mcp_requests import STATELESS, message, request, stateless
+from toolfold.backends.http_api import Reply
+from toolfold.calling import caller
+from toolfold.calling.caller import Caller
+from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.settings import Settings
+from toolfold.wire.http import BODY_LIMIT, LOOPBACK, Access, Request
+from toolfold.wire.mcp import Server
+from toolfold.wire.versions import META_CAPABILITIES, META_VERSION
+
+LONG = settings.get_current_profile_name() == "long"
+"""See ``conftest``."""
+
+TOOLS = MetaTools(FileStore(embedded_path()), Caller(Settings.from_environment({})))
+OURS = Server(TOOLS)
+PAGE, LOCAL = "https://app.test", "http://localhost:6274"
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[Peer]:
+    with Peer(TOOLS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Peer]:
+    hosts = [*LOOPBACK, *(f"{host}:*" for host in LOOPBACK)]
+    local = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[PAGE, "http://localhost:*"])
+    with Peer(TOOLS, local) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_upstream_answer() -> Iterator[None]:
+    """Both servers call the same upstream, which is none: what counts here is how its answer travels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(caller, "_backend", lambda _kind: lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "KEY")
+
+
+def exchange(peer: Peer, sent: Request, server: Server = OURS) -> Exchange:
+    return Exchange(sent, answer(server.respond(sent)), answer(peer.send(sent)))
+
+
+GOOD = {
+    "initialize": request(
+        message(
+            "initialize",
+            {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+        )
+    ),
+    "ping": request(message("ping")),
+    "list, no version": request(message("tools/list")),
+    "list 2024-11-05": request(message("tools/list"), mcp_protocol_version="2024-11-05"),
+    "list 2025-11-25": request(message("tools/list"), mcp_protocol_version="2025-11-25"),
+    "call": request(message("tools/call", {"name": "TOOL_LIST"}), mcp_protocol_version="2025-11-25"),
+    "call, an error": request(message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": 7}})),
+    "initialized": request({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    "a response": request({"jsonrpc": "2.0", "id": 1, "result": {}}),
+    "discover": stateless("server/discover"),
+    "list 2026-07-28": stateless("tools/list"),
+    "call 2026-07-28": stateless("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": ["CPI", "NO_SUCH"]}}),
+    "notification 2026-07-28": request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=STATELESS),
+    "a giant body": request(b" " * (BODY_LIMIT + 1)),
+    "a name in base64": stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?VE9PTF9MSVNU?="),
+    "white space around a header": stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name=" TOOL_LIST\t"),
+    "params: null": request(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}'),
+    "arguments: null": request(message("tools/call", {"name": "TOOL_LIST", "arguments": None})),
+    "more members": request({**message("ping"), "trace": {"a": 1}}),
+    "a member twice": request(b'{"jsonrpc":"2.0","id":2,"method":"tools/list","id":1,"method":"ping"}'),
+    "Accept with q=0": request(message("ping"), accept="application/json;q=0"),
+    "Accept in capitals": stateless("tools/list", accept="APPLICATION/JSON"),
+    "Content-Type with a charset": stateless("tools/list", content_type="application/json; charset=utf-8"),
+    "Content-Type twice": request(message("ping"), content_type="application/json,application/json"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sent", GOOD.values(), ids=GOOD)
+def test_a_good_request_gets_the_same_answer(peer: Peer, sent: Request) -> None:
+    it = exchange(peer, sent)
+    assert it.ours.status in (200, 202, 413)
+    assert it.ours == it.theirs or why(it) == ["list-changed"]
+
+
+V2026 = {"mcp_protocol_version": STATELESS}
+REFUSED = {
+    "a response, 2026-07-28": (request({"jsonrpc": "2.0", "id": 1, "result": {}}, **V2026), 400, -32600),
+    "a batch, 2026-07-28": (request([message("ping")], **V2026), 400, -32600),
+    "id: null, 2026-07-28": (request(message("ping", id_=None), **V2026), 400, -32600),
+    "id: 1.0, 2026-07-28": (request(message("ping", id_=1.0), **V2026), 400, -32600),
+    "params: null, 2026-07-28": (
+        request(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}', **V2026), 400, -32602
+    ),
+    "a notification of another version": (
+        request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version="2030-01-01"), 400, -32022
+    ),
+    "base64 in another spelling": (
+        stateless("tools/call", {"name": "TOOL_GET"}, mcp_name="=?base64?VE9PTF9HRVR=?="), 400, -32020
+    ),
+    "a method in base64": (stateless("tools/list", mcp_method="=?base64?dG9vbHMvbGlzdA==?="), 400, -32020),
+    "no capabilities": (
+        stateless("tools/list", {"_meta": {META_VERSION: STATELESS, META_CAPABILITIES: None}}), 400, -32602
+    ),
+    "a version from the future": (
+        stateless(
+            "tools/list",
+            {"_meta": {META_VERSION: "2030-01-01", META_CAPABILITIES: {}}},
+            mcp_protocol_version="2030-01-01",
+        ), 400, -32022
+    ),
+    "arguments: []": (request(message("tools/call", {"name": "TOOL_LIST", "arguments": []})), 200, -32602),
+    "an unknown tool": (request(message("tools/call", {"name": "NO_SUCH"})), 200, -32602),
+    "an unknown tool, 2026-07-28": (stateless("tools/call", {"name": "NO_SUCH"}), 400, -32602),
+    "a cursor": (stateless("tools/list", {"cursor": "x"}), 400, -32602),
+    "a very long method": (request(message("x" * 100_000)), 200, -32601),
+    "a removed method": (stateless("ping"), 404, -32601),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "status", "code"), REFUSED.values(), ids=REFUSED)
+def test_a_wrong_request_is_refused_alike(peer: Peer, sent: Request, status: int, code: int) -> None:
+    it = exchange(peer, sent)
+    assert (it.ours.status, it.ours.code) == (status, code)
+    assert it.ours == it.theirs
+
+
+@pytest.mark.parametrize("sent", GOOD.values(), ids=GOOD)
+def test_what_is_justified_is_no_cover_for_anything_else(peer: Peer, sent: Request) -> None:
+    theirs = answer(peer.send(sent))
+    for wrong in ({"status": 418}, {"code": -32000}, {"id": "other"}, {"result": {"tools": []}}):
+        assert not why(Exchange(sent, replace(theirs, **wrong), theirs))
+
+
+@settings(
+    max_examples=30_000 if LONG else 1_000,
+    derandomize=not LONG,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(requests())
+def test_any_request_gets_the_same_answer(peer: Peer, sent: Request) -> None:
+    it = exchange(peer, sent)
+    assert it.theirs.status != 500 or why(it)
+    assert it.ours == it.theirs or why(it), it
+
+
+@pytest.mark.parametrize("entry", JUSTIFIED, ids=lambda entry: entry.name)
+def test_what_is_justified_differs_for_that_reason_alone(peer: Peer, entry: Justified) -> None:
+    it = exchange(peer, entry.example)
+    assert it.ours != it.theirs
+    assert entry.name in why(it)
+    assert entry.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "localhost"},
+        {"host": "127.0.0.1:8080"},
+        {"host": "[::1]:8080"},
+        {"host": "evil.test"},
+        {"host": "localhost.evil.test:80"},
+        {"host": ""},
+        {"host": "localhost", "origin": PAGE},
+        {"host": "localhost", "origin": LOCAL},
+        {"host": "localhost", "origin": "https://evil.test"},
+        {"host": "localhost", "origin": PAGE + ".evil.test"},
+        {"host": "localhost", "origin": "null"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
+def test_hosts_and_pages_are_let_in_alike(guarded: Peer, headers: dict[str, str], version: str) -> None:
+    server = Server(TOOLS, Access((PAGE,), LOOPBACK))
+    sent = stateless("tools/list", **headers) if version == STATELESS else request(message("ping"), **headers)
+    it = exchange(guarded, sent, server)
+    assert it.ours == it.theirs

@@ -1,0 +1,59 @@
+"""An input as a file that a person can read and a fuzzer can break.
+
+An HTTP request is its method, its headers one a line, an empty line, and the body. A Lambda event is the word
+``EVENT``, an empty line, and its JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from toolfold.wire.http import Request
+
+EVENT = b"EVENT"
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def request(data: bytes) -> Request:
+    """``data`` as an HTTP request, whatever is in it. Names are in lower case, as a :class:`Request` wants them."""
+    head, _, body = data.partition(b"\n\n")
+    method, *lines = head.decode("latin-1").split("\n")
+    parts = [line.partition(":") for line in lines if ":" in line]
+    return Request(method.upper(), tuple((name.lower(), value) for name, _, value in parts), body)
+
+
+def written(sent: Request) -> bytes:
+    """``sent`` as an input."""
+    head = "\n".join([sent.method, *(f"{name}: {value}" for name, value in sent.headers)])
+    return head.encode("latin-1") + b"\n\n" + sent.body
+
+
+def event(data: bytes) -> Any:
+    """The event in ``data``; None where there is none."""
+    head, _, body = data.partition(b"\n\n")
+    if head != EVENT:
+        return None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def events(sent: Request) -> list[dict[str, Any]]:
+    """``sent`` as API Gateway hands it over: payload 2.0 with the body in base64, and payload 1.0."""
+    body = base64.b64encode(sent.body).decode()
+    http = {"method": sent.method, "path": "/mcp"}
+    second = {"version": "2.0", "headers": dict(sent.headers), "requestContext": {"http": http}, "rawQueryString": ""}
+    many: dict[str, list[str]] = {}
+    for name, value in sent.headers:
+        many.setdefault(name, []).append(value)
+    first = {"httpMethod": sent.method, "multiValueHeaders": many, "headers": None, "queryStringParameters": None}
+    return [{**event, "body": body, "isBase64Encoded": True} for event in (second, first)]
+
+
+def corpus() -> list[bytes]:
+    """Every input of the corpus, in the order of the files' names."""
+    return [path.read_bytes() for path in sorted(CORPUS.iterdir())]

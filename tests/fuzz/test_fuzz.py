@@ -1,0 +1,77 @@
+"""A short run of the fuzzer at every test run, and everything it ever found interesting."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz import inputs
+from tests.fuzz.mutations import mutate
+from tests.fuzz.target import GROWTH_LIMIT, Finding, Target, log_streams
+from toolfold.calling import caller
+
+LONG = settings.get_current_profile_name() == "long"
+"""See ``conftest``."""
+
+CORPUS = inputs.corpus()
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target: put back here
+        patch.setattr(caller, "_backend", None)
+        streams = {handler: handler.stream for handler in log_streams()}
+        target = Target()
+        yield target
+        for handler, stream in streams.items():
+            handler.setStream(stream)
+        target.nowhere.close()
+
+
+@pytest.fixture(autouse=True)
+def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "KEY")
+
+
+@pytest.mark.parametrize("path", sorted(inputs.CORPUS.iterdir()), ids=lambda path: path.name)
+def test_every_input_of_the_corpus_is_answered(target: Target, path: Path) -> None:
+    target.judge(path.read_bytes())
+
+
+@settings(max_examples=100_000 if LONG else 400, derandomize=not LONG, deadline=None)
+@given(st.sampled_from(CORPUS), st.integers(0, 2**32))
+def test_what_is_made_of_the_corpus_is_answered(target: Target, seed: bytes, number: int) -> None:
+    random = Random(number)
+    for _ in range(5):
+        target.judge(mutate(seed, CORPUS, random))
+
+
+@settings(max_examples=100_000 if LONG else 200, derandomize=not LONG, deadline=None)
+@given(st.sampled_from([b"", b"POST\ncontent-type: application/json\n\n", b"EVENT\n\n"]), st.binary(max_size=300))
+def test_bytes_of_any_kind_are_answered(target: Target, head: bytes, body: bytes) -> None:
+    target.judge(head + body)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_answering_does_not_fill_the_memory(target: Target) -> None:
+    assert target.growth(CORPUS, rounds=5) < GROWTH_LIMIT
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_leak_is_found(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bytes] = []
+    monkeypatch.setattr(target, "judge", lambda data: kept.append(data + b"x" * 20_000))
+    assert target.growth(CORPUS, rounds=10) > GROWTH_LIMIT
+
+
+def test_a_finding_is_found(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(target._server), "respond", lambda _self, _request: 1 / 0)
+    with pytest.raises(Finding, match="ZeroDivisionError in"):
+        target.judge(b"POST\n\n{}")
