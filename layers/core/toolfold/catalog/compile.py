@@ -1,31 +1,26 @@
 """Sources → the compiled catalog: one JSON document with everything that can be decided before a request.
 
 Build side. ``compile_folder`` reads ``<folder>/<source>/source.yaml`` and the categories beside it, checks them
-(``sources``, then what only the whole can tell: names, references, examples that really pass validation) and returns
-the JSON text. The text is deterministic: same YAML, same bytes, same hash.
+(``sources``, then ``lint``: what only the whole can tell) and returns the JSON text. It is deterministic: same YAML,
+same bytes, same hash.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolfold.calling import validate
-from toolfold.catalog import yaml_lines
+from toolfold.catalog import lint, yaml_lines
 from toolfold.catalog.model import FORMAT
 from toolfold.catalog.sources import Category, Parameter, Source, Tool
 from toolfold.errors import SourceError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-
-_MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
-"""A word in a description that can only be meant as the name of a tool (or an allowed value)."""
 
 _UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
 """What pydantic appends to a location when no type of a union fits."""
@@ -70,8 +65,8 @@ def compile_folder(folder: Path) -> str:
                     problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[tool.name]}")
                 places[tool.name] = where("name")
                 tools[tool.name] = _tool_entry(source, category, tool)
-                problems += _check_tool(source, tool, tools[tool.name], where)
-    problems += _check_mentions(tools, places)
+                problems += lint.tool(source, tool, tools[tool.name], where)
+    problems += lint.mentions(tools, places)
     if problems:
         raise SourceError(problems)
     compiled = {
@@ -267,32 +262,6 @@ def _outline(tool: Tool) -> str:
             outer.append(": {".join(paths[0].split(".")) + f": {form}" + "}" * paths[0].count("."))
         parts.append("json: " + ("{" + ", ".join(outer) + "}" if paths else form))
     return "; ".join(parts)
-
-
-def _check_tool(source: Source, tool: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
-    if tool.freshness not in source.freshness:
-        yield f"{where('freshness')}: freshness {tool.freshness!r} is not one of {', '.join(source.freshness)}"
-    for position, parameter in enumerate(tool.parameters):
-        at = where("parameters", position)
-        alone = {"properties": {parameter.name: entry["parameters"]["properties"][parameter.name]}}
-        default = [] if parameter.default is None else [("default", parameter.default)]
-        for what, value in [*default, *(("example", example) for example in parameter.examples)]:
-            _, problems = validate.check(alone, entry["call"], {parameter.name: value})
-            for problem in problems:
-                yield f"{at}: {parameter.name}: {what} {value!r} {problem['problem']} ({problem['expected']})"
-    _, problems = validate.check(entry["parameters"], entry["call"], tool.example)
-    for problem in problems:
-        yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
-
-
-def _check_mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:
-    """Names of tools in descriptions must exist: a model will call what it reads."""
-    values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in tools.values()])))
-    values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in tools.values())))
-    for name, entry in tools.items():
-        for mention in _MENTION.findall(entry["summary"] + " " + entry["description"]):
-            if mention not in tools and mention not in values:
-                yield f"{places[name]}: description mentions {mention}, which is no tool"
 
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
