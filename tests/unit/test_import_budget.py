@@ -48,7 +48,7 @@ def test_the_modules_of_ours_that_the_first_response_imports_are_these() -> None
     ours = {name.removeprefix("toolfold.") for name in first_response("tools-list")["modules"] if "toolfold." in name}
     assert ours == {
         "calling", "calling.caller", "calling.keys", "calling.validate",
-        "catalog", "catalog.model", "catalog.search", "catalog.store",
+        "catalog", "catalog.model", "catalog.search", "catalog.store", "catalog.words",
         "errors",
         "meta_tools", "meta_tools.definitions", "meta_tools.dispatch", "meta_tools.result",
         "meta_tools.tool_call", "meta_tools.tool_get", "meta_tools.tool_list",

@@ -28,7 +28,7 @@ def descriptions(catalog: Catalog) -> dict[str, str]:
 
 
 class Toolfold:
-    """The search of this project. It looks at names and summaries; a summary is how a description begins."""
+    """The search of this project. Beside names and descriptions its index holds what people say (``asks``)."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolfold.catalog import lint, yaml_lines
+from toolfold.catalog import index, lint, yaml_lines
 from toolfold.catalog.model import FORMAT
 from toolfold.catalog.sources import Category, Parameter, Source, Tool
 from toolfold.errors import SourceError
@@ -39,6 +39,7 @@ def compile_folder(folder: Path) -> str:
     sources: dict[str, Any] = {}
     categories: list[dict[str, Any]] = []
     tools: dict[str, Any] = {}
+    written: list[tuple[Category, Tool]] = []
     places: dict[str, str] = {}
     paths = sorted(folder.glob("*/source.yaml"))
     if not paths:
@@ -59,28 +60,33 @@ def compile_folder(folder: Path) -> str:
                     "tools": len(category.tools),
                 }
             )
-            for index, tool in enumerate(category.tools):
-                where = functools.partial(_where, document, index)
+            for number, tool in enumerate(category.tools):
+                where = functools.partial(_where, document, number)
+                written.append((category, tool))
                 if tool.name in places:
                     problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[tool.name]}")
                 places[tool.name] = where("name")
                 tools[tool.name] = _tool_entry(source, category, tool)
                 problems += lint.tool(source, tool, tools[tool.name], where)
     problems += lint.mentions(tools, places)
+    problems += lint.neighbours([tool for _, tool in written], places)
     if problems:
         raise SourceError(problems)
+    searchable = _searchable(written)
     compiled = {
         "format": FORMAT,
         "sources": sources,
         "categories": categories,
         "listing": _listing(categories, tools),
         "tools": tools,
+        "index": index.build(searchable),
+        "spellings": index.spellings(searchable),
     }
     return json.dumps(compiled, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _where(document: yaml_lines.Document, index: int, *at: str | int) -> str:
-    return document.where(("tools", index, *at))
+def _where(document: yaml_lines.Document, number: int, *at: str | int) -> str:
+    return document.where(("tools", number, *at))
 
 
 def _parse(model: type[ModelT], document: yaml_lines.Document, data: Any, problems: list[str]) -> ModelT | None:
@@ -133,7 +139,7 @@ def _resolved(document: yaml_lines.Document, shared: Mapping[str, Mapping[str, A
     if not isinstance(data, dict) or not isinstance(data.get("tools"), list):
         return data
     tools = []
-    for index, tool in enumerate(data["tools"]):
+    for number, tool in enumerate(data["tools"]):
         if not isinstance(tool, dict) or not isinstance(tool.get("parameters"), list):
             tools.append(tool)
             continue
@@ -143,7 +149,7 @@ def _resolved(document: yaml_lines.Document, shared: Mapping[str, Mapping[str, A
             if key is None:
                 parameters.append(use)
             elif key not in shared:
-                where = document.where(("tools", index, "parameters", position))
+                where = document.where(("tools", number, "parameters", position))
                 problems.append(f"{where}: shared parameter {key!r} is not defined in source.yaml")
             else:
                 overrides = (
@@ -262,6 +268,28 @@ def _outline(tool: Tool) -> str:
             outer.append(": {".join(paths[0].split(".")) + f": {form}" + "}" * paths[0].count("."))
         parts.append("json: " + ("{" + ", ".join(outer) + "}" if paths else form))
     return "; ".join(parts)
+
+
+def _searchable(written: list[tuple[Category, Tool]]) -> list[dict[str, list[str]]]:
+    """The texts by which each tool is found. What a tool is not for speaks for the neighbour that is."""
+    said: dict[str, list[str]] = {}
+    for _, tool in written:
+        for neighbour in tool.not_for:
+            said.setdefault(neighbour.take, []).append(neighbour.say)
+    return [
+        {
+            "name": [tool.name.replace("_", " ")],
+            "title": [tool.title],
+            "summary": [tool.summary],
+            "description": [tool.description],
+            "tags": tool.tags,
+            "category": [category.title, category.description],
+            "asks": tool.asks,
+            "aliases": tool.aliases,
+            "asks_of_neighbours": said.get(tool.name, []),
+        }
+        for category, tool in written
+    ]
 
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:

@@ -45,3 +45,11 @@ def mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[st
         for mention in _MENTION.findall(entry["summary"] + " " + entry["description"]):
             if mention not in tools and mention not in values:
                 yield f"{places[name]}: description mentions {mention}, which is no tool"
+
+
+def neighbours(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
+    """What a tool is not for must name another tool that is."""
+    for tool in tools:
+        for neighbour in tool.not_for:
+            if neighbour.take not in places or neighbour.take == tool.name:
+                yield f"{places[tool.name]}: not_for names {neighbour.take}, which is no other tool"

@@ -73,7 +73,7 @@ class Catalog:
         found = data.get("format") if isinstance(data, dict) else None
         if found != FORMAT:
             raise ValueError(f"catalog format {found!r} is not {FORMAT}")
-        if missing := {"sources", "categories", "listing", "tools"} - data.keys():
+        if missing := {"sources", "categories", "listing", "tools", "index", "spellings"} - data.keys():
             raise ValueError(f"catalog lacks {', '.join(sorted(missing))}")
         self._data = data
         self._tools: Mapping[str, Any] = data["tools"]
@@ -115,6 +115,18 @@ class Catalog:
     def listing(self) -> str:
         """The text of ``TOOL_LIST()``, made when the catalog was compiled."""
         return str(self._data["listing"])
+
+    @property
+    def index(self) -> Mapping[str, list[int]]:
+        """What a search adds up: term → positions of tools and weights. See ``catalog.index``."""
+        index: Mapping[str, list[int]] = self._data["index"]
+        return index
+
+    @property
+    def spellings(self) -> Mapping[str, list[str]]:
+        """The words of the catalog by their first letter."""
+        spellings: Mapping[str, list[str]] = self._data["spellings"]
+        return spellings
 
     def source(self, id_: str) -> Source:
         """The source called ``id_``.

@@ -40,6 +40,8 @@ def _regex(pattern: str) -> str:
 
 Prose = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Summary = Annotated[str, StringConstraints(min_length=10, max_length=SUMMARY_LIMIT), AfterValidator(_one_sentence_line)]
+Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
+"""Words to be found by: indexed, never shown."""
 Pattern = Annotated[str, AfterValidator(_regex)]
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -94,6 +96,13 @@ class Parameter(Model):
         return self
 
 
+class Neighbour(Model):
+    """What people say when they mean another tool than the one it stands at."""
+
+    say: Phrase
+    take: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+
+
 class JsonShape(Model):
     """Where the rows of a JSON answer are. ``rows`` is a dotted path; ``|`` separates lists with the same columns."""
 
@@ -119,6 +128,12 @@ class Tool(Model):
     summary: Summary
     description: Prose
     tags: list[Tag] = Field(min_length=1, max_length=6)
+    asks: list[Phrase] = []
+    """What people say when they need the tool, in their words."""
+    aliases: list[Phrase] = []
+    """Other names of what it returns."""
+    not_for: list[Neighbour] = []
+    """What is close, and belongs to a neighbour."""
     access: Literal["free", "premium", "mixed"]
     freshness: str
     formats: list[Literal["csv", "json"]] = Field(min_length=1)

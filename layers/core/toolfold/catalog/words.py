@@ -1,0 +1,56 @@
+"""From text to the terms that are indexed and looked up: lower-case words without endings.
+
+Used when the catalog is compiled and when it is searched: both sides must cut words alike. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_WORD = re.compile(r"[^\W_]+")
+
+STOP = frozenset(
+    """
+    a an and any are as at be been but by can could did do does doing for from get give had has have he her his how i if
+    in into is it its just let like may me more most my need no not of on one or our out over please s see she show so
+    some such t tell than that the their them then there these they this those to up us was we were what when where
+    which while who whom whose why will with would you your
+    """.split()
+)
+"""Words that carry no meaning of their own in a request."""
+
+# Tried in this order; what is left must keep three letters. Not Porter's algorithm, which knows more and needs more
+# code: an ending that is cut wrongly does little harm as long as both sides cut it.
+_ENDINGS = tuple(
+    ending.split(">")
+    for ending in """
+    ational>ate ization>ize isation>ize fulness>ful iveness>ive ousness>ous ically>ic ingly> ments> ation>ate ility>le
+    ities>ity ively>ive ment> ness> able> ible> ings> ally>al ised>ize ises>ize ions> ing> ion> ies>y ied>y ers> ors>
+    ise>ize est> ed> er> or> ly> es> al> s> e>
+    """.split()
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in its order, in lower case and without accents; those that mean nothing alone left out."""
+    plain = unicodedata.normalize("NFKD", text.lower().replace("'s", "").replace("'", ""))
+    plain = "".join(character for character in plain if not unicodedata.combining(character))
+    return [word for word in _WORD.findall(plain) if word not in STOP]
+
+
+def terms(text: str) -> list[str]:
+    """The words of ``text`` without their endings."""
+    return [stem(word) for word in words(text)]
+
+
+def stem(word: str) -> str:
+    """``word`` without its ending: prices, priced and pricing are one term."""
+    if len(word) < 4 or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:
+            word = word[: len(word) - len(ending)] + instead
+            break
+    # running, runn, run: the last letter was doubled for the ending's sake.
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
