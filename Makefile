@@ -64,10 +64,10 @@ catalog-check: .venv/.dev ## fail when the compiled catalog is stale
 	$(bin)/toolfold catalog compile --check
 
 measure: .venv/.dev ## count tokens and write the tables of docs/measurements.md
-	$(bin)/python scripts/measure_tokens.py --write docs/measurements.md
+	$(bin)/python -m scripts.measure_tokens --write docs/measurements.md
 
 measure-check: .venv/.dev ## fail when the tables of docs/measurements.md are stale
-	$(bin)/python scripts/measure_tokens.py --check docs/measurements.md
+	$(bin)/python -m scripts.measure_tokens --check docs/measurements.md
 
 wheel: .venv/.dev ## build the wheel, install it alone and ask it for its catalog
 	rm -rf dist build/wheel-check

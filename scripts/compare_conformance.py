@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scripts import measured_page
 from tests.conformance.suite import SCENARIOS, Verdict, expected_failures, judge
 from tests.conformance.toolbox import FOLDER, QUOTE, TOOLFOLD, listening
 from toolfold.meta_tools.result import compact
 from toolfold.sandbox.server import Sandbox
 
-BEGIN, END = "<!-- measured by: make compare-conformance -->\n", "<!-- end of make compare-conformance -->\n"
+COMMAND = "make compare-conformance"
 ROOT = Path(__file__).parents[1]
 PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 OURS = "toolfold"
@@ -178,15 +179,7 @@ def main() -> int:
     if path is None:
         print(measured)
         return 0
-    text = path.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    current, after = rest.split(END)
-    if options.check and current.strip() != measured.strip():
-        print(f"The table of {path} is stale. Run: make compare-conformance", file=sys.stderr)
-        return 1
-    if options.write:
-        path.write_text(f"{before}{BEGIN}\n{measured}\n{END}{after}", encoding="utf-8")
-    return 0
+    return measured_page.keep(path, COMMAND, measured, write=options.write is not None)
 
 
 if __name__ == "__main__":

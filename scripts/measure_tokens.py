@@ -1,8 +1,8 @@
 """Counts the tokens of everything a model reads, and keeps the tables of docs/measurements.md true.
 
-    python scripts/measure_tokens.py                 print the tables
-    python scripts/measure_tokens.py --write FILE    put them between the markers of FILE
-    python scripts/measure_tokens.py --check FILE    fail when FILE holds others
+    python -m scripts.measure_tokens                 print the tables
+    python -m scripts.measure_tokens --write FILE    put them between the markers of FILE
+    python -m scripts.measure_tokens --check FILE    fail when FILE holds others
 
 The tokenizer is o200k (``bpe-openai``, which carries its vocabulary); the data is the sandbox's, so that the figures
 are the same on every machine.
@@ -19,6 +19,7 @@ from typing import Any
 
 import bpe_openai
 
+from scripts import measured_page
 from toolfold.calling.caller import Caller
 from toolfold.calling.keys import Presented
 from toolfold.catalog.model import Catalog
@@ -28,7 +29,7 @@ from toolfold.meta_tools.result import compact
 from toolfold.sandbox.server import Sandbox
 from toolfold.settings import Settings
 
-BEGIN, END = "<!-- measured by: make measure -->\n", "<!-- end of measured -->\n"
+COMMAND = "make measure"
 KEY = Presented(x_api_key="sandbox")
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
 CHART = {"symbol": "IBM", "interval": "monthly", "time_period": 20, "series_type": "close"}
@@ -157,15 +158,7 @@ def main() -> int:
     if path is None:
         print(measured)
         return 0
-    text = path.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    current, after = rest.split(END)
-    if options.check and current.strip() != measured.strip():
-        print(f"The tables of {path} are stale. Run: make measure", file=sys.stderr)
-        return 1
-    if options.write:
-        path.write_text(f"{before}{BEGIN}\n{measured}\n{END}{after}", encoding="utf-8")
-    return 0
+    return measured_page.keep(path, COMMAND, measured, write=options.write is not None)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from scripts import measured_page
 from tests.benchmarks.retrieval.fastmcp_rankers import fastmcp_rankers
 from tests.benchmarks.retrieval.metrics import DEPTH
 from tests.benchmarks.retrieval.rankers import EveryWord, FullText, Ranker, Toolfold, descriptions
@@ -21,7 +22,7 @@ from tests.benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, embedded_path
 
 PAGE = Path("docs/retrieval.md")
-BEGIN, END = "<!-- measured by: make bench-retrieval ARGS=--write -->\n", "<!-- end of measured -->\n"
+COMMAND = "make bench-retrieval ARGS=--write"
 
 
 def main() -> int:
@@ -48,19 +49,7 @@ def main() -> int:
         if not (options.write or options.check):
             print(measured, times(here, requests), sep="\n", end="")
             return 0
-    return _page(measured, write=options.write)
-
-
-def _page(measured: str, *, write: bool) -> int:
-    """Compare the page's tables with ``measured``, or replace them."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    current, after = rest.split(END)
-    if write:
-        PAGE.write_text(f"{before}{BEGIN}\n{measured}\n{END}{after}", encoding="utf-8")
-    elif current.strip() != measured.strip():
-        print(f"The tables of {PAGE} are stale. Run: make bench-retrieval ARGS=--write", file=sys.stderr)
-        return 1
-    return 0
+    return measured_page.keep(PAGE, COMMAND, measured, write=options.write)
 
 
 if __name__ == "__main__":
