@@ -45,7 +45,7 @@ def make_tools(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     def make(**environment: str) -> MetaTools:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
         settings = Settings.from_environment(
-            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_TIMEOUT_S": "2", **environment}
+            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_TIMEOUT_S": "10", **environment}
         )
         return MetaTools(FileStore(embedded_path()), Caller(settings))
 
