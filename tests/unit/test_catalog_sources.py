@@ -105,6 +105,12 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"parameters": ["town"]}, "shared parameter 'town' is not defined"),
         ({"parameters": ["city", "city"]}, "parameters given twice: city"),
         ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is no tool"),
+        (
+            {"not_for": [{"say": "rain right now", "take": "RAIN_RADAR"}]},
+            "not_for names RAIN_RADAR, which is no other tool",
+        ),
+        ({"not_for": [{"say": "rain ahead", "take": "FORECAST"}]}, "not_for names FORECAST, which is no other tool"),
+        ({"asks": ["Will it rain?"]}, "asks.0: String should match pattern"),
     ],
 )
 def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
