@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 from tests.unit.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.catalog import index, yaml_lines
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import closest, search
+from toolfold.catalog.search import closest, find
 from toolfold.catalog.store import FileStore, embedded_path
 from toolfold.catalog.words import stem, terms, words
 
 CATALOG = FileStore(embedded_path())()
 
 
+def found(catalog: Catalog, query: str, most: int = 10) -> list[str]:
+    return [catalog.brief(hit.position).name for hit in find(catalog, query).hits[:most]]
+
+
 def first(catalog: Catalog, query: str) -> str:
-    return search(catalog, query)[0][0]
+    return found(catalog, query)[0]
 
 
 @pytest.mark.parametrize(
@@ -43,9 +47,9 @@ def test_any_text_has_terms(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_any_query_is_answered(query: str) -> None:
-    found = search(CATALOG, query, 5)
-    assert len(found) <= 5
-    assert all(CATALOG.get(name) is not None for name, _ in found)
+    hits = find(CATALOG, query).hits
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(0 <= hit.position < len(CATALOG) for hit in hits)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def test_the_tool_that_is_meant_comes_first(catalog: Catalog, query: str, name: 
 
 @pytest.mark.parametrize("query", ["", "   ", "the of and", "qqqq zzzz", "123456", "?!"])
 def test_nothing_is_found_by_nothing(catalog: Catalog, query: str) -> None:
-    assert search(catalog, query) == []
+    assert found(catalog, query) == []
 
 
 def test_closest_names_come_by_spelling_and_by_words(catalog: Catalog) -> None:

@@ -217,9 +217,11 @@ def _catalog_get(options: argparse.Namespace) -> int:
 
 
 def _catalog_search(options: argparse.Namespace) -> int:
-    from toolfold.catalog.search import search
+    from toolfold.catalog.search import find
 
-    found = search(_tools().catalog(), " ".join(options.words))
+    catalog = _tools().catalog()
+    briefs = [catalog.brief(hit.position) for hit in find(catalog, " ".join(options.words)).hits[:10]]
+    found = [(brief.name, brief.summary) for brief in briefs]
     if options.json:
         print(json.dumps([{"name": name, "description": summary} for name, summary in found], ensure_ascii=False))
     else:

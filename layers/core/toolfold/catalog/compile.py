@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolfold.catalog import index, lint, yaml_lines
+from toolfold.catalog import entries, index, lint, yaml_lines
 from toolfold.catalog.model import FORMAT
 from toolfold.catalog.sources import Category, Parameter, Source, Tool
 from toolfold.errors import SourceError
@@ -50,7 +50,7 @@ def compile_folder(folder: Path) -> str:
         if source is None:
             continue
         _check_shared(source, source_document, problems)
-        sources[source.id] = _source_entry(source)
+        sources[source.id] = entries.source_entry(source)
         for document, category in _categories(source, path.parent, problems):
             categories.append(
                 {
@@ -66,12 +66,13 @@ def compile_folder(folder: Path) -> str:
                 if tool.name in places:
                     problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[tool.name]}")
                 places[tool.name] = where("name")
-                tools[tool.name] = _tool_entry(source, category, tool)
+                tools[tool.name] = entries.tool_entry(source, category, tool)
                 problems += lint.tool(source, tool, tools[tool.name], where)
     problems += lint.mentions(tools, places)
     problems += lint.neighbours([tool for _, tool in written], places)
     if problems:
         raise SourceError(problems)
+    entries.finish(tools)
     searchable = _searchable(written)
     compiled = {
         "format": FORMAT,
@@ -158,116 +159,6 @@ def _resolved(document: yaml_lines.Document, shared: Mapping[str, Mapping[str, A
                 parameters.append({"name": key, **shared[key], **overrides})
         tools.append({**tool, "parameters": parameters})
     return {**data, "tools": tools}
-
-
-def _source_entry(source: Source) -> dict[str, Any]:
-    entry = source.model_dump(
-        include={"title", "description", "backend", "base_url", "function_key", "auth", "freshness", "no_data"}
-    )
-    entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
-    entry["unknown_notice"] = source.unknown_notice
-    return entry
-
-
-def _tool_entry(source: Source, category: Category, tool: Tool) -> dict[str, Any]:
-    shape = tool.returns.json_
-    return {
-        "source": source.id,
-        "category": category.category,
-        "title": tool.title,
-        "summary": tool.summary,
-        "description": tool.description,
-        "tags": tool.tags,
-        "access": tool.access,
-        "freshness": tool.freshness,
-        "formats": tool.formats,
-        "parameters": _json_schema(tool),
-        "returns": tool.returns.outline or _outline(tool),
-        "call": _call(tool),
-        "answer": {
-            "csv": tool.returns.csv,
-            "rows": shape.rows.split("|") if shape is not None else [],
-            "kind": shape.kind if shape is not None else None,
-        },
-    }
-
-
-def _json_schema(tool: Tool) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {parameter.name: _property(parameter) for parameter in tool.parameters},
-    }
-    required = [parameter.name for parameter in tool.parameters if parameter.required]
-    if required:
-        schema["required"] = required
-    if tool.any_of:
-        schema["anyOf"] = [{"required": [name]} for name in tool.any_of]
-    schema["additionalProperties"] = False
-    return schema
-
-
-def _property(parameter: Parameter) -> dict[str, Any]:
-    rule: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
-    if parameter.item_enum:
-        rule["description"] += " Any of: " + ", ".join(parameter.item_enum) + "."
-    for keyword, value in (
-        ("enum", parameter.enum),
-        ("default", parameter.default),
-        ("pattern", parameter.pattern),
-        ("minimum", _plain(parameter.minimum)),
-        ("exclusiveMinimum", _plain(parameter.exclusive_minimum)),
-        ("maximum", _plain(parameter.maximum)),
-        ("examples", parameter.examples or None),
-    ):
-        if value is not None:
-            rule[keyword] = value
-    if parameter.max_repeats is None:
-        return rule
-    items = {"type": "string", **({"pattern": rule.pop("pattern")} if "pattern" in rule else {})}
-    bounds = {"items": items, "minItems": 1, "maxItems": parameter.max_repeats}
-    return {"type": "array", "description": rule["description"], **bounds, "examples": rule["examples"]}
-
-
-def _plain(number: float | None) -> float | int | None:
-    return int(number) if number is not None and number.is_integer() else number
-
-
-def _call(tool: Tool) -> dict[str, Any]:
-    """What the backend needs to send the call; keys that would be empty are left out."""
-    lists = {
-        parameter.name: {
-            "separator": parameter.separator,
-            **({"max_items": parameter.max_items} if parameter.max_items else {}),
-            **({"items": parameter.item_enum} if parameter.item_enum else {}),
-        }
-        for parameter in tool.parameters
-        if parameter.separator
-    }
-    call = {
-        "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
-        "lists": lists,
-        "sends": {parameter.name: parameter.default for parameter in tool.parameters if parameter.send_default},
-    }
-    return {"function": tool.function or tool.name, **{key: value for key, value in call.items() if value}}
-
-
-def _outline(tool: Tool) -> str:
-    """The shape of the answer in a line: ``csv: columns`` and ``json: {keys, rows: […]}``, as far as known."""
-    parts = []
-    if "csv" in tool.formats:
-        parts.append(f"csv: {tool.returns.csv or 'the JSON columns'}")
-    shape = tool.returns.json_
-    if shape is not None:
-        row = "{" + ", ".join(shape.columns) + "}"
-        form = {"object": row, "list": f"[{row}]", "map": f"{{time: {row}}}", "names": "{symbol: name}"}[shape.kind]
-        paths = [path for path in shape.rows.split("|") if path]
-        outer = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
-        if len(paths) > 1:
-            outer.append(f"{', '.join(paths)}: each {form}")
-        elif paths:
-            outer.append(": {".join(paths[0].split(".")) + f": {form}" + "}" * paths[0].count("."))
-        parts.append("json: " + ("{" + ", ".join(outer) + "}" if paths else form))
-    return "; ".join(parts)
 
 
 def _searchable(written: list[tuple[Category, Tool]]) -> list[dict[str, list[str]]]:

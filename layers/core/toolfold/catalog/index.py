@@ -45,13 +45,14 @@ def build(tools: Sequence[Mapping[str, Sequence[str]]]) -> Index:
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
 
 
-def spellings(tools: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Every word of the texts as it is written, by its first letter: what misspelt words are held against."""
+def spellings(tools: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, str]:
+    """Every word of the texts as it is written, by first letter and length (``p5``: "peaks pence price …"): what
+    misspelt words are held against."""
     written = {word for fields in tools for texts in fields.values() for text in texts for word in words(text)}
-    by_letter: dict[str, list[str]] = {}
+    shelves: defaultdict[str, list[str]] = defaultdict(list)
     for word in sorted(word for word in written if word.isalpha() and len(word) > 2):
-        by_letter.setdefault(word[0], []).append(word)
-    return by_letter
+        shelves[f"{word[0]}{len(word)}"].append(word)
+    return {shelf: " ".join(found) for shelf, found in sorted(shelves.items())}
 
 
 def _weighed(fields: Mapping[str, Sequence[str]]) -> Mapping[str, float]:

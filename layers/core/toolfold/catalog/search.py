@@ -7,12 +7,13 @@ knows is taken for a slip of the pen if one of theirs is close by.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.words import stem, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container
 
     from toolfold.catalog.model import Catalog
 
@@ -24,6 +25,9 @@ Not for names of two letters, which are English words (AD).
 
 _GUESSED = 0.8
 """What a word is worth that had to be mended: a little less than one that was written so."""
+
+_TIED = 0.85
+"""Share of the best score from which on a tool is as good as the best."""
 
 _LONGEST = 40
 """Letters of a word beyond which it is no misspelt one."""
@@ -37,39 +41,63 @@ def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     if slips := difflib.get_close_matches(spelled, list(catalog), n=most, cutoff=0.85):
         return slips
     names = difflib.get_close_matches(spelled, list(catalog), n=1, cutoff=0.6)
-    names += [found for found, _ in search(catalog, spelled.replace("_", " "), most) if found not in names]
+    hits = find(catalog, spelled.replace("_", " ")).hits[:most]
+    names += [name for name in (catalog.brief(hit.position).name for hit in hits) if name not in names]
     return names[:most]
 
 
-def search(catalog: Catalog, query: str, most: int = 10) -> list[tuple[str, str]]:
-    """``(name, summary)`` of the tools that fit ``query``, best first; none when no word of it is known."""
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A tool that fits: its position in the catalog, and how well, in hundredths of the index's weights."""
+
+    position: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the tools that fit, best first, none when nothing does.
+
+    ``leaders`` of them, from the first, are about as good as the best: one when there is a clear winner.
+    """
+
+    hits: tuple[Hit, ...]
+    leaders: int
+
+
+def find(catalog: Catalog, query: str, among: Container[int] | None = None) -> Found:
+    """The tools that fit ``query``; only those at the positions ``among``, where it is given."""
     scores: defaultdict[int, float] = defaultdict(float)
-    names = {name: position for position, name in enumerate(catalog)}
     for word in words(query):
-        named = names.get(word.upper())
-        if named is not None and len(word) > 2:
+        named = catalog.position(word.upper()) if len(word) > 2 else None
+        if named is not None:
             scores[named] += _NAMED
-        term, worth = stem(word), 1.0
-        if term not in catalog.index:
-            term, worth = stem(_mended(word, catalog.spellings.get(word[0], ()))), _GUESSED
-        postings = catalog.index.get(term, ())
+        postings, worth = catalog.postings(stem(word)), 1.0
+        if not postings:
+            postings, worth = catalog.postings(stem(_mended(catalog, word))), _GUESSED
         for position, weight in zip(postings[::2], postings[1::2], strict=True):
             scores[position] += worth * weight
-    ranked = sorted(scores, key=lambda position: (-scores[position], position))[:most]
-    summaries = list(catalog.summaries())
-    return [summaries[position][:2] for position in ranked]
+    hits = [Hit(position, score) for position, score in scores.items() if among is None or position in among]
+    hits.sort(key=lambda hit: (-hit.score, hit.position))
+    leaders = sum(hit.score >= _TIED * hits[0].score for hit in hits)
+    return Found(tuple(hits), leaders)
 
 
-def _mended(word: str, known: Iterable[str]) -> str:
+def _mended(catalog: Catalog, word: str) -> str:
     """The known word that ``word`` may have been meant for: one slip away, or two from six letters on; else itself.
 
-    ``known`` are words with its first letter, which is rarely the wrong one. Numbers are not mended.
+    The first letter is rarely the wrong one. Numbers are not mended.
     """
     if not 4 <= len(word) <= _LONGEST or not word.isalpha():
         return word
     reach = 1 if len(word) < 6 else 2
+    known = [
+        other
+        for length in range(len(word) - reach, len(word) + reach + 1)
+        for other in catalog.spelled(word[0], length)
+    ]
     # Among equals the longest: letters are forgotten more often than added.
-    near = [(_slips(word, other, reach), -len(other), other) for other in known if abs(len(other) - len(word)) <= reach]
+    near = [(_slips(word, other, reach), -len(other), other) for other in known]
     slips, _, other = min(near, default=(reach + 1, 0, word))
     return other if slips <= reach else word
 
