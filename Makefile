@@ -8,7 +8,7 @@ ARGS ?=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-on check lint types imports catalog catalog-check measure measure-check lock wheel clean
+.PHONY: help demo test test-on check lint types imports catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -45,7 +45,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	.venv-$(VERSION)/bin/python -m pytest -m "not e2e and not clients" tests/unit tests/integration $(ARGS)
 
-check: lint types imports catalog-check wheel validate e2e clients clients-built measure-check ## everything else that CI runs
+check: lint types imports catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
 
 lint: .venv/.dev ## style and format
 	$(bin)/ruff check .
@@ -62,6 +62,9 @@ catalog: .venv/.dev ## check the YAML of all sources and compile it
 
 catalog-check: .venv/.dev ## fail when the compiled catalog is stale
 	$(bin)/toolfold catalog compile --check
+
+catalog-lint: .venv/.dev ## judge whether a model can choose from the catalog
+	$(bin)/toolfold catalog lint
 
 measure: .venv/.dev ## count tokens and write the tables of docs/measurements.md
 	$(bin)/python -m scripts.measure_tokens --write docs/measurements.md
@@ -84,7 +87,8 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra aws --extra build dev.in -o dev.txt && \
 	$$compile clients.in -o clients.txt && \
-	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt
+	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \
+	$$compile -c package.txt ../pyproject.toml --extra build rankers.in -o rankers.txt
 	$(MAKE) lock-aws
 
 clean: ## remove what make made

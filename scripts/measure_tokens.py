@@ -11,26 +11,33 @@ are the same on every machine.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import bpe_openai
 
 from scripts import measured_page
+from tests.benchmarks.retrieval import request_set
 from toolfold.calling.caller import Caller
 from toolfold.calling.keys import Presented
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
+from toolfold.meta_tools import tiers, tool_list
 from toolfold.meta_tools.dispatch import MetaTools
 from toolfold.meta_tools.result import compact
+from toolfold.results import render, shape
 from toolfold.sandbox.server import Sandbox
 from toolfold.settings import Settings
 
 COMMAND = "make measure"
 KEY = Presented(x_api_key="sandbox")
+QUESTION = {"query": "give me aapl price"}
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
 CHART = {"symbol": "IBM", "interval": "monthly", "time_period": 20, "series_type": "close"}
 COMPARED: dict[str, dict[str, Any]] = {
@@ -43,6 +50,26 @@ COMPARED: dict[str, dict[str, Any]] = {
     "SYMBOL_SEARCH": {"keywords": "micro"},
 }
 """Tools whose answers are weighed as CSV and as JSON, one of each common shape, and their arguments."""
+
+SHAPED: dict[str, dict[str, Any]] = {
+    "GLOBAL_QUOTE": {"symbol": "AAPL"},
+    "COMPANY_OVERVIEW": {"symbol": "IBM"},
+    "TIME_SERIES_DAILY": {"symbol": "IBM"},
+    "TIME_SERIES_INTRADAY": {"symbol": "IBM", "interval": "60min"},
+    "REALTIME_OPTIONS": {"symbol": "IBM"},
+    "INCOME_STATEMENT": {"symbol": "IBM"},
+    "TOP_GAINERS_LOSERS": {},
+    "NEWS_SENTIMENT": {"tickers": "AAPL"},
+}
+"""Tools whose typed answers are weighed in several forms: single things, series, chains, statements, nested lists."""
+
+BUDGETS = (300, 500, 700, 1000, 2000)
+OTHERWISE: tuple[tuple[str, str, tuple[float, ...]], ...] = (
+    ("at most so many tools:", "SEARCH_TOOLS", (3, 5, 15)),
+    ("none below this share of the best score:", "NOISE", (0, 0.2, 0.6)),
+    ("so many in tier 2:", "MIDDLE", (0, 7)),
+)
+"""What a search shows, with other values than were chosen."""
 
 encode: Callable[[str], Sequence[int]] = bpe_openai.get_encoding("o200k_base").encode
 
@@ -94,9 +121,10 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def measure() -> str:
     with Sandbox() as sandbox:
-        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
+        whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
+        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **whole})
         tools = MetaTools(open_store(settings), Caller(settings))
-        return "\n".join(part(tools) for part in (_journey, _listing, _formats))
+        return "\n".join(part(tools) for part in (_journey, _tiers, _budgets, _listing, _formats, _forms))
 
 
 def _read(tools: MetaTools, name: str, arguments: dict[str, Any]) -> int:
@@ -110,23 +138,79 @@ def _journey(tools: MetaTools) -> str:
     catalog = tools.catalog()
     folded, exposed = tokens(tools.definitions()), tokens(direct(catalog))
     listed = _read(tools, "TOOL_LIST", {})
+    found = _read(tools, "TOOL_LIST", QUESTION)
     described = _read(tools, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
     called = _read(tools, "TOOL_CALL", QUOTE)
     as_json = _read(tools, "TOOL_CALL", {**QUOTE, "arguments": {"symbol": "AAPL", "datatype": "json"}})
+    discovery = folded + tokens(QUESTION) + found
+    ours = discovery + tokens(QUOTE) + called
     asked = sum(tokens(arguments) for arguments in ({}, {"tool_name": "GLOBAL_QUOTE"}, QUOTE))
-    ours = folded + listed + described + called + asked
+    longest = folded + listed + described + called + asked
     theirs = exposed + called + tokens({"symbol": "AAPL"})
     rows = [
         (f"`tools/list`: what every conversation carries ({len(catalog)} tools)", folded, exposed),
+        (f'`TOOL_LIST("{QUESTION["query"]}")`', found, 0),
+        ("**discovery**: definitions, arguments and answer until the call can be made", discovery, exposed),
         ("`TOOL_LIST()`", listed, 0),
         ('`TOOL_GET("GLOBAL_QUOTE")`', described, 0),
         ('`TOOL_CALL("GLOBAL_QUOTE", {"symbol": "AAPL"})` (CSV)', called, called),
         ("the same with `datatype: json`", as_json, as_json),
         ("**“give me aapl price”**: definitions, arguments and answers of the steps", ours, theirs),
+        ("the same in three steps: `TOOL_LIST()`, `TOOL_GET`, `TOOL_CALL`", longest, theirs),
         ("a conversation that calls no tool", folded, exposed),
     ]
     cells = [(what, f"{a:,}", f"{b:,}" if b else "–", f"{b / a:.1f}" if b else "") for what, a, b in rows]
     return "### What a model reads, in tokens\n\n" + table(("", "toolfold", "direct exposure", "ratio"), cells)
+
+
+def _tiers(tools: MetaTools) -> str:
+    """What a tool costs in each tier, as text and as the same in JSON."""
+    catalog = tools.catalog()
+    every = [tool for tool in map(catalog.get, catalog) if tool is not None]
+    forms: list[tuple[str, Callable[[Any], tuple[Any, str]]]] = [
+        ("1: all that a call needs", tiers.full),
+        ("2: line, names and types of parameters", tiers.medium),
+        ("3: name and line", lambda tool: tiers.line(catalog.brief(catalog.position(tool.name) or 0))),
+    ]
+    cells = []
+    for name, form in forms:
+        shown = [form(tool) for tool in every]
+        texts, data = [tokens(text) for _, text in shown], [tokens(entry) for entry, _ in shown]
+        mean, as_json = sum(texts) / len(every), sum(data) / len(every)
+        cells.append((name, f"{mean:.0f}", f"{max(texts)}", f"{as_json:.0f}", f"{as_json / mean:.1f}"))
+    head = ("tier", "text, mean", "text, longest", "JSON, mean", "ratio")
+    return f"### A tool in each tier, in tokens, over all {len(every)}\n\n" + table(head, cells)
+
+
+def _budgets(tools: MetaTools) -> str:
+    """How often one search is enough, over the half of the requests that the search may be tuned on: as it comes, with
+    budgets, and with each of the figures that were chosen for it set otherwise."""
+    requests = [one for one in request_set.load() if one.half == request_set.TUNING and one.tools]
+    cells = [("as it comes", *_enough(tools, requests, {}))]
+    for budget in BUDGETS:
+        more = {"token_budget": budget, "limit": tool_list.SEARCH_TOOLS}
+        cells.append((f"`token_budget` {budget:,}, `limit` {tool_list.SEARCH_TOOLS}", *_enough(tools, requests, more)))
+    for what, name, values in OTHERWISE:
+        for value in values:
+            with mock.patch.object(tool_list, name, value):
+                cells.append((f"{what} {value}", *_enough(tools, requests, {})))
+    head = ("", "right tool shown", "right tool in tier 1", "tools in tier 1", "tokens, mean", "90 % below")
+    title = f"### `TOOL_LIST(query)`: how often one search is enough, over {len(requests)} requests"
+    return f"{title}\n\n" + table(head, cells)
+
+
+def _enough(tools: MetaTools, requests: Sequence[request_set.Request], more: dict[str, int]) -> tuple[str, ...]:
+    answers = [tools.call("TOOL_LIST", {"query": one.text, **more}) for one in requests]
+    costs = sorted(tokens(answer.text) for answer in answers)
+    shown = in_full = full = 0
+    for one, answer in zip(requests, answers, strict=True):
+        right = [tool["tier"] for tool in answer.structured["tools"] if tool["name"] in one.tools]
+        shown += bool(right)
+        in_full += tiers.FULL in right
+        full += sum(tool["tier"] == tiers.FULL for tool in answer.structured["tools"])
+    count = len(requests)
+    shares = (f"{shown / count:.3f}", f"{in_full / count:.3f}", f"{full / count:.2f}")
+    return (*shares, f"{sum(costs) / count:.0f}", str(costs[count * 9 // 10]))
 
 
 def _listing(tools: MetaTools) -> str:
@@ -139,13 +223,47 @@ def _listing(tools: MetaTools) -> str:
 def _formats(tools: MetaTools) -> str:
     cells = []
     for name, arguments in COMPARED.items():
-        csv, as_json = (
-            _read(tools, "TOOL_CALL", {"tool_name": name, "arguments": {**arguments, "datatype": datatype}})
-            for datatype in ("csv", "json")
+        typed, csv, as_json = (
+            _read(tools, "TOOL_CALL", {"tool_name": name, "arguments": {**arguments, **form}})
+            for form in ({}, {"datatype": "csv"}, {"datatype": "json"})
         )
-        cells.append((name, f"{csv:,}", f"{as_json:,}", f"{as_json / csv:.1f}"))
-    head = ("tool", "CSV (default)", "JSON, compact", "ratio")
-    return "### The same rows as CSV and as JSON, in tokens\n\n" + table(head, cells)
+        cells.append((name, f"{typed:,}", f"{csv:,}", f"{as_json:,}", f"{as_json / typed:.1f}"))
+    head = ("tool", "toolfold's form (default)", "upstream's CSV", "upstream's JSON, compact", "ratio")
+    return "### The same rows in each form, in tokens\n\n" + table(head, cells)
+
+
+def _forms(tools: MetaTools) -> str:
+    """The same typed answer, written in several ways; the first is what a call returns."""
+    cells = []
+    for name, arguments in SHAPED.items():
+        tool = tools.catalog().get(name)
+        assert tool is not None
+        outcome = tools.caller.call(tools.catalog(), tool, arguments, KEY)
+        document = shape.document(outcome.body, outcome.kind, tool.answer)
+        found = document.tables or (shape.Table("", tuple(document.rest), [tuple(document.rest.values())]),)
+        lines = [
+            f"{key}: {cell if isinstance(cell, str) else compact(cell)}" for key, cell in found[0].objects()[0].items()
+        ]
+        forms = (
+            render.text(document if not document.tables else shape.Document(found)),
+            _csv(found),
+            "\n".join(compact(line) for table in found for line in (table.columns, *table.rows)),
+            compact([table.objects() for table in found]),
+            "" if document.tables else "\n".join(lines),
+            outcome.body if outcome.kind == "csv" else compact(json.loads(outcome.body)),
+        )
+        cells.append((name, *(f"{tokens(form):,}" if form else "" for form in forms)))
+    head = ("tool", "chosen", "CSV", "JSON arrays by the line", "JSON objects", "`key: value` lines", "as fetched")
+    return "### A typed answer in several forms, in tokens\n\n" + table(head, cells)
+
+
+def _csv(tables: Sequence[shape.Table]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for each in tables:
+        writer.writerow(each.columns)
+        writer.writerows([[compact(c) if isinstance(c, list | dict) else c for c in row] for row in each.rows])
+    return out.getvalue()
 
 
 def main() -> int:

@@ -13,8 +13,11 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tests.benchmarks.scale import generate
+from toolfold.catalog import layout
 from toolfold.catalog.publish import publish
-from toolfold.catalog.store import S3Store, embedded_path
+from toolfold.catalog.search import find
+from toolfold.catalog.store import SMALL, S3Store, embedded_path
 from toolfold.errors import CatalogUnavailable, SettingsError
 
 CONTENT = embedded_path().read_bytes()
@@ -51,7 +54,11 @@ def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def changed() -> bytes:
     """Another valid catalog."""
-    return CONTENT.replace(b"Latest price", b"Newest price")
+    return CONTENT.replace(b"Latest price", b"Newest price", 1)  # in the listing, which is in the head
+
+
+def pointer_to(sha256: str) -> bytes:
+    return json.dumps({"sha256": sha256, "bytes": 2, "head": {"bytes": 1, "sha256": sha256}}).encode()
 
 
 def test_what_is_published_is_what_is_read(s3: Any) -> None:
@@ -91,7 +98,14 @@ def test_a_young_catalog_is_served_without_asking(s3: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "pointer", [b"", b"nope", b"[]", b"{}", b'{"sha256": 7}', b'{"sha256": "../../secret"}', b'{"sha256": "abc"}']
+    "pointer",
+    [
+        *(b"", b"nope", b"[]", b"{}", b"[" * 100_000, b'{"sha256": 7}'),
+        b'{"sha256": "%s"}' % (b"0" * 64),
+        b'{"sha256": "%s", "bytes": 9, "head": {"bytes": "9", "sha256": ""}}' % (b"0" * 64),
+        b'{"sha256": "%s", "bytes": 9, "head": {"bytes": 99999999, "sha256": ""}}' % (b"0" * 64),
+        b'{"sha256": "../../secret", "bytes": 9, "head": {"bytes": 9, "sha256": ""}}',
+    ],
 )
 def test_a_malformed_pointer_is_no_catalog(s3: Any, pointer: bytes) -> None:
     s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=pointer)
@@ -106,8 +120,7 @@ def test_nothing_published_is_said_with_the_next_step(s3: Any) -> None:
 
 
 def test_a_pointer_to_nothing_is_no_catalog(s3: Any) -> None:
-    body = json.dumps({"sha256": "0" * 64}).encode()
-    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=body)
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=pointer_to("0" * 64))
     with pytest.raises(CatalogUnavailable):
         S3Store(PLACE, max_age_s=60)()
 
@@ -122,7 +135,7 @@ def test_a_catalog_that_does_not_match_its_hash_is_refused(s3: Any) -> None:
 def test_a_damaged_catalog_with_the_right_hash_is_refused(s3: Any) -> None:
     sha256 = hashlib.sha256(b"{}").hexdigest()
     s3.put_object(Bucket="catalogs", Key=f"toolfold/v1/catalogs/{sha256}.json", Body=b"{}")
-    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=json.dumps({"sha256": sha256}).encode())
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=pointer_to(sha256))
     with pytest.raises(CatalogUnavailable, match="damaged or of another format"):
         S3Store(PLACE, max_age_s=60)()
 
@@ -154,13 +167,112 @@ def test_an_unreachable_s3_is_no_catalog_and_takes_seconds_only(monkeypatch: pyt
             S3Store(PLACE, max_age_s=60)()
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("scale") / "catalog.json"
+    generate.write(2000, path)
+    assert path.stat().st_size > SMALL
+    return path.read_bytes()
+
+
+NAMES = generate.Tools(2000).names()
+
+
+class Heard:
+    """The ranges that a store asks S3 for."""
+
+    def __init__(self, store: S3Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lengths: list[list[int]] = []
+        ask = store._ranges
+
+        def heard(name: str, starts: Any, lengths: Any) -> list[bytes]:
+            self.lengths.append(list(lengths))
+            return ask(name, starts, lengths)
+
+        monkeypatch.setattr(store, "_ranges", heard)
+
+
+def test_every_tool_of_a_large_catalog_is_read_by_blocks(
+    s3: Any, large: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha256 = publish(large, PLACE)
+    store = S3Store(PLACE, max_age_s=60)
+    heard = Heard(store, monkeypatch)
+    catalog = store()
+    assert (len(catalog), catalog.sha256) == (2000, sha256)
+    assert heard.lengths == [[large.find(b"\n") + 1]]
+    assert catalog.get(NAMES[0])
+    assert max(heard.lengths[-1]) <= layout.BLOCK_BYTES
+    for position, name in enumerate(NAMES):
+        assert catalog.get(name)
+        assert catalog.brief(position).name == name
+    assert sum(map(sum, heard.lengths)) < len(large)
+    name = NAMES[42]
+    best = find(catalog, name.replace("_", " ").lower()).hits[:3]
+    assert name in [catalog.brief(hit.position).name for hit in best]
+
+
+def test_what_is_expected_is_asked_for_at_once(s3: Any, large: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(large, PLACE)
+    store = S3Store(PLACE, max_age_s=60)
+    heard = Heard(store, monkeypatch)
+    catalog = store()
+    catalog.expect(tools=NAMES[::20], index=["invoic"])
+    assert len(heard.lengths) == 2
+    assert len(heard.lengths[1]) > 4
+    assert all(catalog.get(name) for name in NAMES[::20])
+    assert len(heard.lengths) == 2
+
+
+def test_a_block_that_does_not_match_its_hash_harms_only_what_is_in_it(s3: Any, large: bytes, caplog: Any) -> None:
+    sha256 = publish(large, PLACE)
+    victim, other = min(NAMES), max(NAMES)
+    damaged = bytearray(large)
+    damaged[large.find(f'\n"{victim}":{{'.encode()) + 50] ^= 1
+    s3.put_object(Bucket="catalogs", Key=f"toolfold/v1/catalogs/{sha256}.json", Body=bytes(damaged))
+    catalog = S3Store(PLACE, max_age_s=60)()
+    with pytest.raises(CatalogUnavailable, match="is damaged"):
+        catalog.get(victim)
+    assert len(caplog.records) == 1
+    assert catalog.get(other)
+    assert catalog.position(victim) is not None
+    assert find(catalog, "overdue invoice").hits
+
+
+def test_a_head_that_does_not_match_its_hash_is_refused(s3: Any, large: bytes) -> None:
+    sha256 = publish(large, PLACE)
+    body = large.replace(b"Platform", b"Flatworm", 1)
+    s3.put_object(Bucket="catalogs", Key=f"toolfold/v1/catalogs/{sha256}.json", Body=body)
+    with pytest.raises(CatalogUnavailable, match="does not match its hash"):
+        S3Store(PLACE, max_age_s=60)()
+
+
+@pytest.mark.parametrize("left", [None, 0, 300_000])
+def test_a_catalog_that_is_gone_or_cut_short_serves_what_is_at_hand(s3: Any, large: bytes, left: Any) -> None:
+    key = f"toolfold/v1/catalogs/{publish(large, PLACE)}.json"
+    catalog = S3Store(PLACE, max_age_s=60)()
+    at_hand, gone = max(NAMES), min(NAMES)
+    assert catalog.get(at_hand)
+    if left is None:
+        s3.delete_object(Bucket="catalogs", Key=key)
+    else:
+        s3.put_object(Bucket="catalogs", Key=key, Body=large[:left])
+    assert catalog.get(at_hand)
+    assert catalog.about
+    with pytest.raises(CatalogUnavailable):
+        catalog.get(gone)
+
+
 @pytest.mark.parametrize("place", ["catalogs/prefix", "s3://", "https://catalogs/prefix"])
 def test_publishing_needs_a_bucket(place: str) -> None:
     with pytest.raises(SettingsError, match="s3://bucket/prefix"):
         publish(CONTENT, place)
 
 
-@pytest.mark.parametrize("content", [b"nope", b"{}", b'{"format": 99}'])
+@pytest.mark.parametrize(
+    "content",
+    [b"nope", b"{}", b'{"format": 99}', CONTENT[:-1], CONTENT.replace(b"Latest price", b"Newest price")],
+)
 def test_only_a_compiled_catalog_can_be_published(content: bytes) -> None:
     with pytest.raises(SettingsError, match="no compiled catalog"):
         publish(content, PLACE)

@@ -75,7 +75,7 @@ def test_every_word_a_model_needs_is_there(catalog: Catalog) -> None:
         assert tool.returns, name
         for parameter, rule in tool.parameters["properties"].items():
             assert rule["description"], (name, parameter)
-            assert rule.keys() & {"enum", "examples"} or rule["type"] == "boolean", (name, parameter)
+            assert rule.keys() & {"enum", "examples", "default"} or rule["type"] == "boolean", (name, parameter)
 
 
 def test_summaries_tell_tools_apart(catalog: Catalog) -> None:

@@ -194,3 +194,18 @@ def test_a_fault_with_an_unknown_code_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     assert "holds no <source>/source.yaml" in mistakes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "complaint"),
+    [
+        ({"names": {"city": {"tools": ["RADAR"], "words": "oslo"}}}, "there is no tool 'RADAR'"),
+        ({"names": {"city": {"categories": ["storms"], "words": "oslo"}}}, "category 'storms' is not one of"),
+        ({"names": {"city": {"words": ["oslo"]}}}, "words: Input should be a valid string"),
+        ({"slang": {}}, "slang: Extra inputs are not permitted"),
+    ],
+)
+def test_a_mistake_in_the_vocabulary_is_refused(tmp_path: Path, vocabulary: dict[str, Any], complaint: str) -> None:
+    folder = written(tmp_path)
+    (folder / "weather" / "vocabulary.yaml").write_text(yaml.safe_dump(vocabulary))
+    assert complaint in mistakes(folder)

@@ -59,7 +59,26 @@ def test_no_command_is_answered_with_usage(run: Run) -> None:
 def test_call_prints_the_answer(run: Run) -> None:
     code, out, err = run("call", "global_quote", "symbol=IBM")
     assert (code, err) == (0, "")
-    assert out.startswith("symbol,open,")
+    assert json.loads(out)["symbol"] == "IBM"
+
+
+def test_call_prints_a_part_on_request(run: Run) -> None:
+    code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "close; last 2", "--fresh")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "close"
+    assert len(out.splitlines()) == 3
+
+
+def test_a_long_answer_is_printed_in_part_and_kept_in_a_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code, out, _ = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
+    assert code == 0
+    assert out.startswith("# Preview: ")
+    (kept,) = (tmp_path / "toolfold" / "answers").iterdir()
+    assert str(kept) in out
+    assert len(kept.read_text().splitlines()) == 101
 
 
 def test_call_prints_json_on_request(run: Run) -> None:
@@ -111,8 +130,53 @@ def test_catalog_get_shows_entries(run: Run) -> None:
 def test_catalog_search_finds_by_words(run: Run) -> None:
     code, out, _ = run("catalog", "search", "balance", "sheet")
     assert code == 0
-    assert out.startswith("BALANCE_SHEET: ")
-    assert json.loads(run("catalog", "search", "unemployment", "--json")[1])[0]["name"] == "UNEMPLOYMENT"
+    name, score, line = out.splitlines()[0].split("\t")
+    assert name == "BALANCE_SHEET"
+    assert int(score) > 0
+    assert line.startswith("Balance sheet")
+    assert json.loads(run("catalog", "search", "unemployment", "--json")[1])["tools"][0]["name"] == "UNEMPLOYMENT"
+
+
+def test_catalog_search_says_why(run: Run) -> None:
+    first = run("catalog", "search", "dividnds", "--explain")[1].splitlines()[0].split("\t")
+    assert first[0] == "DIVIDENDS"
+    assert first[3].startswith("dividnds → dividend ")
+    explained = json.loads(run("catalog", "search", "dividnds", "--explain", "--json")[1])["tools"][0]
+    assert explained["why"] == [first[3]]
+    assert str(explained["score"]) == first[1]
+
+
+def test_catalog_search_is_a_table_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "70")
+    code, out, _ = run("catalog", "search", "oil", "price", "--limit", "3", "--explain")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split() == ["TOOL", "SCORE", "WHAT", "IT", "RETURNS"]
+    assert lines[1].startswith("* ")
+    assert len(lines) == 1 + 3 * 2 + 2
+    assert max(map(len, lines[:-1])) <= 70
+    assert "--limit N" in lines[-1]
+
+
+@pytest.mark.parametrize("command", [["list"], ["search", "exchange", "rate", "history", "currency"]])
+def test_what_is_listed_or_searched_can_be_narrowed(run: Run, command: list[str]) -> None:
+    narrowed = json.loads(
+        run("catalog", *command, "--category", "Forex", "--tag", "daily", "--tag", "weekly", "--json")[1]
+    )
+    assert {tool["name"] for tool in narrowed["tools"]} == {"FX_DAILY", "FX_WEEKLY"}
+    free = json.loads(run("catalog", *command, "--access", "free", "--limit", "3", "--json")[1])
+    assert len(free["tools"]) == 3
+    assert all("access" not in tool for tool in free["tools"])
+    code, out, err = run("catalog", *command, "--category", "forx")
+    assert (code, out) == (1, "")
+    assert "Did you mean forex?" in err
+
+
+def test_the_help_of_a_search_teaches_by_example(run: Run) -> None:
+    for command in ("search", "list"):
+        out = run("catalog", command, "--help")[1]
+        assert out.count(f"toolfold catalog {command}") >= 4
 
 
 def test_catalog_search_that_finds_nothing_says_so(run: Run) -> None:

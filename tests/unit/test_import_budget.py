@@ -23,7 +23,9 @@ import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("app", "handlers/gateway/app.py")
 app = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(app)
-class Context: aws_request_id = "1"
+class Context:
+    aws_request_id = "1"
+    get_remaining_time_in_millis = staticmethod(lambda: 29000)
 response = app.handler(json.load(open(sys.argv[1])), Context)
 print(json.dumps({"status": response["statusCode"], "modules": sorted(sys.modules)}))
 """
@@ -48,10 +50,19 @@ def test_the_modules_of_ours_that_the_first_response_imports_are_these() -> None
     ours = {name.removeprefix("toolfold.") for name in first_response("tools-list")["modules"] if "toolfold." in name}
     assert ours == {
         "calling", "calling.caller", "calling.keys", "calling.validate",
-        "catalog", "catalog.model", "catalog.search", "catalog.store", "catalog.words",
+        "catalog", "catalog.model", "catalog.sections", "catalog.store",
         "errors",
         "meta_tools", "meta_tools.definitions", "meta_tools.dispatch", "meta_tools.result",
-        "meta_tools.tool_call", "meta_tools.tool_get", "meta_tools.tool_list",
+        "meta_tools.reading", "meta_tools.tiers", "meta_tools.tool_call", "meta_tools.tool_get",
         "observability", "settings", "transports", "transports.aws_lambda", "transports.lambda_events",
         "wire", "wire.http", "wire.jsonrpc", "wire.mcp", "wire.versions",
     }  # fmt: skip
+
+
+def test_listing_tools_imports_these_on_top() -> None:
+    first, listing = (set(first_response(event)["modules"]) for event in ("tools-list", "tool-list"))
+    assert {name for name in listing - first if name.startswith("toolfold.")} == {
+        *(f"toolfold.meta_tools.{name}" for name in ("asked", "filling", "filters", "holdings", "tool_list")),
+        *(f"toolfold.catalog.{name}" for name in ("query", "search", "spelling", "words")),
+        *(f"toolfold.results{name}" for name in ("", ".tokens")),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import bpe_openai
@@ -14,7 +15,7 @@ from tests.conftest import KEY
 from toolfold.errors import CALL_ERRORS, CatalogUnavailable
 from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.dispatch import NAMES, MetaTools
-from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.result import Result, compact
 from toolfold.sandbox.server import Sandbox
 
 
@@ -71,7 +72,10 @@ def test_a_model_learns_from_the_first_definition_what_is_in_here(tools: MetaToo
     ("name", "arguments"),
     [
         ("TOOL_LIST", {}),
+        ("TOOL_LIST", {"query": "price", "category": "forex"}),
+        ("TOOL_LIST", {"limit": 0}),
         ("TOOL_GET", {"tool_name": ["GLOBAL_QUOTE", "NO_SUCH_TOOL"]}),
+        ("TOOL_GET", {"tool_name": "GLOBAL_QUOTE", "known": {"GLOBAL_QUOTE": "0"}, "detail": "minimal"}),
         ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}),
         ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {}}),
     ],
@@ -86,6 +90,34 @@ def test_the_instructions_tell_what_is_here_in_at_most_200_tokens(tools: MetaToo
     assert tokens(tools.instructions()) <= 200
 
 
+def test_of_many_categories_the_instructions_name_some(tools: MetaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolfold.meta_tools.definitions._MOST_NAMED", 3)
+    assert "Market Intelligence (7) and 8 more. " in tools.instructions()
+
+
+def test_a_model_is_told_to_search_first(tools: MetaTools) -> None:
+    assert "with query" in tools.definitions()[0]["description"]
+    assert "TOOL_LIST(query)" in tools.instructions()
+
+
+def test_no_schema_has_what_clients_refuse(tools: MetaTools) -> None:
+    """A list of types, or an enum without a type: Gemini takes neither."""
+
+    def nodes(schema: Any) -> Any:
+        if isinstance(schema, dict):
+            yield schema
+            for value in schema.values():
+                yield from nodes(value)
+        elif isinstance(schema, list):
+            for value in schema:
+                yield from nodes(value)
+
+    for definition in tools.definitions():
+        for node in nodes(definition["inputSchema"]):
+            assert not isinstance(node.get("type"), list)
+            assert "enum" not in node or node["type"] == "string"
+
+
 # TOOL_LIST
 
 
@@ -94,8 +126,10 @@ def test_tool_list_has_every_tool_with_name_description_and_category(tools: Meta
     assert len(listed["tools"]) == listed["total"] == 129
     assert listed["tools"][7] == {
         "name": "GLOBAL_QUOTE",
+        "tier": 3,
         "description": "Latest price, volume and day change of one stock",
         "category": "core_stock_apis",
+        "access": "mixed",
     }
     assert sum(listed["categories"].values()) == 129
 
@@ -136,7 +170,7 @@ def test_an_unknown_name_does_not_fail_its_neighbours(tools: MetaTools) -> None:
     first, second, third = get(tools, ["GLOBAL_QUOTE", "GLOBAL_QOUTE", "SMA"])
     assert (first["found"], second["found"], third["found"]) == (True, False, True)
     assert second["error"]["code"] == "TOOL_NOT_FOUND"
-    assert second["error"]["closest"] == ["GLOBAL_QUOTE"]
+    assert second["error"]["closest"][0] == "GLOBAL_QUOTE"
 
 
 @pytest.mark.parametrize(
@@ -171,12 +205,86 @@ def test_the_example_of_the_documents_works_word_for_word(tools: MetaTools) -> N
     ]  # fmt: skip
 
 
-def test_csv_is_what_comes_when_nothing_is_asked(tools: MetaTools) -> None:
-    result = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
-    assert result.text.startswith(
-        "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent\nAAPL,"
-    )
-    assert result.structured == {"result": result.text}
+def test_typed_values_are_what_comes_when_no_form_is_asked(tools: MetaTools) -> None:
+    quote = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
+    assert list(quote.structured["result"]) == [
+        "symbol", "open", "high", "low", "price", "volume", "latestDay", "previousClose", "change", "changePercent",
+    ]  # fmt: skip
+    assert isinstance(quote.structured["result"]["price"], float)
+    assert json.loads(quote.text) == quote.structured["result"]
+    series = call(tools, "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "IBM"}, select="timestamp,adjusted close; last 2")
+    assert series.text.startswith("timestamp,adjusted_close\n2026-01-")
+    assert [type(cell) for cell in series.structured["result"]["rows"][0]] == [str, float]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "form"),
+    [
+        ("GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "csv"}, str),
+        ("GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "JSON"}, dict),
+        ("MARKET_STATUS", {"datatype": "json"}, dict),
+        ("IPO_CALENDAR", {"datatype": "csv"}, str),
+    ],
+)
+def test_a_form_that_is_named_comes_untouched(tools: MetaTools, name: str, arguments: Any, form: type) -> None:
+    result = call(tools, name, arguments)
+    assert isinstance(result.structured["result"], form)
+    assert "columns" not in result.structured["result"]
+    assert result.text == (result.structured["result"] if form is str else compact(result.structured["result"]))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"arguments": {"symbol": "IBM"}, "select": "close; last 1", "max_tokens": "900", "fresh": True},
+        {"arguments": {"symbol": "IBM", "select": "close; last 1", "max_tokens": 900, "fresh": "false"}},
+        {"arguments": '{"symbol": "IBM", "select": ["close", "last 1"]}'},
+        {"symbol": "IBM", "select": "close; last 1", "max_tokens": 900.0},
+    ],
+)
+def test_what_is_tool_call_s_own_may_stand_beside_the_arguments_or_among_them(tools: MetaTools, given: Any) -> None:
+    result = call(tools, "TIME_SERIES_DAILY", **given)
+    assert result.structured["result"]["columns"] == ["close"]
+    assert result.structured["result"]["row_count"] == 1
+    assert result.structured["cached"] in (True, False)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"select": "clsoe"}, {"select": 7}, {"select": "max(close"}, {"max_tokens": 0}, {"max_tokens": "many"},
+        {"max_tokens": True}, {"max_tokens": 1.5}, {"fresh": "perhaps"},
+    ],
+)  # fmt: skip
+def test_what_is_tool_call_s_own_is_checked(tools: MetaTools, own: Any) -> None:
+    assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, **own))["code"] == "INVALID_ARGUMENTS"
+
+
+def test_a_select_that_cannot_be_read_is_refused_before_anything_is_sent(tools: MetaTools, sandbox: Sandbox) -> None:
+    before = len(sandbox.requests)
+    assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, select="max(close"))["position"] == 0
+    assert len(sandbox.requests) == before
+
+
+def test_a_fresh_answer_is_asked_for_again(tools: MetaTools, sandbox: Sandbox) -> None:
+    arguments = {"symbol": "IBM"}
+    call(tools, "GLOBAL_QUOTE", arguments)
+    before = len(sandbox.requests)
+    assert call(tools, "GLOBAL_QUOTE", arguments, fresh=True).structured["cached"] is False
+    assert len(sandbox.requests) == before + 1
+
+
+def test_an_answer_beyond_the_budget_is_a_preview(make_tools: Callable[..., MetaTools], tmp_path: Path) -> None:
+    tools = make_tools(TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_MAX_TOKENS_CEILING="2000", TOOLFOLD_OFFLOAD=str(tmp_path))
+    arguments = {"symbol": "IBM", "outputsize": "full"}
+    for asked, budget in ((None, 1000), (1, 500), (1500, 1500), (10**6, 2000)):
+        result = call(tools, "TIME_SERIES_DAILY_ADJUSTED", arguments, max_tokens=asked)
+        assert 0.7 * budget < tokens(result.text) <= 1.1 * budget
+        assert Path(result.structured["preview"]["full"]["path"]).stat().st_size > 300_000
+    kept = list(tmp_path.iterdir())
+    off = make_tools(TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_OFFLOAD="off")
+    assert set(call(off, "TIME_SERIES_DAILY_ADJUSTED", arguments).structured["preview"]["full"]) == {"tokens"}
+    assert list(tmp_path.iterdir()) == kept
 
 
 @pytest.mark.parametrize("arguments", ['{"symbol": "AAPL"}', {"symbol": "AAPL"}])

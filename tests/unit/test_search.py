@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.catalog import index, yaml_lines
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import closest, find
+from toolfold.catalog.search import Found, closest, explain, find
 from toolfold.catalog.store import FileStore, embedded_path
 from toolfold.catalog.words import stem, terms, words
 
@@ -61,13 +63,97 @@ def test_any_query_is_answered(query: str) -> None:
         ("list of all members of congress", "POLITICIAN_METADATA"),
         ("unemploymnt", "UNEMPLOYMENT"),
         ("blance shet", "BALANCE_SHEET"),
+        # What is meant when nothing but a name is said.
+        ("MSFT price", "GLOBAL_QUOTE"),
+        ("EUR/USD", "CURRENCY_EXCHANGE_RATE"),
+        # Names that are English words as well.
+        ("AD for IBM", "AD"),
+        ("SAR of Ferrari on daily bars", "SAR"),
+        ("T3 with a volume factor", "T3"),
+        ("corn", "CORN"),
+        ("what does a bushel of corn cost", "CORN"),
+        ("plus_di please", "PLUS_DI"),
+        # Dates, numbers and names are no content.
+        ("balance sheet of Siemens in 2019, 2020 and 2021", "BALANCE_SHEET"),
+        ("RSI with 14 periods for NVDA", "RSI"),
     ],
 )
 def test_the_tool_that_is_meant_comes_first(catalog: Catalog, query: str, name: str) -> None:
     assert first(catalog, query) == name
 
 
-@pytest.mark.parametrize("query", ["", "   ", "the of and", "qqqq zzzz", "123456", "?!"])
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("Bilanz von Siemens", "BALANCE_SHEET"),
+        ("Arbeitslosenquote", "UNEMPLOYMENT"),
+        ("taux de change", "CURRENCY_EXCHANGE_RATE"),
+        ("precio del trigo", "WHEAT"),
+        ("preço do café", "COFFEE"),
+        ("prossimi collocamenti", "IPO_CALENDAR"),
+        ("скользящая средняя", "SMA"),
+        ("बेरोजगारी", "UNEMPLOYMENT"),
+        ("失業率", "UNEMPLOYMENT"),
+        ("微软的资产负债表", "BALANCE_SHEET"),
+        ("ソニーのMACDを見たい", "MACD"),
+        ("قمح", "WHEAT"),
+        ("옥수수 가격", "CORN"),
+    ],
+)
+def test_other_languages_are_read(catalog: Catalog, query: str, name: str) -> None:
+    assert name in found(catalog, query, 3)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "book me a flight",
+        "will it rain tomorrow afternoon",
+        "recipe for pasta with tomatoes",
+        "who won the match last night",
+        "translate this letter into french",
+        "write a python function that sorts a list",
+        "make a dentist appointment",
+    ],
+)
+def test_what_no_tool_serves_finds_nothing(catalog: Catalog, query: str) -> None:
+    assert find(catalog, query) == Found((), 0)
+
+
+def test_a_topic_outside_does_not_hide_a_tool_that_fits_better(catalog: Catalog) -> None:
+    assert first(catalog, "top gainers among airline and hotel stocks today") == "TOP_GAINERS_LOSERS"
+    assert first(catalog, "coffee price history for my restaurant") == "COFFEE"
+
+
+def test_a_clear_winner_leads_alone_and_a_tie_is_a_tie(catalog: Catalog) -> None:
+    assert find(catalog, "balance sheet").leaders == 1
+    assert find(catalog, "RSI and MACD of Apple").leaders == 2
+    assert 1 <= find(catalog, "price").leaders <= 5
+
+
+def test_only_what_is_asked_for_is_searched(catalog: Catalog) -> None:
+    positions = set(catalog.positions_of("category")["forex"])
+    hits = find(catalog, "daily prices", positions).hits
+    assert hits
+    assert {hit.position for hit in hits} <= positions
+
+
+@pytest.mark.parametrize("query", ["latest price of AAPL", "blance shet", "CORN", "RSI"])
+def test_the_parts_that_explain_a_hit_are_its_score(catalog: Catalog, query: str) -> None:
+    for hit in find(catalog, query).hits[:5]:
+        parts = explain(catalog, query, hit.position)
+        assert parts
+        assert sum(part for _, part in parts) == pytest.approx(hit.score)
+
+
+@pytest.mark.parametrize("query", ["price " * 2000, "x" * 10_000, "株" * 10_000, "\x00\x1b[31m price", "' OR 1=1 --"])
+def test_a_strange_query_takes_no_time_and_does_no_harm(catalog: Catalog, query: str) -> None:
+    started = time.perf_counter()
+    find(catalog, query)
+    assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the of and", "xqvq zzkz", "123456", "?!"])
 def test_nothing_is_found_by_nothing(catalog: Catalog, query: str) -> None:
     assert found(catalog, query) == []
 
@@ -75,7 +161,25 @@ def test_nothing_is_found_by_nothing(catalog: Catalog, query: str) -> None:
 def test_closest_names_come_by_spelling_and_by_words(catalog: Catalog) -> None:
     assert closest(catalog, "GLOBAL_QUOT")[0] == "GLOBAL_QUOTE"
     assert "BALANCE_SHEET" in closest(catalog, "SHEET_OF_BALANCES")
-    assert closest(catalog, "QQQQ" * 100) == []
+    assert closest(catalog, "XQVQ" * 100) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("STOCK_PRICE", "GLOBAL_QUOTE"),
+        ("global quote", "GLOBAL_QUOTE"),
+        ("COMPANY_OVERVEIW", "COMPANY_OVERVIEW"),
+        ("BOLLINGER_BANDS", "BBANDS"),
+        ("CRYPTO_DAILY", "DIGITAL_CURRENCY_DAILY"),
+        ("US_INFLATION_RATE", "INFLATION"),
+        ("TIME_SERIES_DALY", "TIME_SERIES_DAILY"),
+    ],
+)
+def test_a_wrong_name_leads_to_the_right_one(catalog: Catalog, name: str, meant: str) -> None:
+    names = closest(catalog, name)
+    assert meant in names
+    assert len(names) <= 3
 
 
 def test_a_rarer_word_and_a_heavier_field_weigh_more() -> None:

@@ -37,11 +37,11 @@ def test_a_file_is_read_once() -> None:
     [
         b"",
         b"nope",
-        b'{"format": 1, "tools": {}, "categories": []}',
+        b'{"format": 2, "tools": {}, "categories": []}',
         b"{}",
         b"[]",
         b'{"format": 99, "tools": {}}',
-        b'{"format": 1}',
+        b'{"format":2' + b"\n}\n",
         b"\xff",
         b"[" * 100_000,
     ],

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,41 @@ _EXAMPLES = """examples:
   toolfold sandbox --port 8787                      an imitation of the API, for work without a key
 
 environment:
+"""
+
+
+_LIST_EXAMPLES = """examples:
+  toolfold catalog list                                     every tool, by category
+  toolfold catalog list --category forex                    one category
+  toolfold catalog list --tag metal --tag energy            with one of two tags
+  toolfold catalog list --access free --limit 5 --json      as a program wants it
+"""
+
+_SEARCH_EXAMPLES = """examples:
+  toolfold catalog search what is gold worth today
+  toolfold catalog search dividnds of a stock --explain     how each word was understood
+  toolfold catalog search moving average --category "Technical Indicators" --limit 20
+  toolfold catalog search oil price | cut -f1               names alone; fields have tabs between them
+"""
+
+_LINT = """each line: FILE:LINE: RULE: what is wrong; what to do.   exit code: 0 nothing found, 1 something
+
+rules:
+  source           the YAML compiles; until then nothing else is judged
+  too-alike        tools that are alike say what sets them apart: in their names and summaries, or in not_for
+  same-summary     no two summaries have the same words
+  says-the-name    a summary says more than the name and the title: what comes back, of what, how often
+  too-short        summary and description have words enough to choose by
+  empty-words      nothing that is true of every tool ("This tool is used to …"), no praise
+  speaks-to-model  text describes; it gives the model no orders, asks for no secrets, hides nothing in markup,
+                   addresses or characters that nobody sees
+  line-tokens      NAME: summary has at most 30 tokens: it is read in every listing
+  schema-tokens    name, description and parameters have at most 350 tokens; 50 more for each parameter after six
+  asks             a tool has 8 to 15 asks: what people say when they need it
+  shared-words     an alias or an ask belongs to one tool
+
+A comment on the line that is shown lets it pass, with a reason:   # lint: allow RULE: why
+docs/catalog.md tells how to write a tool, and why each rule is there.
 """
 
 
@@ -81,6 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     call = commands.add_parser("call", help="call one tool and print its answer")
     call.add_argument("tool_name", metavar="TOOL_NAME", help="as in `toolfold catalog list`")
     call.add_argument("arguments", metavar="key=value", nargs="*", help="its arguments; a key given twice is a list")
+    call.add_argument("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"')
+    call.add_argument("--max-tokens", type=int, metavar="N", help="longest answer that is printed whole (default 8000)")
+    call.add_argument("--fresh", action="store_true", help="ask the source again, whatever is held")
     call.add_argument("--json", action="store_true", help='print {"result": …} or {"error": …}')
     call.set_defaults(run=_call)
 
@@ -98,18 +138,33 @@ def _parser() -> argparse.ArgumentParser:
 def _catalog_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    listing = commands.add_parser("list", help="all tools, one line each: what TOOL_LIST answers")
-    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing = commands.add_parser(
+        "list",
+        help="all tools, or those of a category, tag or access, one line each: what TOOL_LIST answers",
+        epilog=_LIST_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _filters(listing)
+    listing.add_argument("--json", action="store_true", help="the structured answer of TOOL_LIST")
     listing.set_defaults(run=_catalog_list)
 
     get = commands.add_parser("get", help="the full entry of tools: what TOOL_GET answers")
     get.add_argument("names", metavar="TOOL_NAME", nargs="+")
+    get.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
     get.add_argument("--json", action="store_true", help="as compact JSON (default: indented)")
     get.set_defaults(run=_catalog_get)
 
-    search = commands.add_parser("search", help="the tools that share words with a request, best first")
-    search.add_argument("words", metavar="WORD", nargs="+")
-    search.add_argument("--json", action="store_true", help="as JSON")
+    search = commands.add_parser(
+        "search",
+        help="the tools that fit a request, best first, with scores",
+        description="Finds tools by what you need, in English words. Slips of the pen are mended.",
+        epilog=_SEARCH_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    search.add_argument("words", metavar="WORD", nargs="+", help="what you need")
+    _filters(search)
+    search.add_argument("--explain", action="store_true", help="show which words were understood as what")
+    search.add_argument("--json", action="store_true", help="the structured answer of TOOL_LIST")
     search.set_defaults(run=_catalog_search)
 
     compile_ = commands.add_parser("compile", help="check the YAML of all sources and write the compiled catalog")
@@ -120,10 +175,35 @@ def _catalog_commands(parser: argparse.ArgumentParser) -> None:
     compile_.add_argument("--check", action="store_true", help="write nothing; fail when the compiled catalog is stale")
     compile_.set_defaults(run=_catalog_compile)
 
+    lint = commands.add_parser(
+        "lint",
+        help="judge whether a model can choose from the catalog",
+        description="Compile the sources without writing anything, and judge what a model would read of them.",
+        epilog=_LINT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    lint.add_argument("--folder", type=Path, default=Path("catalog"), help="where the sources are (default catalog)")
+    lint.add_argument("--json", action="store_true", help="a JSON list of {file, line, rule, problem, advice}")
+    lint.set_defaults(run=_catalog_lint)
+
     publish = commands.add_parser("publish", help="make a compiled catalog the current one in S3")
     publish.add_argument("place", metavar="s3://BUCKET/PREFIX")
     publish.add_argument("--file", type=Path, help="compiled catalog (default: the one in the package)")
     publish.set_defaults(run=_catalog_publish)
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    # Names are checked where the catalog is at hand, with the closest ones in the answer.
+    parser.add_argument("--category", metavar="NAME", help="only of this category, by name or title")
+    parser.add_argument("--tag", metavar="TAG", action="append", help="only with this tag; several: with any of them")
+    parser.add_argument("--access", metavar="KIND", help="only free, mixed or premium tools")
+    parser.add_argument("--limit", metavar="N", help="at most so many, 1 to 200")
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    """The filters given, as arguments of TOOL_LIST."""
+    given = {name: getattr(options, name) for name in ("category", "tag", "access", "limit")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _port(text: str) -> int:
@@ -134,10 +214,13 @@ def _port(text: str) -> int:
 
 def _tools() -> Any:
     from toolfold.calling.caller import Caller
+    from toolfold.calling.places import file_of_the_user
     from toolfold.catalog.store import open_store
     from toolfold.meta_tools.dispatch import MetaTools
 
     settings = Settings.from_environment()
+    if not settings.offload:
+        settings = replace(settings, offload=str(file_of_the_user().parent / "answers"))
     return MetaTools(open_store(settings), Caller(settings))
 
 
@@ -186,7 +269,9 @@ def _call(options: argparse.Namespace) -> int:
             raise ToolfoldError(f"Arguments are key=value, not {pair!r}; e.g. toolfold call GLOBAL_QUOTE symbol=IBM")
         before = arguments.get(key)
         arguments[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
-    result = _tools().call("TOOL_CALL", {"tool_name": options.tool_name, "arguments": arguments})
+    own = {"select": options.select, "max_tokens": options.max_tokens, "fresh": options.fresh}
+    given = {name: value for name, value in own.items() if value}
+    result = _tools().call("TOOL_CALL", {"tool_name": options.tool_name, "arguments": arguments, **given})
     return _show(result, options.json)
 
 
@@ -204,11 +289,11 @@ def _show(result: Any, as_json: bool) -> int:
 
 
 def _catalog_list(options: argparse.Namespace) -> int:
-    return _show(_tools().call("TOOL_LIST", {}), options.json)
+    return _show(_tools().call("TOOL_LIST", _asked(options)), options.json)
 
 
 def _catalog_get(options: argparse.Namespace) -> int:
-    result = _tools().call("TOOL_GET", {"tool_name": options.names})
+    result = _tools().call("TOOL_GET", {"tool_name": options.names, "detail": options.detail})
     if result.is_error or options.json:
         return _show(result, options.json)
     for entry in result.structured["tools"]:
@@ -217,19 +302,10 @@ def _catalog_get(options: argparse.Namespace) -> int:
 
 
 def _catalog_search(options: argparse.Namespace) -> int:
-    from toolfold.catalog.search import find
+    from toolfold import catalog_search
 
-    catalog = _tools().catalog()
-    briefs = [catalog.brief(hit.position) for hit in find(catalog, " ".join(options.words)).hits[:10]]
-    found = [(brief.name, brief.summary) for brief in briefs]
-    if options.json:
-        print(json.dumps([{"name": name, "description": summary} for name, summary in found], ensure_ascii=False))
-    else:
-        for name, summary in found:
-            print(f"{name}: {summary}")
-    if not found:
-        print("No tool shares a word with that. `toolfold catalog list` has all of them.", file=sys.stderr)
-    return 0 if found else 1
+    arguments = {"query": " ".join(options.words), **_asked(options)}
+    return catalog_search.run(_tools(), arguments, as_json=options.json, explain=options.explain)
 
 
 def _catalog_compile(options: argparse.Namespace) -> int:
@@ -248,6 +324,20 @@ def _catalog_compile(options: argparse.Namespace) -> int:
     tools = len(json.loads(compiled)["tools"])
     print(f"{output}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
     return 0
+
+
+def _catalog_lint(options: argparse.Namespace) -> int:
+    from toolfold.catalog import quality
+
+    found = quality.check(options.folder)
+    if options.json:
+        print(json.dumps([dataclasses.asdict(finding) for finding in found], ensure_ascii=False))
+    elif found:
+        print(*found, sep="\n")
+        print(f"{len(found)} found; `toolfold catalog lint --help` tells what each rule is for.", file=sys.stderr)
+    else:
+        print(f"Nothing found in {options.folder} by {len(quality.RULES)} rules.")
+    return 1 if found else 0
 
 
 def _catalog_publish(options: argparse.Namespace) -> int:

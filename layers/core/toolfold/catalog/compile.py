@@ -8,16 +8,14 @@ same bytes, same hash.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolfold.catalog import entries, index, lint, yaml_lines
-from toolfold.catalog.model import FORMAT
-from toolfold.catalog.sources import Category, Parameter, Source, Tool
+from toolfold.catalog import entries, index, layout, lint, yaml_lines
+from toolfold.catalog.sources import VOCABULARY, Category, Parameter, Source, Tool, Vocabulary
 from toolfold.errors import SourceError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -40,6 +38,7 @@ def compile_folder(folder: Path) -> str:
     categories: list[dict[str, Any]] = []
     tools: dict[str, Any] = {}
     written: list[tuple[Category, Tool]] = []
+    vocabularies: list[Vocabulary] = []
     places: dict[str, str] = {}
     paths = sorted(folder.glob("*/source.yaml"))
     if not paths:
@@ -51,6 +50,7 @@ def compile_folder(folder: Path) -> str:
             continue
         _check_shared(source, source_document, problems)
         sources[source.id] = entries.source_entry(source)
+        vocabularies.append(_vocabulary(source, path.parent, problems))
         for document, category in _categories(source, path.parent, problems):
             categories.append(
                 {
@@ -70,20 +70,21 @@ def compile_folder(folder: Path) -> str:
                 problems += lint.tool(source, tool, tools[tool.name], where)
     problems += lint.mentions(tools, places)
     problems += lint.neighbours([tool for _, tool in written], places)
+    problems += lint.meant(vocabularies, tools)
     if problems:
         raise SourceError(problems)
     entries.finish(tools)
-    searchable = _searchable(written)
+    searchable, outside = _searchable(written, vocabularies), _outside(vocabularies)
     compiled = {
-        "format": FORMAT,
         "sources": sources,
         "categories": categories,
         "listing": _listing(categories, tools),
         "tools": tools,
-        "index": index.build(searchable),
-        "spellings": index.spellings(searchable),
+        "index": index.build(searchable, outside),
+        "spellings": index.spellings(searchable + outside, vocabularies),
+        "related": index.related(vocabularies),
     }
-    return json.dumps(compiled, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return layout.dumps(compiled)
 
 
 def _where(document: yaml_lines.Document, number: int, *at: str | int) -> str:
@@ -117,8 +118,25 @@ def _check_shared(source: Source, document: yaml_lines.Document, problems: list[
             problems += _located(error, document, ("parameters", key))
 
 
+def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:
+    """What is in ``vocabulary.yaml`` beside the source, which may be missing."""
+    path = folder / VOCABULARY
+    if not path.exists():
+        return Vocabulary()
+    document = yaml_lines.read(path)
+    vocabulary = _parse(Vocabulary, document, document.data, problems) or Vocabulary()
+    for kind, names in vocabulary.names.items():
+        where = document.where(("names", kind))
+        problems += [
+            f"{where}: category {category!r} is not one of source.yaml"
+            for category in names.categories
+            if category not in source.categories
+        ]
+    return vocabulary
+
+
 def _categories(source: Source, folder: Path, problems: list[str]) -> Iterator[tuple[yaml_lines.Document, Category]]:
-    for path in sorted(set(folder.glob("*.yaml")) - {folder / "source.yaml"}):
+    for path in sorted(set(folder.glob("*.yaml")) - {folder / "source.yaml", folder / VOCABULARY}):
         if path.stem not in source.categories:
             problems.append(f"{path}:1: is not named in the categories of source.yaml")
     for name in source.categories:
@@ -161,9 +179,10 @@ def _resolved(document: yaml_lines.Document, shared: Mapping[str, Mapping[str, A
     return {**data, "tools": tools}
 
 
-def _searchable(written: list[tuple[Category, Tool]]) -> list[dict[str, list[str]]]:
+def _searchable(written: list[tuple[Category, Tool]], vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
     """The texts by which each tool is found. What a tool is not for speaks for the neighbour that is."""
     said: dict[str, list[str]] = {}
+    kinds = [kind for vocabulary in vocabularies for kind in vocabulary.names.items()]
     for _, tool in written:
         for neighbour in tool.not_for:
             said.setdefault(neighbour.take, []).append(neighbour.say)
@@ -178,8 +197,19 @@ def _searchable(written: list[tuple[Category, Tool]]) -> list[dict[str, list[str
             "asks": tool.asks,
             "aliases": tool.aliases,
             "asks_of_neighbours": said.get(tool.name, []),
+            "kinds": [f"@{kind}" for kind, names in kinds if names.holds(category.category, tool.name)],
+            "first": [f"@{kind}" for kind, names in kinds if tool.name in names.first],
         }
         for category, tool in written
+    ]
+
+
+def _outside(vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
+    """What no tool serves, each topic as if it were one more tool after the last."""
+    return [
+        {"asks": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
+        for vocabulary in vocabularies
+        for topic, phrases in vocabulary.outside.items()
     ]
 
 

@@ -95,7 +95,8 @@ def _property(parameter: Parameter) -> dict[str, Any]:
         ("minimum", _plain(parameter.minimum)),
         ("exclusiveMinimum", _plain(parameter.exclusive_minimum)),
         ("maximum", _plain(parameter.maximum)),
-        ("examples", parameter.examples or None),
+        # A default is example enough.
+        ("examples", None if parameter.default is not None else parameter.examples or None),
     ):
         if value is not None:
             rule[keyword] = value
@@ -124,7 +125,11 @@ def _call(tool: Tool) -> dict[str, Any]:
     call = {
         "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
         "lists": lists,
-        "sends": {parameter.name: parameter.default for parameter in tool.parameters if parameter.send_default},
+        "sends": {
+            parameter.name: parameter.default if parameter.send_default else parameter.sends
+            for parameter in tool.parameters
+            if parameter.send_default or parameter.sends is not None
+        },
     }
     return {"function": tool.function or tool.name, **{key: value for key, value in call.items() if value}}
 

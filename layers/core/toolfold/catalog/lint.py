@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from toolfold.calling import validate
-from toolfold.catalog.sources import Source, Tool
+from toolfold.catalog.sources import VOCABULARY, Source, Tool, Vocabulary
 
 _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that can only be meant as the name of a tool (or an allowed value)."""
@@ -53,3 +53,11 @@ def neighbours(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
         for neighbour in tool.not_for:
             if neighbour.take not in places or neighbour.take == tool.name:
                 yield f"{places[tool.name]}: not_for names {neighbour.take}, which is no other tool"
+
+
+def meant(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:
+    """Tools that a kind of proper names is said to mean, and that do not exist."""
+    for vocabulary in vocabularies:
+        for kind, names in vocabulary.names.items():
+            for name in {*names.tools, *names.first} - tools.keys():
+                yield f"{VOCABULARY}: names.{kind}: there is no tool {name!r}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-FORMAT = 1
+from toolfold.catalog.sections import Members, Read, damaged, line_key, numbers, sections_of
+
+if TYPE_CHECKING:
+    from toolfold.catalog.sections import Block
+
+FORMAT = 2
 """Version of the compiled layout. A reader refuses any other."""
 
 
@@ -20,6 +25,7 @@ class Source:
     base_url: str
     function_key: str
     auth: Mapping[str, str]
+    freshness: Mapping[str, int]
     no_data: str
     faults: tuple[Mapping[str, Any], ...]
     unknown_notice: tuple[str, ...]
@@ -76,102 +82,145 @@ class Category:
     tools: int
 
 
+_HEAD = {"count": int, "sources": dict, "categories": list, "counts": dict, "listing": str, "sections": dict}
+"""What the head holds: key → type."""
+
+_SECTIONS = {"tools", "names", "lines", "members", "index", "spellings"}
+"""What must be there: name → Tool's fields, name → position, position → [name, summary, category, access],
+field:value → positions, term → postings, letter and length → words."""
+
+_TOOL = {
+    field: list if kind.startswith("tuple") else dict if kind.startswith("Mapping") else str
+    for field, kind in Tool.__annotations__.items()
+    if field != "name"
+}
+"""Fields of a tool's entry → their types in JSON."""
+
+
 class Catalog:
     """All tools of all sources. Immutable; names are matched without regard to case.
 
+    ``head`` is what ``sections.parse_head`` gives, ``read`` gives the blocks of the sections, ``sha256`` is the hash
+    that names the catalog in S3, empty for a file. Every method but those that the head answers (``len``, ``counts``,
+    ``about``, ``listing``, ``categories``, ``source``) raises ``CatalogUnavailable`` when what it needs cannot be had
+    or is damaged.
+
     Raises:
-        ValueError: the data is not a compiled catalog of this format.
+        ValueError: the head is not that of a compiled catalog of this format.
     """
 
-    __slots__ = ("_data", "_names", "_positions", "_tools", "categories", "sha256")
+    __slots__ = ("_counts", "_head", "_read", "_sections", "_sources", "categories", "sha256")
 
-    def __init__(self, data: Mapping[str, Any], sha256: str) -> None:
-        found = data.get("format") if isinstance(data, dict) else None
+    def __init__(self, head: Any, read: Read, sha256: str = "") -> None:
+        found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:
             raise ValueError(f"catalog format {found!r} is not {FORMAT}")
-        if missing := {"sources", "categories", "listing", "tools", "index", "spellings"} - data.keys():
-            raise ValueError(f"catalog lacks {', '.join(sorted(missing))}")
-        self._data = data
-        self._tools: Mapping[str, Any] = data["tools"]
-        self.categories = tuple(Category(**category) for category in data["categories"])
+        if wrong := [key for key, type_ in _HEAD.items() if not isinstance(head.get(key), type_)]:
+            raise ValueError(f"its head is damaged: {', '.join(sorted(wrong))}")
+        self._head = head
+        self._read = read
+        try:
+            self._sections = sections_of(head["sections"], read)
+            self._sources = {id_: _source(id_, entry) for id_, entry in head["sources"].items()}
+            self.categories = tuple(_category(category) for category in head["categories"])
+            self._counts: dict[str, dict[str, int]] = {
+                "tags": dict(head["counts"]["tags"]),
+                "access": dict(head["counts"]["access"]),
+                "category": {category.name: category.tools for category in self.categories},
+            }
+        except (TypeError, LookupError, AttributeError) as error:
+            raise ValueError(f"its head is damaged: {type(error).__name__}") from None
+        if missing := _SECTIONS - self._sections.keys():
+            raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         self.sha256 = sha256
-        self._names: tuple[str, ...] | None = None
-        self._positions: dict[str, int] | None = None
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return int(self._head["count"])
 
     def __iter__(self) -> Iterator[str]:
         """Names, in listing order."""
-        return iter(self._tools)
+        return (line.name for line in self._lines())
+
+    def expect(self, **keys: Iterable[str]) -> None:
+        """Fetch side by side what will be asked for: section → keys. Only a saving of time, and only for a catalog
+        that is not in memory."""
+        if not self._read.far:
+            return
+        blocks: set[Block] = set()
+        for section, wanted in keys.items():
+            blocks |= self._sections[section].blocks_of(wanted)
+        self._read(sorted(blocks))
+
+    def expect_briefs(self, positions: Iterable[int]) -> None:
+        """As :meth:`expect`, for :meth:`brief`."""
+        self.expect(lines=map(line_key, positions))
 
     def name_of(self, name: str) -> str | None:
         """The catalog's spelling of ``name``, or None."""
         spelled = name.strip().upper()
-        return spelled if spelled in self._tools else None
+        return spelled if self._sections["names"].get(spelled, _is_position) is not None else None
 
     def get(self, name: str) -> Tool | None:
         """The tool called ``name``, or None."""
-        spelled = self.name_of(name)
-        if spelled is None:
+        spelled = name.strip().upper()
+        entry = self._sections["tools"].get(spelled, _is_tool)
+        if entry is None:
             return None
-        entry = dict(self._tools[spelled])
-        for field in ("tags", "formats", "see_also"):
-            entry[field] = tuple(entry[field])
-        return Tool(name=spelled, **entry)
+        fields: dict[str, Any] = {key: tuple(entry[key]) if _TOOL[key] is list else entry[key] for key in _TOOL}
+        return Tool(name=spelled, **fields)
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """``(name, summary, category)`` of every tool, in listing order."""
-        for name, entry in self._tools.items():
-            yield name, entry["summary"], entry["category"]
+        return ((line.name, line.summary, line.category) for line in self._lines())
 
     def brief(self, position: int) -> Brief:
         """The line of the tool at ``position``, counted from 0 in listing order."""
-        if self._names is None:
-            self._names = tuple(self._tools)
-        name = self._names[position]
-        entry = self._tools[name]
-        return Brief(name, entry["summary"], entry["category"], entry["access"])
+        line = self._sections["lines"].get(line_key(position), _is_line)
+        if line is None:
+            raise damaged(f"no line for the tool at {position}")
+        return Brief(*line)
 
     def position(self, name: str) -> int | None:
         """Where the tool of exactly that name stands in the listing, or None."""
-        if self._positions is None:
-            self._positions = {known: at for at, known in enumerate(self._tools)}
-        return self._positions.get(name)
+        found: int | None = self._sections["names"].get(name, _is_position)
+        return found
 
     def tags(self) -> Mapping[str, Sequence[int]]:
-        """Tag → positions of the tools that carry it."""
-        return self._positions_by(lambda entry: entry["tags"])
+        """Tag → positions of the tools that carry it. A tag's positions are read when they are asked for."""
+        return self.positions_of("tags")
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Value → positions of the tools with it, for ``category`` or ``access``."""
-        return self._positions_by(lambda entry: (entry[field],))
+        """Value → positions of the tools with it, for ``category``, ``access`` or ``tags``. As :meth:`tags`."""
+        return Members(field, self._counts[field], self._sections["members"])
 
-    def _positions_by(self, values: Callable[[Mapping[str, Any]], Sequence[str]]) -> Mapping[str, Sequence[int]]:
-        found: dict[str, list[int]] = {}
-        for position, entry in enumerate(self._tools.values()):
-            for value in values(entry):
-                found.setdefault(value, []).append(position)
-        return found
+    def counts(self, field: str) -> Mapping[str, int]:
+        """Value → how many tools have it, for ``category``, ``access`` or ``tags``."""
+        return self._counts[field]
 
     @property
     def about(self) -> str:
         """What the catalog holds, in a sentence or two: the descriptions of its sources."""
-        return " ".join(source["description"] for source in self._data["sources"].values())
+        return " ".join(str(source["description"]) for source in self._head["sources"].values())
 
     @property
     def listing(self) -> str:
-        """The text of ``TOOL_LIST()``, made when the catalog was compiled."""
-        return str(self._data["listing"])
+        """The text of ``TOOL_LIST()``, made when the catalog was compiled; empty for a large catalog."""
+        return str(self._head["listing"])
 
     def postings(self, term: str) -> Sequence[int]:
         """What a search adds up for ``term``: position, weight, position, weight, …; empty for an unknown term."""
-        found: Sequence[int] = self._data["index"].get(term, ())
+        found: Sequence[int] = self._sections["index"].get(term, numbers) or ()
         return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         """The words of the catalog with that first letter and length."""
-        return str(self._data["spellings"].get(f"{letter}{length}", "")).split()
+        shelf: str = self._sections["spellings"].get(f"{letter}{length}", _is_text) or ""
+        return shelf.split()
+
+    def related(self, word: str) -> Sequence[str] | None:
+        """The terms that ``word`` stands for beside itself: none for a word that means nothing, None for an unknown."""
+        found: Sequence[str] | None = self._sections["related"].get(word, _is_texts)
+        return found
 
     def source(self, id_: str) -> Source:
         """The source called ``id_``.
@@ -179,6 +228,52 @@ class Catalog:
         Raises:
             KeyError: no such source.
         """
-        entry = {key: value for key, value in self._data["sources"][id_].items() if key in Source.__slots__}
-        entry["faults"], entry["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
-        return Source(id=id_, **entry)
+        return self._sources[id_]
+
+    def verify(self) -> None:
+        """Read every value once: for who publishes a catalog."""
+        held = {name: sum(1 for _ in section.items()) for name, section in self._sections.items()}
+        if not held["tools"] == held["names"] == held["lines"] == len(self):
+            raise damaged(f"not every section holds {len(self)} tools")
+
+    def _lines(self) -> Iterator[Brief]:
+        for _, line in self._sections["lines"].items():
+            if not _is_line(line):
+                raise damaged("a line of the listing")
+            yield Brief(*line)
+
+
+def _is_tool(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(key), type_) for key, type_ in _TOOL.items())
+
+
+def _is_line(value: Any) -> bool:
+    return _is_texts(value) and len(value) == len(Brief.__slots__)
+
+
+def _is_position(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _source(id_: str, entry: Mapping[str, Any]) -> Source:
+    fields = {key: value for key, value in entry.items() if key in Source.__slots__}
+    fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
+    texts = (entry["title"], entry["description"], entry["backend"], entry["base_url"], entry["no_data"])
+    if not all(isinstance(text, str) for text in texts) or not isinstance(entry["auth"], dict):
+        raise TypeError
+    return Source(id=id_, **fields)
+
+
+def _category(entry: Mapping[str, Any]) -> Category:
+    match entry:
+        case {"name": str(), "title": str(), "description": str(), "tools": int()}:
+            return Category(**entry)
+    raise TypeError

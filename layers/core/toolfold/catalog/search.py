@@ -1,7 +1,7 @@
 """Finding tools by words: a ranked list for a request, and the closest names for a misspelt one.
 
-The index was made when the catalog was compiled (``catalog.index``); here its numbers are added up. A word that no tool
-knows is taken for a slip of the pen if one of theirs is close by.
+The index was made when the catalog was compiled (``catalog.index``); here its numbers are added up. What no tool serves
+stands in the index as well, after the last tool: a request that fits such a topic better than the tools finds nothing.
 """
 
 from __future__ import annotations
@@ -10,40 +10,33 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.words import stem, words
+from toolfold.catalog.query import Reading, Term, read
+from toolfold.catalog.spelling import Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from toolfold.catalog.model import Catalog
 
+# In hundredths, as the weights of the index. Figures of this file were chosen as those of catalog.query.
 _NAMED = 200
-"""Added for a word that is a tool's whole name, in hundredths as the index's weights: as much as one telling word.
+"""Added for a word that is a tool's whole name, and may be an English word: as much as one telling word."""
 
-Not for names of two letters, which are English words (AD).
-"""
+_NAMED_SURELY = 1000
+"""The same for a name that can be nothing else: more than any words beside it."""
 
-_GUESSED = 0.8
-"""What a word is worth that had to be mended: a little less than one that was written so."""
+_OUTSIDE = 0.7
+"""Share of the best tool's score that a topic outside the catalog must pass for nothing to fit."""
 
-_TIED = 0.85
-"""Share of the best score from which on a tool is as good as the best."""
+_TIED, _MOST_LEADERS = 0.85, 5
+"""Share of the best score from which on a tool is as good as the best: on the tuning half the right tool is among those
+in 93 of 100 requests, which have 1.4 of them."""
 
-_LONGEST = 40
-"""Letters of a word beyond which it is no misspelt one."""
+_ALIKE, _SPELLED = 0.4, 0.8
+"""Likeness of names, 0 to 1: from where on one may be meant by the other, and from where on it surely was."""
 
-
-def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
-    """Names of the tools that ``name`` may have meant, best first; by spelling, then by words."""
-    import difflib  # for misspelt names alone
-
-    spelled = name.strip().upper()[:64]
-    if slips := difflib.get_close_matches(spelled, list(catalog), n=most, cutoff=0.85):
-        return slips
-    names = difflib.get_close_matches(spelled, list(catalog), n=1, cutoff=0.6)
-    hits = find(catalog, spelled.replace("_", " ")).hits[:most]
-    names += [name for name in (catalog.brief(hit.position).name for hit in hits) if name not in names]
-    return names[:most]
+_SCANNED = 2000
+"""Tools up to which every name is held against a misspelt one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,59 +59,58 @@ class Found:
 
 
 def find(catalog: Catalog, query: str, among: Container[int] | None = None) -> Found:
-    """The tools that fit ``query``; only those at the positions ``among``, where it is given."""
-    scores: defaultdict[int, float] = defaultdict(float)
-    for word in words(query):
-        named = catalog.position(word.upper()) if len(word) > 2 else None
-        if named is not None:
-            scores[named] += _NAMED
-        postings, worth = catalog.postings(stem(word)), 1.0
-        if not postings:
-            postings, worth = catalog.postings(stem(_mended(catalog, word))), _GUESSED
-        for position, weight in zip(postings[::2], postings[1::2], strict=True):
-            scores[position] += worth * weight
-    hits = [Hit(position, score) for position, score in scores.items() if among is None or position in among]
+    """The tools that fit ``query``; only those at the positions ``among``, where it is given.
+
+    Raises:
+        CatalogUnavailable: a part of the catalog that is needed cannot be had.
+    """
+    scores = _scores(catalog, read(catalog, query))
+    tools = len(catalog)
+    best = max((score for position, score in scores.items() if position < tools), default=0.0)
+    outside = max((score for position, score in scores.items() if position >= tools), default=0.0)
+    if outside > _OUTSIDE * best:
+        return Found((), 0)
+    hits = [Hit(at, score) for at, score in scores.items() if at < tools and (among is None or at in among)]
     hits.sort(key=lambda hit: (-hit.score, hit.position))
-    leaders = sum(hit.score >= _TIED * hits[0].score for hit in hits)
-    return Found(tuple(hits), leaders)
+    return Found(tuple(hits), sum(hit.score >= _TIED * hits[0].score for hit in hits[:_MOST_LEADERS]))
 
 
-def _mended(catalog: Catalog, word: str) -> str:
-    """The known word that ``word`` may have been meant for: one slip away, or two from six letters on; else itself.
-
-    The first letter is rarely the wrong one. Numbers are not mended.
-    """
-    if not 4 <= len(word) <= _LONGEST or not word.isalpha():
-        return word
-    reach = 1 if len(word) < 6 else 2
-    known = [
-        other
-        for length in range(len(word) - reach, len(word) + reach + 1)
-        for other in catalog.spelled(word[0], length)
-    ]
-    # Among equals the longest: letters are forgotten more often than added.
-    near = [(_slips(word, other, reach), -len(other), other) for other in known]
-    slips, _, other = min(near, default=(reach + 1, 0, word))
-    return other if slips <= reach else word
+def _scores(catalog: Catalog, reading: Reading) -> dict[int, float]:
+    catalog.expect(index=[term.term for term in reading.terms])
+    scores: defaultdict[int, float] = defaultdict(float)
+    for term in reading.terms:
+        postings = catalog.postings(term.term)
+        for position, weight in zip(postings[::2], postings[1::2], strict=True):
+            scores[position] += term.worth * weight
+    for position, sure in reading.named.items():
+        scores[position] += _NAMED_SURELY if sure else _NAMED
+    return scores
 
 
-def _slips(word: str, other: str, reach: int) -> int:
-    """Letters to add, drop, change or swap with the next to make ``other`` of ``word``; past ``reach`` any larger.
+def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, float]]:
+    """Why the tool at ``position`` fits: the terms of the request that speak for it, each with its part of the score,
+    the largest first. A name that is in the request is a term of its own."""
+    reading = read(catalog, query)
+    parts = []
+    for term in reading.terms:
+        postings = catalog.postings(term.term)
+        weight = dict(zip(postings[::2], postings[1::2], strict=True)).get(position, 0)
+        parts.append((term, term.worth * weight))
+    if position in reading.named:
+        bonus = _NAMED_SURELY if reading.named[position] else _NAMED
+        parts.append((Term("(its name)", 1.0, catalog.brief(position).name), bonus))
+    return sorted(((term, part) for term, part in parts if part), key=lambda item: -item[1])
 
-    Optimal string alignment, row by row.
-    """
-    # Each slip changes at most two of the letters that the words do not share: most words are done with here.
-    if len(set(word) ^ set(other)) > 2 * reach:
-        return reach + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(word, 1):
-        last, before, row = before, row, [i]
-        for j, target in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != target))
-            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == target:
-                cost = min(cost, last[j - 2] + 1)
-            row.append(cost)
-        if min(row) > reach:
-            return reach + 1
-    return row[-1]
+
+def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
+    """Names of the tools that ``name`` may have meant, best first: by spelling, and by the words that it is made of,
+    which finds other names of a thing as well (STOCK_PRICE: GLOBAL_QUOTE)."""
+    spelled = "_".join(name.upper().split())[:64]
+    pattern = Pattern(spelled)
+    known = catalog if spelled and len(catalog) <= _SCANNED else ()
+    likeness = {other: 1 - pattern.slips(other) / max(len(spelled), len(other)) for other in known}
+    alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
+    surely = [other for other in alike if likeness[other] >= _SPELLED]
+    hits = find(catalog, spelled.replace("_", " ").lower()).hits[:most]
+    by_words = [catalog.brief(hit.position).name for hit in hits]
+    return list(dict.fromkeys(surely + by_words + alike))[:most]

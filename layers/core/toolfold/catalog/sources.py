@@ -74,6 +74,8 @@ class Parameter(Model):
     max_items: int | None = Field(default=None, ge=1)
     max_repeats: int | None = Field(default=None, ge=2)
     """The key is sent once per item of an array, at most this often."""
+    sends: JsonScalar | None = None
+    """What is sent when the caller leaves the parameter out, where no default is to be shown."""
     send_default: bool = False
     """Whether the default is sent when the caller leaves the parameter out, since the upstream's own is another."""
 
@@ -83,6 +85,10 @@ class Parameter(Model):
             raise ValueError(f"default {self.default!r} is not in the enum {self.enum}")
         if self.send_default and self.default is None:
             raise ValueError("send_default without a default")
+        if self.sends is not None and (self.default is not None or self.required):
+            raise ValueError("sends is for a parameter that may be left out and shows no default")
+        if self.sends is not None and self.enum is not None and self.sends not in self.enum:
+            raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
         if self.required and self.default is not None:
             raise ValueError("a required parameter has no default")
         if self.type != "string" and (self.pattern or self.separator or self.max_repeats):
@@ -212,3 +218,33 @@ class Source(Model):
     """The next step after an answer without rows."""
     unknown_notice: list[str] = []
     """Keys under which a text is a notice of the upstream, never data, even when no fault matches."""
+
+
+VOCABULARY = "vocabulary.yaml"
+"""The file, beside the others of a source, that holds a :class:`Vocabulary`; it may be missing."""
+
+
+class Names(Model):
+    """Proper names of one kind, and the categories whose tools are about such things."""
+
+    categories: list[Identifier] = []
+    tools: list[str] = []
+    first: list[str] = []
+    """The tools that are meant when nothing else is said."""
+    words: str
+
+    def holds(self, category: str, tool: str) -> bool:
+        """Whether such a name may be meant for that tool."""
+        return category in self.categories or tool in self.tools or tool in self.first
+
+
+class Vocabulary(Model):
+    """What words in a request stand for beside themselves."""
+
+    names: dict[Identifier, Names] = {}
+    means: dict[str, dict[str, str]] = {}
+    """Words of the catalog → language → what else is said for them, separated by commas."""
+    ignored: str = ""
+    """Words that mean nothing alone."""
+    outside: dict[str, list[str]] = {}
+    """What the source does not serve → what people say who want it."""

@@ -9,16 +9,20 @@ import re
 import unicodedata
 
 _WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LETTERS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
+_UNSPACED = "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff"
+_APART = re.compile(rf"(?<=\d)(?=[A-Za-z]{{3}})|(?<=[{_UNSPACED}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_UNSPACED}])")
 
 STOP = frozenset(
     """
-    a an and any are as at be been but by can could did do does doing for from get give had has have he her his how i if
-    in into is it its just let like may me more most my need no not of on one or our out over please s see she show so
-    some such t tell than that the their them then there these they this those to up us was we were what when where
-    which while who whom whose why will with would you your
+    a an and any are as at be been but by can could d did didn do does doesn doing don for from get give had has
+    have he her his how i if in into is isn it its just let like ll m may me more most my need no not of on one or
+    our out over please re s see she show so some such t tell than that the their them then there these they this
+    those to up us ve was we were what when where which while who whom whose why will with would you your
     """.split()
 )
-"""Words that carry no meaning of their own in a request."""
+"""Words that carry no meaning of their own in a request, and what is left of words with an apostrophe."""
 
 # Tried in this order; what is left must keep three letters. Not Porter's algorithm, which knows more and needs more
 # code: an ending that is cut wrongly does little harm as long as both sides cut it.
@@ -34,9 +38,18 @@ _ENDINGS = tuple(
 
 def words(text: str) -> list[str]:
     """The words of ``text`` in its order, in lower case and without accents; those that mean nothing alone left out."""
-    plain = unicodedata.normalize("NFKD", text.lower().replace("'s", "").replace("'", ""))
-    plain = "".join(character for character in plain if not unicodedata.combining(character))
-    return [word for word in _WORD.findall(plain) if word not in STOP]
+    return [word for word in _WORD.findall(plain(text).lower()) if word not in STOP]
+
+
+def plain(text: str) -> str:
+    """``text`` without accents and apostrophes, with numbers apart from their units (5min: 5 min) and scripts that put
+    no spaces apart from others (のRSI: の RSI)."""
+    text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text.translate(_LETTERS))
+        # Marks are accents in Latin script and vowels in some others, whose words are told apart well enough without.
+        text = "".join(character for character in text if not unicodedata.category(character).startswith("M"))
+    return _APART.sub(" ", text)
 
 
 def terms(text: str) -> list[str]:
@@ -46,7 +59,7 @@ def terms(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """``word`` without its ending: prices, priced and pricing are one term."""
-    if len(word) < 4 or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
+    if len(word) < 4 or word == "news" or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:

@@ -7,21 +7,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolfold.meta_tools.tool_get import MOST_NAMES
+from toolfold.meta_tools.tiers import DETAILS
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 _READ_ONLY = {"readOnlyHint": True, "destructiveHint": False}
 
+_ANY_OBJECT = {"type": "object"}
+"""All answer with an object, a failure with ``{"error": …}``: more is not true of every answer, and costs tokens."""
+
+_MOST_NAMED = 15
+"""Categories that are named when a client connects. These words are in every conversation."""
+
 
 def instructions(catalog: Catalog | None) -> str:
-    """Guidance for the model, sent once when a client connects: what is here, and the shortest way to an answer."""
+    """Guidance for the model, sent once when a client connects: what is here, and the shortest way."""
     categories = () if catalog is None else catalog.categories
-    here = ", ".join(f"{category.title} ({category.tools})" for category in categories)
+    here = ", ".join(f"{category.title} ({category.tools})" for category in categories[:_MOST_NAMED])
+    if len(categories) > _MOST_NAMED:
+        here += f" and {len(categories) - _MOST_NAMED} more"
     steps = (
-        "TOOL_LIST shows each in one line; TOOL_GET gives the parameters of those you need, all in one call; TOOL_CALL "
-        "runs one. For a tool you know, start with TOOL_CALL: if the arguments are wrong, the error brings the schema."
+        "Two calls are enough: TOOL_LIST(query) with what you need in a few English words shows the best tools with "
+        "their parameters and an example, then TOOL_CALL runs one. TOOL_GET describes others, up to twenty at once. "
+        "For a tool you know, start with TOOL_CALL: if the arguments are wrong, the error brings the schema."
     )
     return f"Tools for {here}. {steps}" if here else steps
 
@@ -36,53 +45,69 @@ def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
     return [{**first, "description": f"{first['description']} {about}".strip()}, *others]
 
 
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_DETAIL = {"type": "string", "enum": list(DETAILS)}
+
+# Schemas say the types alone: a value out of range is answered with the range. Neither a list of types nor an enum
+# without a type, both of which Gemini refuses.
 _DEFINITIONS: tuple[dict[str, Any], ...] = (
     {
         "name": "TOOL_LIST",
-        "title": "List tools",
-        "description": "Start here: lists all data tools, one line each (NAME: what it returns). Then TOOL_GET.",
-        "inputSchema": {"type": "object", "properties": {}},
-        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array"}}},
+        "title": "Find tools",
+        "description": "Start here: with query (what you need, in English) the best tools come ready for TOOL_CALL; "
+        "without, all in one line each.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": _TEXT,
+                "category": _TEXT,
+                "tag": _TEXTS,
+                "tag_mode": _TEXT,
+                "access": _TEXT,
+                "limit": _NUMBER,
+                "offset": _NUMBER,
+                "token_budget": _NUMBER,
+                "detail": _DETAIL,
+            },
+        },
+        "outputSchema": _ANY_OBJECT,
         "annotations": {**_READ_ONLY, "openWorldHint": False},
     },
     {
         "name": "TOOL_GET",
-        "title": "Get tool schemas",
-        "description": "Parameters and answer shape of tools from TOOL_LIST. Get all you need at once; then TOOL_CALL.",
+        "title": "Describe tools",
+        "description": "Parameters and answers of tools that TOOL_LIST only named; several at once.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "tool_name": {
-                    "anyOf": [
-                        {"type": "string"},
-                        {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NAMES},
-                    ],
-                    "description": "One name or a list of names",
-                }
+                "tool_name": {"anyOf": [_TEXT, _TEXTS]},
+                "detail": _DETAIL,
+                "known": {"type": "object", "description": "name: hash held"},
             },
             "required": ["tool_name"],
         },
-        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array"}}},
+        "outputSchema": _ANY_OBJECT,
         "annotations": {**_READ_ONLY, "openWorldHint": False},
     },
     {
         "name": "TOOL_CALL",
         "title": "Call a tool",
-        "description": "Runs one tool and returns its data. Needs the arguments that TOOL_GET describes; "
-        "an error tells what to change.",
+        "description": "Runs one tool and returns its data; an error tells what to change.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "tool_name": {"type": "string"},
+                "tool_name": _TEXT,
                 "arguments": {
-                    # A string of it, for clients that can send nothing else. Not a list of types: Gemini refuses that.
-                    "anyOf": [{"type": "object"}, {"type": "string"}],
-                    "description": 'The tool\'s own arguments, e.g. {"symbol":"IBM"}',
+                    # A string of it, for clients that can send nothing else.
+                    "anyOf": [{"type": "object"}, _TEXT],
+                    "description": 'The tool\'s own, e.g. {"symbol":"IBM"}',
                 },
             },
             "required": ["tool_name"],
         },
-        "outputSchema": {"type": "object", "properties": {"result": {}, "error": {"type": "object"}}},
+        "outputSchema": _ANY_OBJECT,
         "annotations": {**_READ_ONLY, "openWorldHint": True},
     },
 )

@@ -13,7 +13,6 @@ from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.result import Result, failed
 from toolfold.meta_tools.tool_call import tool_call
 from toolfold.meta_tools.tool_get import tool_get
-from toolfold.meta_tools.tool_list import tool_list
 
 if TYPE_CHECKING:
     from toolfold.calling.caller import Caller
@@ -45,15 +44,26 @@ class MetaTools:
         except CallError:
             return None
 
-    def call(self, name: str, arguments: Mapping[str, Any], presented: Presented = NOTHING) -> Result:
-        """Call the meta-tool ``name``, one of :data:`NAMES`."""
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        presented: Presented = NOTHING,
+        deadline: float | None = None,
+    ) -> Result:
+        """Call the meta-tool ``name``, one of :data:`NAMES`.
+
+        ``deadline`` is when the answer must be there, by ``time.monotonic``; None: the settings alone decide.
+        """
         try:
             catalog = self.catalog()
             if name == "TOOL_LIST":
-                return tool_list(catalog)
+                from toolfold.meta_tools.tool_list import tool_list  # not for a cold start that only lists the three
+
+                return tool_list(catalog, arguments)
             if name == "TOOL_GET":
                 return tool_get(catalog, arguments)
-            return tool_call(catalog, self.caller, arguments, presented)
+            return tool_call(catalog, self.caller, arguments, presented, deadline)
         except CallError as error:
             return failed(error)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the server down

@@ -1,4 +1,4 @@
-"""``TOOL_CALL(tool_name, arguments)``: one tool, called."""
+"""``TOOL_CALL(tool_name, arguments, select, max_tokens, fresh)``: one tool, called, and its answer made to fit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from toolfold.calling.keys import Presented
     from toolfold.catalog.model import Catalog, Tool
 
+OWN = ("select", "max_tokens", "fresh")
+"""What TOOL_CALL takes beside the tool's name and its arguments."""
 
-def tool_call(catalog: Catalog, caller: Caller, arguments: Mapping[str, Any], presented: Presented) -> Result:
-    """``{"result": JSON value or CSV text}``; the text is the result itself.
+_YES, _NO = ("true", "1", "yes"), ("false", "0", "no", "")
+
+
+def tool_call(
+    catalog: Catalog, caller: Caller, arguments: Mapping[str, Any], presented: Presented, deadline: float | None = None
+) -> Result:
+    """``{"result", "cached", "age_s"}``, and ``preview`` where the result is a part; the text is the result itself.
+
+    In toolfold's own form where no ``datatype`` is named, in the upstream's where one is; see ``results.present``.
 
     Raises:
         CallError: every way in which a call can fail; see ``errors``.
@@ -31,15 +40,70 @@ def tool_call(catalog: Catalog, caller: Caller, arguments: Mapping[str, Any], pr
     tool = catalog.get(name)
     if tool is None:
         raise not_found(catalog, name)
-    answer = caller.call(catalog, tool, _inner(tool, arguments), presented)
-    return Result({"result": answer.data}, answer.text)
+    inner, own = _apart(tool, arguments)
+    from toolfold.results import select
+    from toolfold.results.present import LEAST_TOKENS, Wishes, present
+
+    settings = caller.settings
+    wishes = Wishes(
+        raw=_names_a_form(tool, inner),
+        select=select.read(own["select"]),  # before anything is sent
+        max_tokens=max(LEAST_TOKENS, min(_tokens(own["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)),
+        place="" if settings.offload == "off" else settings.offload,
+        link_s=settings.link_s,
+    )
+    outcome = caller.call(catalog, tool, inner, presented, fresh=_flag(own["fresh"]), deadline=deadline)
+    shown = present(outcome.body, outcome.kind, tool.answer, wishes, cached=outcome.cached, age_s=outcome.age_s)
+    return Result(shown.structured, shown.text)
+
+
+def _apart(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The tool's arguments, and TOOL_CALL's own: beside them, or among them where the tool has none of that name."""
+    inner = dict(_inner(tool, arguments))
+    own = {}
+    for name in OWN:
+        inside = inner.pop(name, None) if name not in tool.parameters["properties"] else None
+        own[name] = inside if arguments.get(name) is None else arguments[name]
+    return inner, own
+
+
+def _names_a_form(tool: Tool, inner: dict[str, Any]) -> bool:
+    """Whether the call asks for the upstream's own form. A tool with one form needs no parameter to be asked for it."""
+    wanted = inner.get("datatype")
+    if wanted is None or "datatype" in tool.parameters["properties"]:
+        return wanted is not None
+    if str(wanted).strip().lower() in tool.formats:
+        del inner["datatype"]
+    return True
+
+
+def _tokens(value: Any, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:9])
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidArguments("max_tokens must be a whole number above 0.", "Correct it, or leave it out.")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    spelled = str(value).strip().lower()
+    if spelled not in _YES + _NO:
+        raise InvalidArguments("fresh must be true or false.", "Correct it, or leave it out.")
+    return spelled in _YES
 
 
 def _inner(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The tool's own arguments: an object, the JSON text of one, or, as models sometimes send them, one level up."""
     inner = arguments.get("arguments")
     if inner is None:
-        return {key: value for key, value in arguments.items() if key not in ("tool_name", "arguments")}
+        beside = {"tool_name", "arguments"} | (set(OWN) - set(tool.parameters["properties"]))
+        return {key: value for key, value in arguments.items() if key not in beside}
     if isinstance(inner, str):
         inner = _parsed(tool, inner) if inner.strip() else {}
     if not isinstance(inner, dict):

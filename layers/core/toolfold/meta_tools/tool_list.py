@@ -1,22 +1,214 @@
-"""``TOOL_LIST()``: every tool's name and one line, by category."""
+"""``TOOL_LIST(…)``: the tools that fit a request, those of a category, tag or access, or all of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog import search
+from toolfold.meta_tools import asked, holdings, reading, tiers
+from toolfold.meta_tools.asked import Asked
+from toolfold.meta_tools.filling import fill
 from toolfold.meta_tools.result import Result
+from toolfold.results import tokens
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
+SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
+"""What a search shows unless told otherwise (docs/decisions/tiers-in-one-answer.md has the measurements)."""
 
-def tool_list(catalog: Catalog) -> Result:
-    """``{"tools": [{"name", "description", "category"}, …], "total", "categories": {name: count}}``.
+NOISE = 0.4
+"""Share of the best score below which a search shows no tool unless told otherwise; measured there as well."""
 
-    The text is the catalog's listing, made when it was compiled.
+MIDDLE = 3
+"""Tools after the best that are shown in tier 2: those that a model may want instead."""
+
+LISTED_TOKENS = 4000
+"""What filters alone show unless told otherwise: any category of a catalog of hundreds in one page."""
+
+_KEPT = 0.88
+"""Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
+whose names are words run together (fastkperiod), which the count takes for one: up to 7 % of a page full of them."""
+
+
+def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
+    """The tools that ``arguments`` ask for.
+
+    Args:
+        arguments: those of ``asked.ARGUMENTS``, all optional. With ``query`` the tools that fit come best first, in
+            three tiers (:mod:`.tiers`); with filters alone a line each, in the catalog's order; without any, the whole.
+
+    Returns:
+        ``{"tools": [entry of its tier, …], "total", "matched", "returned", "offset", "more": {"offset"} or null,
+        "next", "categories": {name: count}, "tags": {tag: count}, "tokens"}``. Categories and tags are the whole
+        catalog's, ``tokens`` what ``results.tokens`` counts in the text. ``notice`` is added where the arguments need
+        a word.
+
+    Raises:
+        InvalidArguments: see :func:`.asked.read`; or the budget is too small for a single tool.
     """
-    tools = [
-        {"name": name, "description": summary, "category": category} for name, summary, category in catalog.summaries()
-    ]
-    categories = {category.name: category.tools for category in catalog.categories}
-    return Result({"tools": tools, "total": len(tools), "categories": categories}, catalog.listing)
+    wanted = asked.read(catalog, arguments)
+    if wanted.everything:
+        return _whole(catalog, wanted)
+    among = wanted.filters.positions(catalog)
+    return _found(catalog, wanted, among) if wanted.query else _listed(catalog, wanted, among)
+
+
+def _whole(catalog: Catalog, wanted: Asked) -> Result:
+    """Every tool in one line; of a catalog that is too large for that what there is, and how to search it."""
+    total = len(catalog)
+    if holdings.large(catalog):
+        step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
+        text = _lines(wanted.notice, f"{step} {total:,} tools.", *holdings.lines(catalog))
+        return _result(catalog, wanted, text, [], step, matched=total, more=0)
+    step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+    every = [tiers.line(catalog.brief(position))[0] for position in range(total)]
+    return _result(catalog, wanted, _lines(wanted.notice, catalog.listing), every, step, matched=total)
+
+
+def _found(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Result:
+    """What fits the query, best first."""
+    found = search.find(catalog, wanted.query, among)
+    if not found.hits:
+        return _nothing(catalog, wanted, among)
+    hits = found.hits
+    if not wanted.more_than_usual:
+        least = NOISE * hits[0].score
+        hits = tuple(hit for at, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= least or at < found.leaders)
+
+    def best(place: int) -> int:
+        if wanted.detail is not None:
+            return tiers.DETAILS[wanted.detail]
+        if place < found.leaders:
+            return tiers.FULL
+        return tiers.MEDIUM if place < found.leaders + MIDDLE else tiers.MINIMAL
+
+    return _page(catalog, wanted, [hit.position for hit in hits], len(found.hits), best, SEARCH_TOKENS)
+
+
+def _listed(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Result:
+    """What passes the filters, in the catalog's order."""
+    positions = range(len(catalog)) if among is None else sorted(among)
+    if not positions:
+        return _nothing(catalog, wanted, among)
+    tier = tiers.DETAILS[wanted.detail or "minimal"]
+    return _page(catalog, wanted, positions, len(positions), lambda _place: tier, LISTED_TOKENS)
+
+
+def _page(
+    catalog: Catalog, wanted: Asked, positions: Sequence[int], matched: int, best: Callable[[int], int], usual: int
+) -> Result:
+    """The page of ``positions`` that was asked for, in at most ``token_budget`` tokens, or ``usual`` ones.
+
+    ``best`` is the place of a tool among all that match → the lowest tier it may have.
+    """
+    budget = wanted.token_budget or usual
+    start = wanted.offset or 0
+    window = positions[start : start + (wanted.limit or asked.MOST_TOOLS)]
+    if not window:
+        step = f"Nothing is left at offset {start:,}: start again with offset 0."
+        return _result(catalog, wanted, _head(catalog, wanted, step, 0, matched), [], step, matched=matched)
+    steps = (_step(full, alone=False) for full in (0, 1, len(window)))
+    head = max(tokens.count(_head(catalog, wanted, step, len(window), matched) + "\n") for step in steps)
+    shown = fill(catalog, window, lambda place: best(start + place), _room(budget, head))
+    if not shown:
+        raise _too_small(catalog, window[0], budget, head)
+    full = sum(one.entry["tier"] == tiers.FULL for one in shown)
+    step = _step(full, alone=full == len(shown))
+    text = _lines(_head(catalog, wanted, step, len(shown), matched), *(one.text for one in shown))
+    if not wanted.query:
+        text = _with_holdings(catalog, wanted, text, budget)
+    more = start + len(shown)
+    entries = [one.entry for one in shown]
+    return _result(catalog, wanted, text, entries, step, matched=matched, more=more if more < matched else None)
+
+
+def _room(budget: int, head: int) -> int:
+    """Tokens, counted line by line, that tools may take after a first line of ``head`` tokens."""
+    return int((budget - head) * _KEPT)
+
+
+def _step(full: int, *, alone: bool) -> str:
+    """What to do next, when the first ``full`` tools are shown whole, and nothing else is."""
+    if not full:
+        return "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+    which = "the first" if full == 1 else f"one of the first {full}"
+    return f"Next: TOOL_CALL {which}" + ("." if alone else "; TOOL_GET(tool_name) describes the others.")
+
+
+def _head(catalog: Catalog, wanted: Asked, step: str, returned: int, matched: int) -> str:
+    """The first line, after a notice: what to do next, and where this page stands."""
+    following = (wanted.offset or 0) + returned
+    kind = f"matches in {len(catalog):,} tools" if wanted.query else f"tools, {len(catalog):,} in all"
+    more = f"; more with offset {following}" if returned and following < matched else ""
+    return _lines(wanted.notice, f"{step} {returned:,} of {matched:,} {kind}{more}.")
+
+
+def _nothing(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Result:
+    """No tool passes, or none fits: not an error, but what there is instead."""
+    if not wanted.query:
+        reason, step = "No tool passes all of the filters.", "Next: leave out one."
+    elif among is not None and (elsewhere := len(search.find(catalog, wanted.query).hits)):
+        reason = "Nothing that passes the filters fits the query."
+        step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
+    else:
+        reason = f"Nothing among {len(catalog):,} tools fits the query."
+        step = "Next: try other English keywords, or TOOL_LIST() for what there is."
+    text = _with_holdings(catalog, wanted, _lines(wanted.notice, f"{reason} {step}"), SEARCH_TOKENS)
+    return _result(catalog, wanted, text, [], step, matched=0)
+
+
+def _too_small(catalog: Catalog, position: int, budget: int, head: int) -> Exception:
+    line = tokens.count(tiers.line(catalog.brief(position))[1] + "\n")
+    needed = next(more for more in itertools.count(budget) if _room(more, head) >= line)
+    message = f"token_budget {budget} is too small for a single tool"
+    return reading.refused(asked.TOOL, message, f"Send token_budget {needed} or more, or leave it out.", needed=needed)
+
+
+def _with_holdings(catalog: Catalog, wanted: Asked, text: str, usual: int) -> str:
+    """``text`` and what the catalog holds, as far as the budget allows; tags only for those who asked for one."""
+    for line in holdings.lines(catalog)[: 2 if wanted.filters.tags else 1]:
+        longer = _lines(text, line)
+        if tokens.count(longer) > (wanted.token_budget or usual):
+            break
+        text = longer
+    return text
+
+
+def _result(
+    catalog: Catalog,
+    wanted: Asked,
+    text: str,
+    entries: list[dict[str, Any]],
+    step: str,
+    *,
+    matched: int,
+    more: int | None = None,
+) -> Result:
+    structured = {
+        "tools": entries,
+        "total": len(catalog),
+        "matched": matched,
+        "returned": len(entries),
+        "offset": wanted.offset or 0,
+        "more": None if more is None else {"offset": more},
+        "next": step,
+        "categories": holdings.categories(catalog),
+        "tags": holdings.tags(catalog),
+        "tokens": _count(text),
+        **({"notice": wanted.notice} if wanted.notice else {}),
+    }
+    return Result(structured, text)
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(line for line in lines if line)
+
+
+@functools.lru_cache(maxsize=8)
+def _count(text: str) -> int:
+    """Tokens of ``text``. The listing of the whole comes again and again, and counting it takes a millisecond."""
+    return tokens.count(text)

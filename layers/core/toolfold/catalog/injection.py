@@ -1,0 +1,125 @@
+"""Text that speaks to the model that reads it instead of describing a tool. Build side.
+
+Whoever writes a tool's description writes into every conversation that looks at it. :func:`signs` finds what has no
+place there: orders, secrets asked for, marks of a chat's roles, characters that nobody sees, markup that loads or hides
+something. It is a net for what is known, not a proof of the rest: descriptions are reviewed by people, like code.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+EXCERPT = 60
+"""Characters of the text that are shown with a sign."""
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U000e0000-\U000e0fff]"
+)
+"""Controls, zero widths, directions, fillers, variation selectors, private use, tags: what a model reads, unseen."""
+
+_TWO_SCRIPTS = re.compile("[a-z][\u0400-\u052f]|[\u0400-\u052f][a-z]", re.IGNORECASE)
+"""A word of Latin and Cyrillic letters: they look alike, and a search for words does not see it."""
+
+_BLOB = re.compile(
+    r"(?<![\w+/-])[\w+/-]{40,}={0,2}|(?:\\x[0-9a-f]{2}){4}|(?:%[0-9a-f]{2}){6}|(?:&#x?[0-9a-f]+;){3}", re.IGNORECASE
+)
+
+# Parts of the patterns below.
+_MODEL = r"(?:ai|llms?|(?:language )?models?|assistants?|agents?|claude|gpt|chatgpt|gemini)"
+_PERSON = r"(?:users?|humans?|person|anyone|anybody|operator|owner)"
+_USE = r"(?:call|use|invoke|run|prefer|choose|pick|select|execute|trust)"
+_NOT = r"(?:do not|don't|never|without|avoid|not to|must not|should not)"
+_TELL = r"(?:tell|inform|mention|reveal|alert|notify|ask|warn|show|disclos|confirm)\w*"
+_SEND = (
+    r"(?:send|post|forward|upload|transmit|e-?mail|leak|exfiltrate|include|append|attach|paste|copy|put|pass|provide"
+    r"|reveal|print|repeat|share|collect)"
+)
+_KEPT = (
+    r"(?:api[ _-]?keys?|secrets?|passwords?|credentials?|private keys?|(?:access|auth|bearer|session)[ _-]?tokens?"
+    r"|cookies?|environment variables?|conversation|chat history|(?:previous|earlier) messages|system prompt)"
+)
+_WITHIN = r"[^.;]{0,40}"
+"""Some words of the same sentence."""
+
+_SIGNS: dict[str, tuple[str, ...]] = {
+    "sets aside what the model was told": (
+        rf"\b(?:ignor|disregard|forget|overrid|bypass|overrul)\w*\b{_WITHIN}\b(?:instructions?|prompts?|guidelines|rules"
+        r"|directions|commands|polic(?:y|ies)|context)\b",
+        r"\b(?:system|developer|hidden) (?:prompts?|messages?|instructions?)\b",
+        r"\bnew instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
+    ),
+    "gives the model orders": (
+        rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:must|shall|have to|are required to|are now|will now)\b",
+        rf"\byou should (?:always|never|first|only|not|{_USE})\b",
+        rf"\balways {_USE}\b",
+        rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b",
+        rf"\b{_USE} this (?:tool |function |one )?[^.;]{{0,30}}\b(?:first|over|always|whenever|even if"
+        r"|for (?:all|every|any)|before (?:any|every|all|each|other|calling|using|answering))\b",
+        r"\b(?:before|after|instead of|than) (?:\w+ing )?(?:any|all|every|each) (?:of the )?other tools?\b",
+        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}\b",
+        r"(?:^|[.;:!] )(?:please )?(?:act as (?:an?|if|the)|pretend|from now on|roleplay)\b",
+        rf"\bas an? {_MODEL},? you\b|\byour (?:new )?(?:task|role|goal|job|mission) is\b",
+    ),
+    "hides something from the user": (
+        rf"\b{_NOT}\b[^.;]{{0,20}}\b{_TELL}\b[^.;]{{0,30}}\b{_PERSON}\b",
+        rf"\b(?:hide|hidden|conceal|keep)\b{_WITHIN}\bfrom (?:the |your )?{_PERSON}\b",
+        r"\b(?:secretly|covertly|silently) (?:send|call|add|include|read|run|post|upload|forward)\w*\b",
+        r"\bwithout (?:asking|telling|the user|confirmation|consent|permission)\b",
+    ),
+    "asks for secrets or files": (
+        rf"\b{_SEND}\b{_WITHIN}\b(?:your|their|the user's|the|all|any|every)\b[^.;]{{0,20}}\b{_KEPT}\b",
+        r"/etc/(?:passwd|shadow)|~/\.\w+|\.ssh\b|\bid_(?:rsa|ed25519)\b|\.aws/credentials|(?<!\w)\.env\b|\bmcp\.json\b",
+        rf"\b(?:curl|wget)\b{_WITHIN}https?:|\|\s*(?:ba)?sh\b|\brm -rf\b|\beval\(|\bos\.environ\b",
+    ),
+    "marks the roles of a chat": (
+        r"<\|?/?(?:system|im_start|im_end|assistant|user|human|endoftext|eot_id|tool_(?:call|result)|instructions?"
+        r"|important|s|secret|admin)\b[^>]{0,40}>",
+        r"\[/?(?:inst|system|sys|assistant)\]|<</?sys>>",
+        r"(?:^|[.;!] )\W{0,3}(?:system|assistant|human)\W{0,2}:",
+        r"#{2,} ?(?:instructions?|system|response|assistant)\b",
+    ),
+    "holds an address with credentials": (
+        r"\b[a-z][a-z0-9+.-]*://[^\s/@:]+:[^\s/@]+@",
+        r"[?&](?:api_?-?key|token|secret|password|access_?key|auth)=[^\s&<{$]{4}",
+    ),
+    "holds markup that loads or hides": (
+        r"!\[[^\]]*\]\s?[(\[]|\[[^\]]+\]\((?:[a-z]+:|//|/)[^)]*\)",
+        r"<!--|-->|<(?:script|iframe|img|svg|object|style|form|link|meta|details|a )\b",
+        r"\bjavascript:|\bdata:[\w/+.-]+[;,]",
+    ),
+}
+"""What a text does → the forms in which it does so."""
+
+_COMPILED = {what: re.compile("|".join(forms), re.IGNORECASE) for what, forms in _SIGNS.items()}
+
+
+def signs(text: str) -> Iterator[tuple[str, str]]:
+    """What in ``text`` speaks to the model: ``(what it does, the words that show it)``, each kind once at most."""
+    if hidden := sorted(set(_HIDDEN.findall(text))):
+        yield "holds characters that nobody sees", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])
+    # As a model reads it: wide and styled letters are letters, lines flow, what is hidden does not part words.
+    plain = " ".join(unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).replace("’", "'").split())
+    if mixed := _TWO_SCRIPTS.search(plain):
+        yield "mixes letters that look alike", _excerpt(plain[max(0, mixed.start() - 20) : mixed.end() + 20])
+    for what, pattern in _COMPILED.items():
+        if found := pattern.search(plain):
+            yield what, _excerpt(found.group())
+    for blob in _BLOB.finditer(plain):
+        if _is_encoded(blob.group()):
+            yield "holds what looks encoded", _excerpt(blob.group())
+            break
+
+
+def _is_encoded(blob: str) -> bool:
+    """Whether ``blob`` is more than a long name, which has no digits or one case of letters."""
+    if not re.match(r"[\w+/-]{40}", blob):
+        return True
+    return bool(re.search("[a-z]", blob) and re.search("[A-Z]", blob) and re.search("[0-9]", blob))
+
+
+def _excerpt(found: str) -> str:
+    found = found.strip(" .;:!")
+    return ascii(found if len(found) <= EXCERPT else found[: EXCERPT - 1] + "…")

@@ -1,0 +1,52 @@
+"""Keeps the printed answers of a document true: each block that begins with ``> TOOL_LIST {…}`` or ``> TOOL_GET {…}``
+holds what that call answers.
+
+    python -m scripts.printed_answers FILE           fail when FILE shows others
+    python -m scripts.printed_answers FILE --write   print them into FILE
+
+Only calls that need no key and no upstream are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from toolfold.calling.caller import Caller
+from toolfold.catalog.store import open_store
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.settings import Settings
+
+_BLOCK = re.compile(r"(?<=```text\n)> (TOOL_LIST|TOOL_GET) (\{.*\})\n(?:.*\n)*?(?=```)")
+
+
+def printed(document: str, tools: MetaTools) -> str:
+    """``document`` with the answers that its calls have now."""
+
+    def answered(block: re.Match[str]) -> str:
+        return f"> {block[1]} {block[2]}\n{tools.call(block[1], json.loads(block[2])).text}\n"
+
+    return _BLOCK.sub(answered, document)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    settings = Settings.from_environment({})
+    before = options.file.read_text(encoding="utf-8")
+    after = printed(before, MetaTools(open_store(settings), Caller(settings)))
+    if options.write:
+        options.file.write_text(after, encoding="utf-8")
+    elif after != before:
+        print(f"{options.file} shows old answers. Run: python -m scripts.printed_answers {options.file} --write")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

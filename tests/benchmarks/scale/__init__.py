@@ -1,0 +1,1 @@
+"""How toolfold does as the catalog grows: make bench-scale."""

@@ -1,0 +1,61 @@
+"""From a request to an answer over HTTP, in two round trips, and what they cost."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import bpe_openai
+import pytest
+
+from tests.conftest import KEY
+from tests.support.mcp_requests import message
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+from toolfold.transports.local_http import LocalGateway
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def ask(sandbox: Sandbox) -> Iterator[Ask]:
+    """One request to the Lambda handler behind a socket; returns the result of its answer."""
+    settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
+    with LocalGateway(settings) as gateway:
+        connection = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=30)
+
+        def asked(method: str, **params: Any) -> dict[str, Any]:
+            headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": KEY}
+            connection.request("POST", "/mcp", json.dumps(message(method, params)), headers)
+            return dict(json.loads(connection.getresponse().read())["result"])
+
+        yield asked
+        connection.close()
+
+
+def tokens(value: Any) -> int:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return len(bpe_openai.get_encoding("o200k_base").encode(text))
+
+
+def test_a_request_becomes_an_answer_in_two_calls_and_900_tokens_of_discovery(ask: Ask) -> None:
+    definitions = ask("tools/list")["tools"]
+    question = {"query": "give me aapl price"}
+    found = ask("tools/call", name="TOOL_LIST", arguments=question)
+    text = found["content"][0]["text"]
+    assert tokens(definitions) + tokens(question) + tokens(text) <= 900
+    call = found["structuredContent"]["tools"][0]["example_call"]
+    assert json.dumps(call, separators=(",", ":")) in text
+    answer = ask("tools/call", name="TOOL_CALL", arguments={**call, "arguments": {"symbol": "AAPL"}})
+    assert not answer["isError"]
+    assert "AAPL" in answer["content"][0]["text"]
+
+
+def test_what_cannot_be_used_is_a_result_that_the_model_can_read(ask: Ask) -> None:
+    refused = ask("tools/call", name="TOOL_LIST", arguments={"query": "gold", "limit": 1000})
+    assert refused["isError"]
+    assert refused["structuredContent"]["error"]["code"] == "INVALID_ARGUMENTS"
+    assert "1 to 200" in refused["content"][0]["text"]

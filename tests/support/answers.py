@@ -1,0 +1,89 @@
+"""Every answer of the sandbox, in each form that the upstream has, fetched once over HTTP."""
+
+from __future__ import annotations
+
+import functools
+import json
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.unit.test_alpha_vantage_catalog import EXAMPLES
+from toolfold.backends.http_api import build_query
+from toolfold.calling import validate
+from toolfold.catalog.model import Tool
+from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.sandbox.server import Sandbox
+
+FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
+MOST_ROWS = 300
+"""Rows are alike; some hundreds tell as much as some thousands, in less time."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the upstream sent: ``body`` in the form ``kind`` (json or csv)."""
+
+    tool: Tool
+    kind: str
+    body: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.tool.name}.{self.kind}"
+
+
+@functools.cache
+def all_answers() -> dict[str, Answer]:
+    """``TOOL.kind`` → the answer to the tool's example."""
+    catalog = FileStore(embedded_path())()
+    found = {}
+    with Sandbox() as sandbox:
+        for name, example in EXAMPLES.items():
+            tool = catalog.get(name)
+            assert tool is not None
+            for kind in tool.formats:
+                takes = tool.parameters["properties"]
+                asked = "datatype" in takes
+                arguments = {**example, **({"datatype": kind} if asked else {})}
+                for parameter, few in FEW_ROWS.items():
+                    if few in takes.get(parameter, {}).get("enum", ()):
+                        arguments[parameter] = few
+                checked, problems = validate.check(tool.parameters, tool.call, arguments)
+                assert problems == []
+                query = [*build_query(catalog.source(tool.source), tool, checked), ("apikey", "sandbox")]
+                with urllib.request.urlopen(f"{sandbox.url}?{urllib.parse.urlencode(query)}") as response:
+                    answer = Answer(tool, kind, _first_rows(response.read().decode(), kind))
+                found[answer.id] = answer
+    return found
+
+
+def _first_rows(body: str, kind: str) -> str:
+    if kind == "csv":
+        return "".join(body.splitlines(keepends=True)[: MOST_ROWS + 1])
+    return json.dumps(_fewer(json.loads(body)))
+
+
+def _fewer(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_fewer(item) for item in value[:MOST_ROWS]]
+    if isinstance(value, dict):
+        return {key: _fewer(item) for key, item in list(value.items())[:MOST_ROWS]}
+    return value
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    catalog = FileStore(embedded_path())()
+    for name in EXAMPLES:
+        tool = catalog.get(name)
+        assert tool is not None
+        yield from ((name, kind) for kind in tool.formats)
+
+
+NAMES = [f"{name}.{kind}" for name, kind in _names()]
+"""What :func:`all_answers` will hold, known before any test runs."""
+
+ONE_EACH = [f"{name}.{kind}" for name, kind in dict(reversed(list(_names()))).items()]
+"""Of every tool the first form that it has."""

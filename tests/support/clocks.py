@@ -1,0 +1,34 @@
+"""Clocks that stand still until a test moves them."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+NEW_YORK = ZoneInfo("America/New_York")
+
+
+def at(clock: str) -> float:
+    """The moment of a wall clock in New York, e.g. ``2026-01-13 12:00``, in seconds since 1970."""
+    return datetime.fromisoformat(clock).replace(tzinfo=NEW_YORK).timestamp()
+
+
+class Clock:
+    """One time for everything: the time of day, the monotonic clock, and sleeping, which only moves them."""
+
+    def __init__(self, start: str = "2026-01-13 12:00") -> None:
+        self.now = self._start = at(start)
+        self._started = time.monotonic()
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    def monotonic(self) -> float:
+        """From where the real one stood when the test began: sockets go by that."""
+        return self._started + self.now - self._start
