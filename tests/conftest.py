@@ -45,7 +45,16 @@ def make_tools(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     def make(**environment: str) -> MetaTools:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
         settings = Settings.from_environment(
-            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_TIMEOUT_S": "10", **environment}
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+                "TOOLFOLD_TIMEOUT_S": "10",
+                # No test waits because an upstream is slow to forgive.
+                "TOOLFOLD_RETRY_PAUSE_S": "0.001",
+                "TOOLFOLD_MAX_WAIT_S": "0.5",
+                # Below the sandbox's huge answer.
+                "TOOLFOLD_MAX_ANSWER_BYTES": "2500000",
+                **environment,
+            }
         )
         return MetaTools(FileStore(embedded_path()), Caller(settings))
 

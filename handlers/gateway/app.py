@@ -14,4 +14,4 @@ gateway = Gateway(Settings.from_environment())
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event of payload format 2.0."""
-    return gateway(event, context.aws_request_id)
+    return gateway(event, context.aws_request_id, context.get_remaining_time_in_millis() / 1000)

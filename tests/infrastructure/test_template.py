@@ -54,40 +54,78 @@ def statements(role: Resource) -> dict[str, dict[str, Any]]:
     }
 
 
-class TestBucket:
-    def test_nobody_outside_can_be_let_in(self, resources: dict[str, Resource]) -> None:
-        bucket = only(resources, "AWS::S3::Bucket")
+class TestBuckets:
+    @pytest.mark.parametrize("name", ["CatalogBucket", "OffloadBucket"])
+    def test_nobody_outside_can_be_let_in(self, resources: dict[str, Resource], name: str) -> None:
+        bucket = resources[name]["Properties"]
 
         assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
         assert len(bucket["PublicAccessBlockConfiguration"]) == 4
         assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
 
-    def test_it_is_encrypted_and_keeps_versions(self, resources: dict[str, Resource]) -> None:
-        bucket = only(resources, "AWS::S3::Bucket")
-        [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    @pytest.mark.parametrize("name", ["CatalogBucket", "OffloadBucket"])
+    def test_they_are_encrypted(self, resources: dict[str, Resource], name: str) -> None:
+        [rule] = resources[name]["Properties"]["BucketEncryption"]["ServerSideEncryptionConfiguration"]
 
         assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
-        assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
 
-    def test_it_refuses_plain_http(self, resources: dict[str, Resource]) -> None:
-        [statement] = only(resources, "AWS::S3::BucketPolicy")["PolicyDocument"]["Statement"]
+    @pytest.mark.parametrize("name", ["CatalogBucket", "OffloadBucket"])
+    def test_they_refuse_plain_http(self, resources: dict[str, Resource], name: str) -> None:
+        [policy] = [
+            resource["Properties"]
+            for resource in resources.values()
+            if resource["Type"] == "AWS::S3::BucketPolicy" and resource["Properties"]["Bucket"] == {"Ref": name}
+        ]
+        [statement] = policy["PolicyDocument"]["Statement"]
 
         assert (statement["Effect"], statement["Action"]) == ("Deny", "s3:*")
         assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
         assert len(statement["Resource"]) == 2
 
-    def test_it_outlives_the_stack(self, resources: dict[str, Resource]) -> None:
-        assert resources["CatalogBucket"]["DeletionPolicy"] == "Retain"
-        assert resources["CatalogBucket"]["UpdateReplacePolicy"] == "Retain"
+    @pytest.mark.parametrize("name", ["CatalogBucket", "OffloadBucket"])
+    def test_they_outlive_the_stack(self, resources: dict[str, Resource], name: str) -> None:
+        assert resources[name]["DeletionPolicy"] == "Retain"
+        assert resources[name]["UpdateReplacePolicy"] == "Retain"
+
+    def test_catalogs_keep_their_versions(self, resources: dict[str, Resource]) -> None:
+        assert resources["CatalogBucket"]["Properties"]["VersioningConfiguration"] == {"Status": "Enabled"}
+
+    def test_answers_are_gone_after_a_day(self, resources: dict[str, Resource]) -> None:
+        bucket = resources["OffloadBucket"]["Properties"]
+        [rule] = bucket["LifecycleConfiguration"]["Rules"]
+
+        assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 1)
+        assert "Prefix" not in rule  # all of them
+        assert "VersioningConfiguration" not in bucket  # or the versions would stay
+
+
+class TestTable:
+    def test_it_is_named_by_one_key_forgets_and_costs_nothing_at_rest(self, resources: dict[str, Resource]) -> None:
+        table = only(resources, "AWS::DynamoDB::Table")
+
+        assert table["KeySchema"] == [{"AttributeName": "pk", "KeyType": "HASH"}]
+        assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+
+    def test_the_function_is_told_where_to_hold_answers(self, resources: dict[str, Resource]) -> None:
+        variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
+
+        assert variables["TOOLFOLD_CACHE"] == {"Fn::Sub": "dynamodb://${AnswersTable}"}
+        assert variables["TOOLFOLD_CACHE_BUCKET"] == {"Fn::Sub": "s3://${OffloadBucket}/cache"}
+        assert variables["TOOLFOLD_OFFLOAD"] == {"Fn::Sub": "s3://${OffloadBucket}/offload"}
+        assert variables["TOOLFOLD_KEY_SALT"] == {"Ref": "AWS::StackId"}
 
 
 class TestRole:
-    def test_it_may_do_four_things(self, resources: dict[str, Resource]) -> None:
+    def test_it_may_do_six_things(self, resources: dict[str, Resource]) -> None:
         allowed = statements(only(resources, "AWS::IAM::Role"))
 
         assert {sid: statement["Action"] for sid, statement in allowed.items()} == {
             "ReadObjects": "s3:GetObject",
             "TellMissingFromForbidden": "s3:ListBucket",
+            "HoldAnswersAndCount": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+            "HoldLargeAnswers": ["s3:GetObject", "s3:PutObject"],
+            "HandOutAnswers": ["s3:GetObject", "s3:PutObject"],
             "WriteLog": ["logs:CreateLogStream", "logs:PutLogEvents"],
         }
 
@@ -99,6 +137,21 @@ class TestRole:
         assert allowed["TellMissingFromForbidden"]["Condition"] == {
             "StringLike": {"s3:prefix": {"Fn::Sub": "${CatalogPrefix}/*"}}
         }
+
+    def test_it_holds_answers_in_its_own_table_and_under_two_prefixes(self, resources: dict[str, Resource]) -> None:
+        allowed = statements(only(resources, "AWS::IAM::Role"))
+
+        assert allowed["HoldAnswersAndCount"]["Resource"] == {"Fn::GetAtt": ["AnswersTable", "Arn"]}
+        assert allowed["HoldLargeAnswers"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/cache/*"}
+        assert allowed["HandOutAnswers"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/offload/*"}
+
+    def test_it_reads_the_one_secret_that_is_named_and_none_when_none_is(self, resources: dict[str, Resource]) -> None:
+        [policy] = [resource for resource in resources.values() if resource["Type"] == "AWS::IAM::Policy"]
+        [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
+
+        assert policy["Condition"] == "KeyInSecret"
+        assert statement["Action"] == ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
+        assert statement["Resource"] == {"Fn::Select": [0, {"Fn::Split": ["#", {"Ref": "AlphaVantageApiKeySecret"}]}]}
 
     def test_no_policy_of_aws_is_attached_unless_tracing_is_on(self, resources: dict[str, Resource]) -> None:
         condition, _, otherwise = only(resources, "AWS::IAM::Role")["ManagedPolicyArns"]["Fn::If"]
@@ -160,8 +213,10 @@ class TestSecrets:
     def test_only_the_functions_environment_refers_to_it(self, resources: dict[str, Resource]) -> None:
         variables = resources["GatewayFunction"]["Properties"]["Environment"]["Variables"]
 
-        assert variables["ALPHA_VANTAGE_API_KEY"] == {"Ref": "AlphaVantageApiKey"}
-        assert len([text for text in strings(resources) if "AlphaVantageApiKey" in text]) == 1
+        assert variables["ALPHA_VANTAGE_API_KEY"] == {
+            "Fn::If": ["KeyInSecret", {"Ref": "AlphaVantageApiKeySecret"}, {"Ref": "AlphaVantageApiKey"}]
+        }
+        assert len([text for text in strings(resources) if text == "AlphaVantageApiKey"]) == 1
 
     def test_no_output_shows_it(self) -> None:
         assert "AlphaVantageApiKey" not in json.dumps(sam_template.load(TEMPLATE)["Outputs"])
@@ -216,6 +271,7 @@ def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, R
         "AWS::Lambda::LayerVersion",
         "AWS::Lambda::Permission",
         "AWS::S3::BucketPolicy",
+        "AWS::IAM::Policy",
         "AWS::ApiGatewayV2::Api",  # takes its tags from the body
     }
     for name, resource in resources.items():

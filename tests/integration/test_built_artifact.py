@@ -247,14 +247,13 @@ class TestCatalog:
         self, start: Callable[..., LambdaRuntime], s3: Any
     ) -> None:
         s3.create_bucket(Bucket="changing")
-        first = json.loads(CATALOG.read_bytes())
         publish(CATALOG.read_bytes(), "s3://changing/catalog", s3)
         with (
             start("s3://changing/catalog", TOOLFOLD_CATALOG_MAX_AGE_S="0.001") as runtime,
             runtime.serve_http() as url,
         ):
             assert "first edition" not in json.dumps(call(url, "TOOL_LIST", {}))
-            first["listing"] = "first edition\n" + first["listing"]
-            publish(json.dumps(first).encode(), "s3://changing/catalog", s3)
+            edited = CATALOG.read_bytes().replace(b'"listing":"', b'"listing":"first edition\\n', 1)
+            publish(edited, "s3://changing/catalog", s3)
             assert "first edition" in json.dumps(call(url, "TOOL_LIST", {}))
         assert len(runtime.init_times_s) == 1

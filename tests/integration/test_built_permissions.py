@@ -1,7 +1,7 @@
 """The role of the template is enough for the function to do its work, and for nothing next to it.
 
-The imitation of AWS enforces IAM here. It looks at actions and resources, not at conditions: those are held by
-tests/infrastructure alone.
+The imitation of AWS enforces IAM here. It looks at actions and, for S3, at resources; that the table is the only one,
+and conditions, are held by tests/infrastructure alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
-BUCKET, PREFIX = "toolfold-catalog", "catalog"
+BUCKET, PREFIX, OFFLOAD, TABLE = "toolfold-catalog", "catalog", "toolfold-offload", "toolfold-answers"
 GROUP = "arn:aws:logs:eu-central-1:123456789012:log-group:gateway:*"
 
 
@@ -59,9 +59,11 @@ def resolved(value: Any) -> Any:
             value["Fn::Sub"]
             .replace("${CatalogBucket.Arn}", f"arn:aws:s3:::{BUCKET}")
             .replace("${CatalogPrefix}", PREFIX)
+            .replace("${OffloadBucket.Arn}", f"arn:aws:s3:::{OFFLOAD}")
         )
     if "Fn::GetAtt" in value:
-        return {"CatalogBucket": f"arn:aws:s3:::{BUCKET}", "GatewayLogGroup": GROUP}[value["Fn::GetAtt"][0]]
+        arns = {"CatalogBucket": f"arn:aws:s3:::{BUCKET}", "GatewayLogGroup": GROUP, "AnswersTable": "*"}
+        return arns[value["Fn::GetAtt"][0]]
     return {key: resolved(inner) for key, inner in value.items()}
 
 
@@ -113,3 +115,44 @@ def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
         with pytest.raises(ClientError, match="AccessDenied") as caught:
             attempt()
         assert caught.value.response["Error"]["Code"] == "AccessDenied", what
+
+
+def test_the_role_holds_answers_and_reaches_nothing_else(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from botocore.exceptions import ClientError
+
+    from toolfold.calling.dynamodb import Table
+
+    dynamodb, s3 = client(aws, "dynamodb"), client(aws, "s3")
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    s3.create_bucket(Bucket=OFFLOAD)
+    s3.put_object(Bucket=OFFLOAD, Key="elsewhere/a", Body=b"")
+    credentials = credentials_of_the_role(aws)
+    for name, value in {**credentials, "aws_endpoint_url": aws, "aws_default_region": "us-east-1"}.items():
+        monkeypatch.setenv(name.upper(), value)
+    control(aws, "reset-auth", b"0")  # from here on, every request is checked
+
+    table = Table(TABLE, f"s3://{OFFLOAD}/cache", 5.0)
+    for size in (10, 500_000):
+        table.put(f"entry {size}", bytes(size), 1000.0, 2000.0)
+        assert table.get(f"entry {size}") == bytes(size)
+    assert table.get("absent") is None
+    assert table.add("used", 2000.0) == 1
+    assert table.reserve("turn", 1000.0, 1001.0) == 0
+
+    bucket, function = client(aws, "s3", **credentials), client(aws, "dynamodb", **credentials)
+    bucket.put_object(Bucket=OFFLOAD, Key="offload/answer.json", Body=b"{}")
+    refused = {
+        "reading all": lambda: function.scan(TableName=TABLE),
+        "deleting": lambda: function.delete_item(TableName=TABLE, Key={"pk": {"S": "a"}}),
+        "another prefix": lambda: bucket.get_object(Bucket=OFFLOAD, Key="elsewhere/a"),
+        "listing": lambda: bucket.list_objects_v2(Bucket=OFFLOAD),
+    }
+    for what, attempt in refused.items():
+        with pytest.raises(ClientError) as caught:
+            attempt()
+        assert caught.value.response["Error"]["Code"] in ("AccessDenied", "403"), what

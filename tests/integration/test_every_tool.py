@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -24,12 +23,19 @@ def test_the_example_is_answered_in_the_shape_that_the_catalog_promises(
 ) -> None:
     tool = catalog.get(name)
     assert tool is not None
-    default = tool.call.get("sends", {}).get("datatype", tool.formats[0] if len(tool.formats) == 1 else "json")
     data = answered(tools, name)
-    assert isinstance(data, str) is (default == "csv")
-    if default == "csv" and tool.answer["csv"] is not None:
-        assert data.splitlines()[0] == tool.answer["csv"]
-        assert len(data.splitlines()) > 1
+    tables = data.get("tables", {"": data} if "row_count" in data else {})
+    assert all(table["row_count"] >= len(table["rows"]) > 0 for table in tables.values())
+    assert all(len(row) == len(table["columns"]) for table in tables.values() for row in table["rows"])
+    if "csv" in tool.formats:
+        header, *rows = answered(tools, name, datatype="csv").splitlines()
+        assert rows
+        if tool.answer["csv"] is not None:
+            assert header == tool.answer["csv"]
+            columns = data["columns"] if tables else list(data)
+            assert [column.lower() for column in columns] == [
+                column.lower().translate(str.maketrans(" /", "__")) for column in header.split(",")
+            ]
 
 
 UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
@@ -42,8 +48,7 @@ def test_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Cat
     assert tool is not None
     if "json" not in tool.formats:
         return
-    asked = {"datatype": "json"} if "datatype" in tool.parameters["properties"] else {}
-    data = answered(tools, name, **asked)
+    data = answered(tools, name, datatype="json")
     for path in tool.answer["rows"]:
         rows = data
         whole = path.replace("{interval}", EXAMPLES[name].get("interval", ""))
@@ -55,7 +60,9 @@ def test_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Cat
         assert not listed or all(column in tool.returns for column in row)
 
 
-def test_a_csv_costs_less_than_the_same_rows_as_json(tools: MetaTools) -> None:
-    csv = answered(tools, "TIME_SERIES_DAILY")
-    as_json = answered(tools, "TIME_SERIES_DAILY", datatype="json")
-    assert len(csv) < 0.6 * len(json.dumps(as_json))
+def test_the_typed_form_costs_less_than_the_upstream_s_csv_and_far_less_than_its_json(tools: MetaTools) -> None:
+    typed, csv, as_json = (
+        tools.call("TOOL_CALL", {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", **form}}).text
+        for form in ({}, {"datatype": "csv"}, {"datatype": "json"})
+    )
+    assert len(typed) < 0.9 * len(csv) < 0.6 * len(as_json)

@@ -58,7 +58,7 @@ def test_a_call_travels_the_whole_road(connection: http.client.HTTPConnection, s
     body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})).encode()
     status, answer = ask(connection, body, path=f"/mcp?apikey={KEY}")
     assert status == 200
-    assert json.loads(answer)["result"]["structuredContent"]["result"].startswith("symbol,")
+    assert json.loads(answer)["result"]["structuredContent"]["result"]["symbol"] == "IBM"
     assert dict(sandbox.requests[-1])["apikey"] == KEY
 
 

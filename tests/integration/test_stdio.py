@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -26,7 +27,9 @@ def play(steps: Any, **environment: str) -> Any:
 
     async def played() -> Any:
         server = StdioServerParameters(
-            command=COMMAND[0], args=COMMAND[1:], env={"PATH": os.environ["PATH"], **environment}
+            command=COMMAND[0],
+            args=COMMAND[1:],
+            env={"PATH": os.environ["PATH"], "TOOLFOLD_CACHE": "memory", **environment},
         )
         async with Client(stdio_client(server)) as client:
             return await steps(client)
@@ -121,3 +124,19 @@ def test_a_wrong_setting_ends_it_with_one_line_on_stderr(name: str, value: str) 
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert name in done.stderr
+
+
+def test_answers_outlive_the_process_in_the_users_cache_folder(sandbox: Sandbox, tmp_path: Path) -> None:
+    async def steps(client: Client) -> Any:
+        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "HELD"}}
+        return (await client.call_tool("TOOL_CALL", arguments)).is_error
+
+    place = {
+        "TOOLFOLD_CACHE": "",
+        "XDG_CACHE_HOME": str(tmp_path),
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+        "ALPHA_VANTAGE_API_KEY": KEY,
+    }
+    assert [play(steps, **place), play(steps, **place)] == [False, False]
+    assert len([query for query in sandbox.requests if ("symbol", "HELD") in query]) == 1
+    assert KEY.encode() not in (tmp_path / "toolfold" / "answers.sqlite").read_bytes()

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from toolfold.backends.http_api import Reply
+from toolfold.backends.transient import Transient
 from toolfold.calling import faults
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.results.shape import Answer
 
 KEY = "CANARYKEY0123456"
 PREMIUM_AD = "subscribe to any of the premium plans at https://www.alphavantage.co/premium/"
@@ -46,7 +46,9 @@ ENVELOPES = [
 ]  # fmt: skip
 
 
-def read(catalog: Catalog, body: str, name: str = "TIME_SERIES_DAILY", status: int = 200, **arguments: Any) -> Answer:
+def read(
+    catalog: Catalog, body: str, name: str = "TIME_SERIES_DAILY", status: int = 200, **arguments: Any
+) -> tuple[str, str]:
     tool = catalog.get(name)
     assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
@@ -112,12 +114,12 @@ def test_an_answer_without_rows_is_no_data(catalog: Catalog, name: str, body: st
 
 def test_half_an_answer_is_data(catalog: Catalog) -> None:
     body = '{"symbol":"X","annualReports":[],"quarterlyReports":[{"ebit":"None"}]}'
-    assert read(catalog, body, "INCOME_STATEMENT").text == body
+    assert read(catalog, body, "INCOME_STATEMENT") == ("json", body)
 
 
 def test_a_delayed_quote_under_another_key_is_data(catalog: Catalog) -> None:
     body = '{"Global Quote - DATA DELAYED BY 15 MINUTES":{"01. symbol":"IBM"}}'
-    assert read(catalog, body, "GLOBAL_QUOTE", datatype="json").text == body
+    assert read(catalog, body, "GLOBAL_QUOTE", datatype="json") == ("json", body)
 
 
 def test_made_up_premium_rows_are_never_data_in_either_format(catalog: Catalog) -> None:
@@ -161,36 +163,46 @@ def test_a_429_passes_on_how_long_to_wait(catalog: Catalog) -> None:
     assert fault(catalog, "", status=429, retry_after_s=7).details["retry_after_s"] == 7
 
 
-def test_csv_comes_back_as_sent_with_plain_line_ends(catalog: Catalog) -> None:
-    answer = read(catalog, "timestamp,open\r\n2026-01-13,1.0\r\n")
-    assert answer == Answer("timestamp,open\n2026-01-13,1.0", "timestamp,open\n2026-01-13,1.0")
+def test_data_is_handed_on_as_the_upstream_wrote_it(catalog: Catalog) -> None:
+    csv = "timestamp,open\r\n2026-01-13,1.0"
+    assert read(catalog, csv + "\r\n") == ("csv", csv)
+    json_ = '{\n "Global Quote": {\n  "05. price": 261.050, "x": NaN}\n}'
+    assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json") == ("json", json_)
 
 
-def test_json_keeps_the_upstreams_keys_and_loses_its_white_space(catalog: Catalog) -> None:
-    answer = read(catalog, '{\n "Global Quote": {\n  "05. price": "261.05"\n }\n}', "GLOBAL_QUOTE", datatype="json")
-    assert answer.data == {"Global Quote": {"05. price": "261.05"}}
-    assert answer.text == '{"Global Quote":{"05. price":"261.05"}}'
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_what_may_pass_by_itself_is_told_from_what_will_not(catalog: Catalog, status: int) -> None:
+    passing = fault(catalog, "", status=status, retry_after_s=2)
+    assert isinstance(passing, Transient)
+    assert passing.pause_s == 2
+    assert isinstance(fault(catalog, ""), Transient)
+    assert not isinstance(fault(catalog, "", status=500), Transient)
+    assert not isinstance(fault(catalog, "<html>busy</html>"), Transient)
 
 
-def test_numbers_that_json_does_not_have_are_null(catalog: Catalog) -> None:
-    body = '{"meta_data": {"a": 1}, "payload": {"RETURNS_CALCULATIONS": {"MEAN": {"IBM": NaN, "AAPL": -Infinity}}}}'
-    means = read(catalog, body, "ANALYTICS_FIXED_WINDOW").data["payload"]["RETURNS_CALCULATIONS"]["MEAN"]
-    assert means == {"IBM": None, "AAPL": None}
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        (
+            "spreading out your free API requests more sparingly (1 request per second). 25 requests per day",
+            "1 per second",
+        ),
+        ("spreading out your free API requests more sparingly. 25 requests per day", None),
+        ("Burst pattern detected. query no more than 30 requests per second.", "30 per second"),
+        ("standard API rate limit is 25 requests per day", "25 per day"),
+        ("standard API call frequency is 5 calls per minute and 500 calls per day", "5 per minute"),
+    ],
+)
+def test_a_rate_limit_names_the_limit_that_was_hit(catalog: Catalog, text: str, limit: str | None) -> None:
+    assert fault(catalog, json.dumps({"Information": text})).details.get("limit") == limit
 
 
 @pytest.mark.parametrize("body", ['{"data": [{"date": "%s"}]}', "timestamp,open\n%s,1"])
 def test_a_key_that_turns_up_in_data_is_blanked_out(catalog: Catalog, body: str) -> None:
-    answer = read(catalog, body % KEY)
-    assert KEY not in answer.text + json.dumps(answer.data)
-    assert "[key]" in answer.text
+    _, text = read(catalog, body % KEY)
+    assert KEY not in text
+    assert "[key]" in text
 
 
 def test_a_byte_order_mark_is_not_taken_for_nonsense(catalog: Catalog) -> None:
-    assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0").text == "timestamp,open\n2026-01-13,1.0"
-
-
-@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
-def test_what_is_no_number_in_json_becomes_null(catalog: Catalog, number: str) -> None:
-    answer = read(catalog, f'{{"name": {{"a": {number}}}, "b": 1.50}}', name="CPI")
-    assert answer.text == '{"name":{"a":null},"b":1.5}'
-    assert json.loads(answer.text) == answer.data
+    assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0") == ("csv", "timestamp,open\n2026-01-13,1.0")

@@ -51,7 +51,7 @@ def tables(answered: Mapping[str, Answers]) -> str:
             for at, (ranker, given) in enumerate(answered.items()):
                 scored = score((request, ranked) for request, ranked in given if request in wanted)
                 rows.append(("" if at else f"**{title}**", ranker, *_cells(scored)))
-        parts.append(f"### {heading}\n\n{_table(HEAD, rows)}")
+        parts.append(f"### {heading}\n\n{table(HEAD, rows)}")
     return "\n".join(parts)
 
 
@@ -70,7 +70,7 @@ def times(rankers: Mapping[str, Ranker], requests: Sequence[Request]) -> str:
             ranker.rank(request.text, DEPTH)
             took.append((time.perf_counter() - start) * 1000)
         rows.append((title, f"{statistics.median(took):.2f}", f"{statistics.quantiles(took, n=100)[98]:.2f}"))
-    return "### Milliseconds for one query\n\n" + _table(("", "median", "p99"), rows)
+    return "### Milliseconds for one query\n\n" + table(("", "median", "p99"), rows)
 
 
 def misses(answered: Answers) -> str:
@@ -86,7 +86,7 @@ def misses(answered: Answers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Markdown, without the columns that no row fills."""
     kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
     under = ["---:" if name else "---" for name in head]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from toolfold.backends.transient import BrokenOff, NoConnection
 from toolfold.errors import UpstreamError, UpstreamTimeout
 
 if TYPE_CHECKING:
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
 
 Query = list[tuple[str, str]]
 
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
 _CHUNK = 65536
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_SMALL = 1_000_000
+_RATIO = 100
+"""Prices as JSON shrink to a tenth at best, so what unpacks to a hundredfold, and to over 1 MB, is made to do harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +61,56 @@ def _spelled(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def call(source: Source, tool: Tool, arguments: Mapping[str, Any], key: str, settings: Settings) -> Reply:
-    """Send one call and read the whole reply, within the settings' time and size.
+def address_of(source: Source, settings: Settings) -> str:
+    """Where calls to this source are sent."""
+    return settings.source_urls.get(source.id, source.base_url)
+
+
+def call(
+    source: Source, tool: Tool, arguments: Mapping[str, Any], key: str, settings: Settings, deadline: float
+) -> Reply:
+    """Send one call and read the whole reply, before ``deadline`` (``time.monotonic``) and within the settings' size.
 
     Raises:
-        UpstreamTimeout: no connection, or no complete reply, in time.
-        UpstreamError: not reachable, cut off, redirecting elsewhere, or larger than allowed.
+        NoConnection: no connection in time; another try may mend it.
+        UpstreamTimeout: no complete reply in time.
+        BrokenOff: not reachable, or cut off; another try may mend it.
+        UpstreamError: an address that may not be used, or a reply larger than allowed.
     """
     import requests
     import urllib3
 
-    address = settings.source_urls.get(source.id, source.base_url)
+    from toolfold.backends.connections import ForbiddenAddress
+
+    address = address_of(source, settings)
     _check_address(address)
     query = [*build_query(source, tool, arguments), (source.auth["query_key"], key)]
-    deadline = time.monotonic() + settings.timeout_s
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise UpstreamTimeout(*_too_slow(source), retryable=True)
     try:
         with _session().get(
             address,
             params=query,
-            timeout=(settings.connect_timeout_s, settings.timeout_s),
+            timeout=(min(settings.connect_timeout_s, remaining), remaining),
             allow_redirects=False,  # a redirect would carry the key to another host
             stream=True,
         ) as response:
             body = _read(response, settings.max_answer_bytes, deadline, source)
     # The exceptions' own texts hold the address with the key in it: nothing of them is passed on.
+    except requests.ConnectTimeout:
+        raise NoConnection(*_too_slow(source), retryable=True) from None
     except (requests.Timeout, urllib3.exceptions.ReadTimeoutError):
-        raise _timeout(source) from None
-    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
+        raise UpstreamTimeout(*_too_slow(source), retryable=True) from None
+    except ForbiddenAddress:
         raise UpstreamError(
+            f"The name of {source.title}'s server leads into a private network, so nothing was sent.",
+            "Tell the operator: the name service of this machine, or the address set for the source, is wrong.",
+        ) from None
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
+        if time.monotonic() >= deadline:
+            raise UpstreamTimeout(*_too_slow(source), retryable=True) from None
+        raise BrokenOff(
             f"{source.title} could not be reached, or broke off its answer.",
             "Try again in a moment; if it keeps failing, tell the user that the service is down.",
             retryable=True,
@@ -93,25 +120,34 @@ def call(source: Source, tool: Tool, arguments: Mapping[str, Any], key: str, set
 
 @functools.cache
 def _session() -> requests.Session:
+    from http.cookiejar import DefaultCookiePolicy
+
     import requests
 
     from toolfold import __version__
+    from toolfold.backends.connections import CheckedAdapter
 
     session = requests.Session()
     session.headers["User-Agent"] = f"toolfold/{__version__}"
+    # The session serves many keys: no cookie may carry anything from one to the next.
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     # Concurrent calls over stdio share the session; its pool is made for that.
     for scheme in ("https://", "http://"):
-        session.mount(scheme, requests.adapters.HTTPAdapter(pool_connections=4, pool_maxsize=16))
+        session.mount(scheme, CheckedAdapter(pool_connections=4, pool_maxsize=16))
     return session
 
 
 def _read(response: requests.Response, limit: int, deadline: float, source: Source) -> str:
-    """The decoded body, or the error of a body that is too large or too slow."""
+    """The decoded body, or the error of a body that is too large or too slow.
+
+    Bytes that are no UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole answer, and the
+    replacement shows.
+    """
     body = bytearray()
     while True:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            raise _timeout(source)
+            raise UpstreamTimeout(*_too_slow(source), retryable=True)
         # The socket's own time-out starts anew with every packet; only the deadline bounds a dripping upstream.
         sock = getattr(response.raw.connection, "sock", None)
         if sock is not None:
@@ -120,6 +156,11 @@ def _read(response: requests.Response, limit: int, deadline: float, source: Sour
         if not chunk:
             return body.decode("utf-8", errors="replace")
         body += chunk
+        if len(body) > max(_SMALL, response.raw.tell() * _RATIO):
+            raise UpstreamError(
+                f"{source.title} sent an answer that unpacks to more than {_RATIO} times its size.",
+                "Do not call this again; tell the user that the service sends harmful answers.",
+            )
         if len(body) > limit:
             raise UpstreamError(
                 f"The answer is larger than {limit / 1e6:g} MB.",
@@ -127,17 +168,16 @@ def _read(response: requests.Response, limit: int, deadline: float, source: Sour
             )
 
 
-def _timeout(source: Source) -> UpstreamTimeout:
-    return UpstreamTimeout(
+def _too_slow(source: Source) -> tuple[str, str]:
+    return (
         f"{source.title} did not answer in time.",
         "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
-        retryable=True,
     )
 
 
 def _check_address(address: str) -> None:
     parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
         return
     raise UpstreamError(
         "The address set for this source is not https, so the key is not sent to it.",

@@ -1,40 +1,49 @@
-"""One call from start to end: look up, check, find the key, send, read the reply.
+"""One call from start to end: look up, check, find the key; the rest is the keeper's.
 
-A :class:`Caller` is made once per process and holds no state between calls.
+A :class:`Caller` is made once per process. It imports what a call needs when the first call comes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.calling import keys, validate
 from toolfold.errors import InvalidArguments
 
 if TYPE_CHECKING:
-    from toolfold.backends.http_api import Reply
-    from toolfold.catalog.model import Catalog, Source, Tool
-    from toolfold.results.shape import Answer
+    from toolfold.calling.keeper import Keeper
+    from toolfold.calling.outcome import Outcome
+    from toolfold.catalog.model import Catalog, Tool
     from toolfold.settings import Settings
 
-Backend = Callable[["Source", "Tool", Mapping[str, Any], str, "Settings"], "Reply"]
 
-
-@dataclass(frozen=True, slots=True)
 class Caller:
-    """Performs calls with the settings it was made with."""
+    """Performs calls with the settings it was made with. Safe to use from many threads."""
 
-    settings: Settings
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._keepers: dict[str, Keeper] = {}
+        self._lock = threading.Lock()
 
     def call(
-        self, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], presented: keys.Presented = keys.NOTHING
-    ) -> Answer:
-        """Perform one call.
+        self,
+        catalog: Catalog,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        presented: keys.Presented = keys.NOTHING,
+        *,
+        fresh: bool = False,
+        deadline: float | None = None,
+    ) -> Outcome:
+        """Perform one call, or answer it from what is held.
 
         Args:
             arguments: as the model sent them; checked here, before anything is sent.
             presented: the keys that came with the request.
+            fresh: whether to ask the upstream even when a good answer is held.
+            deadline: when the outcome must be there, by ``time.monotonic``; the settings' time-out holds in any case.
 
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
@@ -43,11 +52,19 @@ class Caller:
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)
-        key = keys.find(source, presented)
-        reply = _backend(source.backend)(source, tool, checked, key, self.settings)
-        from toolfold.calling import faults
+        key = keys.find(source, presented, self.settings)
+        return self._keeper(source.backend).call(source, tool, checked, key, fresh, deadline)
 
-        return faults.read(source, tool, checked, reply, key)
+    def _keeper(self, backend: str) -> Keeper:
+        # Imported on the first call, so that listing and describing tools never pays for it.
+        with self._lock:
+            if backend not in self._keepers:
+                from toolfold.backends import http_api
+                from toolfold.calling.keeper import Keeper
+
+                module = {"http_api": http_api}[backend]
+                self._keepers[backend] = Keeper(self.settings, module.call, module.address_of)
+            return self._keepers[backend]
 
 
 def _invalid(tool: Tool, problems: list[validate.Problem]) -> InvalidArguments:
@@ -59,10 +76,3 @@ def _invalid(tool: Tool, problems: list[validate.Problem]) -> InvalidArguments:
         problems=problems,
         schema=tool.parameters,
     )
-
-
-def _backend(kind: str) -> Backend:
-    # Imported on the first call, so that listing and describing tools never pays for it.
-    from toolfold.backends import http_api
-
-    return {"http_api": http_api.call}[kind]

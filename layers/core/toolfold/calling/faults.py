@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from toolfold.backends.transient import BrokenOff
 from toolfold.errors import CALL_ERRORS, AuthRejected, CallError, NoData, RateLimited, UpstreamError
-from toolfold.results import shape
 
 if TYPE_CHECKING:
     from toolfold.backends.http_api import Reply
+    from toolfold.calling.outcome import Kind
     from toolfold.catalog.model import Source, Tool
 
 _NOTICE_SHOWN = 300
@@ -23,6 +25,9 @@ _NOTICE_SHOWN = 300
 
 _BEGINNING = 2000
 """Characters in which made-up rows give themselves away."""
+
+_PASSING = (502, 503, 504)
+"""What a gateway says when the service behind it is away for a moment."""
 
 _SECRET_FROM = 8
 """Characters from which a key is taken for one. Alpha Vantage's have 16; "demo" and "sandbox" are words."""
@@ -33,8 +38,8 @@ _NAMED_KEY = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 _AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
 
 
-def read(source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply, key: str) -> shape.Answer:
-    """The answer in ``reply``.
+def read(source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply, key: str) -> tuple[Kind, str]:
+    """The kind of data in ``reply``, and its text: the upstream's own, trimmed, with the key blanked out.
 
     Args:
         arguments: the checked arguments, to find rows whose place depends on one (``{interval}``).
@@ -47,19 +52,19 @@ def read(source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply,
         raise _http_error(source, reply)
     body = _without(key, reply.body.removeprefix("\ufeff").strip())
     if not body:
-        raise UpstreamError(f"{source.title} sent an empty answer.", _AGAIN, retryable=True)
+        raise BrokenOff(f"{source.title} sent an empty answer.", _AGAIN, retryable=True)
     if body[0] in "{[":
         data = _parsed(source, body)
         _raise_fault(source, data, body)
         _raise_notice(source, data)
         _raise_if_empty(source, tool, arguments, data)
-        return shape.from_json(data)
+        return "json", body
     if not _is_csv(tool, arguments, body):
         raise UpstreamError(f"{source.title} sent something that is neither JSON nor CSV.", _AGAIN, retryable=True)
     if "\n" not in body:
         raise _no_data(source)
     _raise_fault(source, {}, body)
-    return shape.from_csv(body)
+    return "csv", body
 
 
 def _http_error(source: Source, reply: Reply) -> CallError:
@@ -70,8 +75,12 @@ def _http_error(source: Source, reply: Reply) -> CallError:
         )
     if reply.status == 401:
         return AuthRejected(f"{source.title} does not accept the API key.", "Ask the user to check the key.")
-    retryable = {"retryable": True} if reply.status >= 500 else {}
-    return UpstreamError(f"{source.title} answered with HTTP status {reply.status}.", _AGAIN, **retryable)
+    said = f"{source.title} answered with HTTP status {reply.status}."
+    if reply.status in _PASSING:
+        error = BrokenOff(said, _AGAIN, retryable=True)
+        error.pause_s = reply.retry_after_s
+        return error
+    return UpstreamError(said, _AGAIN, **({"retryable": True} if reply.status >= 500 else {}))
 
 
 def _parsed(source: Source, body: str) -> Any:
@@ -89,8 +98,15 @@ def _raise_fault(source: Source, data: Any, body: str) -> None:
         texts = [notices.get(name) for name in fault["keys"]] or [body[:_BEGINNING]]
         if any(isinstance(text, str) and re.search(fault["match"], text) for text in texts):
             wait = fault.get("retry_after_s")
-            details = {} if wait is None else {"retry_after_s": wait}
+            details = {} if wait is None else {"retry_after_s": wait, **_limit(wait, body)}
             raise CALL_ERRORS[fault["code"]](fault["message"], fault["suggestion"], **details)
+
+
+def _limit(wait_s: int, body: str) -> dict[str, str]:
+    """The limit that a notice names, of the kind that so long a wait is for: texts name several."""
+    unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
+    named = re.search(rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}", body)
+    return {"limit": f"{named[1]} per {unit}"} if named else {}
 
 
 def _raise_notice(source: Source, data: Any) -> None:
@@ -106,7 +122,10 @@ def _raise_notice(source: Source, data: Any) -> None:
 
 def _without(key: str, body: str) -> str:
     """``body`` with the key blanked out. A word of a few letters is no secret, and may well be part of the data."""
-    return body.replace(key, "[key]") if len(key) >= _SECRET_FROM else body
+    if len(key) >= _SECRET_FROM:
+        for spelling in {key, quote(key), quote(key, safe="")}:  # in an address it is quoted
+            body = body.replace(spelling, "[key]")
+    return body
 
 
 def _raise_if_empty(source: Source, tool: Tool, arguments: Mapping[str, Any], data: Any) -> None:

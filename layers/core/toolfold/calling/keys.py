@@ -11,6 +11,7 @@ from toolfold.errors import AuthRequired
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source
+    from toolfold.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,35 @@ class Presented:
 
 NOTHING = Presented()
 
+REFERENCES = ("arn:", "ssm:")
+"""What the environment's value starts with when it is not a key but tells where one is."""
 
-def find(source: Source, presented: Presented, environment: Mapping[str, str] | None = None) -> str:
+
+def find(source: Source, presented: Presented, settings: Settings, environment: Mapping[str, str] | None = None) -> str:
     """The key for ``source``: ``Authorization: Bearer``, then ``X-API-Key``, then ``?apikey=`` (where the deployment
-    allows it, the transport fills ``presented.query``), then the environment.
+    allows it, the transport fills ``presented.query``), then the environment. There it is the key itself, or says
+    where in AWS it is kept; see ``calling.secrets``.
 
     Raises:
-        AuthRequired: none of them holds a key.
+        AuthRequired: none of them holds a key, or AWS does not give it away.
     """
     read = os.environ if environment is None else environment
     variable = source.auth["environment"]
-    for key in (presented.bearer, presented.x_api_key, presented.query, read.get(variable, "")):
+    for key in (presented.bearer, presented.x_api_key, presented.query):
         if key.strip():
             return key.strip()
+    own = read.get(variable, "").strip()
+    if own.startswith(REFERENCES):
+        from toolfold.calling import secrets
+
+        own = secrets.read(own, settings.secret_max_age_s, settings.secret_timeout_s)
+        if not own:
+            raise AuthRequired(
+                f"The key that is set up here for {source.title} cannot be read at the moment.",
+                "Tell the operator, whose log says why; or send a key as Authorization: Bearer or X-API-Key.",
+            )
+    if own:
+        return own
     raise AuthRequired(
         f"{source.title} needs an API key, and none was given.",
         f"Ask the user to set {variable}, or to send it as Authorization: Bearer or X-API-Key; "

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR
@@ -11,8 +14,10 @@ from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
-from .answers import answer
+from .answers import DEMO_KEY, answer
 from .calls import first_of
+from .faults import KEY_PREFIX, envelope
+from .plans import PLANS, Meter
 from .replies import TEXT, Answer
 from .shapes import SHAPES
 
@@ -37,12 +42,27 @@ class Sandbox:
 
     ``now`` moves the newest day of the data (see :func:`answer`). ``log`` gets one line per request with function and
     status, never a key. The address is bound on creation: OSError if it is taken.
+
+    ``plan="free"`` gives every key the rights of a free one, 25 requests a day and one a second (``plans``); without
+    it nothing is counted. ``latency_s`` is the silence before every answer. ``clock`` (seconds since 1970) tells the
+    plan's days and seconds, ``sleep`` spends the silences; both can be replaced.
     """
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, *, now: datetime | None = None, log: TextIO | None = None
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        now: datetime | None = None,
+        log: TextIO | None = None,
+        plan: str | None = None,
+        latency_s: float = 0.0,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._now = now
+        self._meter = Meter(PLANS[plan], clock) if plan else None
+        self._latency_s, self._sleep = latency_s, sleep
         self._log = log
         self._lock = threading.Lock()
         self._requests: list[ParsedQuery] = []
@@ -116,7 +136,21 @@ class Sandbox:
     def _answer(self, query: ParsedQuery) -> Answer:
         with self._lock:
             self._requests.append(query)
-        return answer(query, now=self._now)
+        reply = self._by_plan(query)
+        if self._latency_s and reply.connection != "drip":
+            return replace(reply, delay_s=reply.delay_s + self._latency_s)
+        return reply
+
+    def _by_plan(self, query: ParsedQuery) -> Answer:
+        key = first_of(query, "apikey")
+        if self._meter is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
+            return answer(query, now=self._now)
+        refusal = self._meter.refusal(key)
+        if refusal is not None:
+            return envelope(refusal, query)
+        return answer(
+            [pair for pair in query if pair[0] != "apikey"] + [("apikey", self._meter.plan.key)], now=self._now
+        )
 
     def _note(self, function: str, status: int) -> None:
         """Only names that the sandbox knows are written: anything else might be a secret in the wrong place."""
@@ -125,7 +159,10 @@ class Sandbox:
 
     def _wait(self, seconds: float) -> bool:
         """Wait, unless the sandbox is closed meanwhile; True when it was."""
-        return self._closing.wait(seconds)
+        if self._sleep is None:
+            return self._closing.wait(seconds)
+        self._sleep(seconds)
+        return self._closing.is_set()
 
 
 class _Server(ThreadingHTTPServer):

@@ -7,6 +7,7 @@ visibly, not a request.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from toolfold.calling.caller import Caller
@@ -25,14 +26,19 @@ class Gateway:
     """Answers events. ``hosts`` is for local servers; see :class:`toolfold.wire.http.Access`."""
 
     def __init__(self, settings: Settings, hosts: tuple[str, ...] = ()) -> None:
+        self._margin_s = settings.deadline_margin_s
         self._allow_key_in_query = settings.allow_key_in_query
         tools = MetaTools(open_store(settings), Caller(settings))
         self._server = Server(tools, Access(settings.allowed_origins, hosts))
 
-    def __call__(self, event: Any, request_id: str = "") -> dict[str, Any]:
-        """The response to ``event``, in the form that every payload format takes."""
+    def __call__(self, event: Any, request_id: str = "", remaining_s: float | None = None) -> dict[str, Any]:
+        """The response to ``event``, in the form that every payload format takes.
+
+        ``remaining_s`` is how long Lambda lets this invocation run; None where nobody ends it.
+        """
         started = time.perf_counter()
-        response = self._respond(event)
+        deadline = None if remaining_s is None else time.monotonic() + remaining_s - self._margin_s
+        response = self._respond(event, deadline)
         logger.info(
             "request",
             extra={
@@ -49,10 +55,10 @@ class Gateway:
             "isBase64Encoded": False,
         }
 
-    def _respond(self, event: Any) -> Response:
+    def _respond(self, event: Any, deadline: float | None) -> Response:
         try:
             request = lambda_events.read(event, self._allow_key_in_query)
         except lambda_events.UnknownEvent as unknown:
             logger.error("event not understood: %s", unknown)
             return refuse(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
-        return self._server.respond(request)
+        return self._server.respond(replace(request, deadline=deadline))

@@ -28,12 +28,16 @@ _PREFLIGHT: Headers = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request: header names in lower case, in the order sent; ``key_in_query`` is what ``?apikey=`` held."""
+    """One HTTP request: header names in lower case, in the order sent; ``key_in_query`` is what ``?apikey=`` held.
+
+    ``deadline`` is when the response must be there, by ``time.monotonic``; None where nobody ends the wait.
+    """
 
     method: str
     headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
     key_in_query: str = field(default="", repr=False)
+    deadline: float | None = None
 
     def header(self, name: str) -> str | None:
         """The first value of a header, trimmed."""

@@ -104,7 +104,7 @@ class Server:
         inner = (arguments or {}).get("tool_name")
         if isinstance(inner, str) and _LOGGED_NAME.match(inner):
             about["inner_tool"] = inner
-        result = self.tools.call(name, arguments or {}, _presented(request))
+        result = self.tools.call(name, arguments or {}, _presented(request), request.deadline)
         if result.is_error:
             about["error"] = result.structured["error"]["code"]
         return {

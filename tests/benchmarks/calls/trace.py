@@ -1,0 +1,152 @@
+"""A day of calls as agents make them: the same for the same seed, on every machine.
+
+People come in sessions. A session is about one subject, drawn by Zipf; it asks for one thing or a few, mostly several
+questions about the same series, sometimes the same of other symbols at once. Prices are asked again minutes later. Some
+sessions are what somebody else has asked before. A model gets some arguments wrong, and then right.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Literal
+
+from tests.benchmarks.calls.asked import ASKED, SUBJECTS, WRONG, Asked
+
+SEED, CALLS, USERS = 20260114, 2000, 40
+HOURS: Mapping[int, float] = {
+    6: 1, 7: 2, 8: 4, 9: 9, 10: 9, 11: 7, 12: 6, 13: 6, 14: 7, 15: 9, 16: 8, 17: 5, 18: 3, 19: 3, 20: 3, 21: 2,
+}  # fmt: skip
+"""Hour in New York → how many sessions begin in it, relative to the others."""
+
+SELECTING = 0.8
+"""Share of the questions about a part of an answer in which the model uses ``select``; else it reads the whole."""
+
+BUDGETS, BUDGETED = (1000, 2000, 4000, 20000), 0.06
+"""``max_tokens``, and the share of the whole answers for which a model sets it."""
+
+FURTHER, MOST_QUESTIONS = 0.55, 6  # one question more about the same series; so the mean is about two
+AGAIN, FRESH = 0.3, 0.1  # of prices: asked again minutes later; then with ``fresh``
+COMPARING, TURNING, FOLLOWING = 0.15, 0.45, 0.12  # with other symbols; to another thing; what another user asked
+MISTAKEN, UNKNOWN = 0.05, 0.02  # arguments that are wrong, then right; symbols that do not exist
+LIVE = frozenset({"GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"})
+
+Kind = Literal["data", "premium", "wrong", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``at``: seconds after midnight in New York. ``kind``: whether it has an answer, has one for premium keys only, has
+    wrong arguments, or asks for a symbol that does not exist."""
+
+    at: float
+    user: int
+    tool: str
+    arguments: Mapping[str, Any]
+    select: str = ""
+    max_tokens: int | None = None
+    fresh: bool = False
+    kind: Kind = field(default="data")
+
+
+def trace(calls: int = CALLS, seed: int = SEED) -> list[Call]:
+    """``calls`` calls in the order of time."""
+    random = Random(seed)
+    sessions: list[list[Call]] = []
+    count = 0
+    while count < calls:
+        if sessions and random.random() < FOLLOWING:
+            session = _moved(random, random.choice(sessions))
+        else:
+            session = _session(random)
+        sessions.append(session)
+        count += len(session)
+    return sorted(itertools.chain(*sessions), key=lambda call: call.at)[:calls]
+
+
+def zipf(random: Random, of: Sequence[str]) -> str:
+    """One of ``of``, the n-th with a weight of 1/n."""
+    return random.choices(of, [1 / place for place in range(1, len(of) + 1)])[0]
+
+
+def _start(random: Random) -> float:
+    return (random.choices(list(HOURS), list(HOURS.values()))[0] + random.random()) * 3600
+
+
+def _user(random: Random) -> int:
+    return int(zipf(random, [str(user) for user in range(USERS)]))
+
+
+def _moved(random: Random, session: Sequence[Call]) -> list[Call]:
+    """The same questions of somebody else, at another time."""
+    later, user = _start(random) - session[0].at, _user(random)
+    return [replace(call, at=call.at + later, user=user) for call in session]
+
+
+def _session(random: Random) -> list[Call]:
+    now, user, found = _start(random), _user(random), []
+    subject: dict[str, str] = {}  # of each kind one: a session stays with what it is about
+    for _ in range(1 + (random.random() < TURNING) + (random.random() < TURNING**2)):
+        asked = random.choices(ASKED, [each.weight for each in ASKED])[0]
+        about = subject.setdefault(asked.subject, _subject(random, asked.subject, subject))
+        for call in _questions(random, asked, about):
+            found.append(replace(call, at=now, user=user))
+            now += _pause(random)
+        if asked.subject in ("stock", "company") and random.random() < COMPARING:
+            last = found[-1]
+            for other in random.sample(SUBJECTS[asked.subject][:20], random.randint(1, 3)):
+                if last.kind in ("data", "premium"):  # several calls in one step of the model
+                    found.append(replace(last, at=now, arguments=_arguments(asked, other)))
+                    now += 0.2 + random.random() * 0.3
+    for call in [call for call in found if call.tool in LIVE and call.kind == "data"]:
+        if random.random() < AGAIN:
+            fresh = random.random() < FRESH
+            found.append(replace(call, at=call.at + 60 + random.expovariate(1 / 400), fresh=fresh))
+    return found
+
+
+def _pause(random: Random) -> float:
+    """Seconds until the next call of a session: the model thinks, or somebody reads."""
+    return 2 + random.expovariate(1 / 6) if random.random() < 0.6 else 10 + random.expovariate(1 / 60)
+
+
+def _subject(random: Random, kind: str, known: Mapping[str, str]) -> str:
+    stock = known.get("stock") or known.get("company", "")
+    return stock if stock in SUBJECTS[kind] else zipf(random, SUBJECTS[kind])
+
+
+def _questions(random: Random, asked: Asked, subject: str) -> list[Call]:
+    """Questions about one series or one thing, as yet without time and user."""
+    unknown = "{}" in map(str, asked.arguments.values()) and asked.subject in ("stock", "company")
+    if unknown and random.random() < UNKNOWN:
+        return [Call(0, 0, asked.tool, _arguments(asked, f"NOSUCH{random.choice('ABCDEF')}"), kind="unknown")]
+    right = Call(0, 0, asked.tool, _arguments(asked, subject), kind="premium" if asked.premium else "data")
+    found = []
+    if asked.tool in WRONG and random.random() < MISTAKEN:
+        changed = {**right.arguments, **random.choice(WRONG[asked.tool])}
+        wrong = {name: value for name, value in changed.items() if value is not None}
+        found.append(replace(right, arguments=wrong, kind="wrong"))
+    selects = random.sample(asked.selects, len(asked.selects))
+    for number in range(MOST_QUESTIONS):
+        if number and (number > len(selects) - 1 or random.random() > FURTHER):
+            break
+        found.append(_part(random, right, selects[number] if selects else ""))
+    return found
+
+
+def _part(random: Random, call: Call, select: str) -> Call:
+    if select and random.random() < SELECTING:
+        return replace(call, select=select)
+    if select and random.random() < BUDGETED:
+        return replace(call, max_tokens=random.choice(BUDGETS))
+    return call
+
+
+def _arguments(asked: Asked, subject: str) -> dict[str, Any]:
+    parts = subject.split("/")
+    return {
+        name: value.replace("{}", subject).format(*parts) if isinstance(value, str) else value
+        for name, value in asked.arguments.items()
+    }

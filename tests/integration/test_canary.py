@@ -1,0 +1,212 @@
+"""A key that must turn up nowhere is put through every path, and everything that comes out is searched for it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import logging
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from tests.support.clocks import Clock
+from tests.support.upstream import CSV, Upstream
+from toolfold.backends import http_api
+from toolfold.calling.keeper import Keeper
+from toolfold.catalog.model import Catalog
+from toolfold.errors import CallError
+from toolfold.sandbox.faults import FAULTS
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+
+KEY = "Canary-Key+0123/456=Zz"
+"""With letters of both cases, and characters that each encoding writes in its own way."""
+
+
+def spellings() -> list[str]:
+    """The key as it is and as it may be written, in lower case: what is searched is put in lower case as well."""
+    encoded = [base64.b64encode(b"x" * shift + KEY.encode())[shift + 1 : -4].decode() for shift in range(3)]
+    return [
+        text.lower()
+        for text in (KEY, quote(KEY), quote(KEY, safe=""), json.dumps(KEY)[1:-1], KEY.encode().hex(), *encoded)
+    ]
+
+
+def check(where: str, content: str | bytes) -> None:
+    text = content.decode("latin-1") if isinstance(content, bytes) else content
+    for spelling in spellings():
+        assert spelling not in text.lower(), where
+
+
+def unpacked(blob: bytes) -> bytes:
+    """What is in an entry; the hash before it is 16 bytes."""
+    return zlib.decompress(blob[16:])
+
+
+@pytest.fixture
+def told() -> Iterator[io.StringIO]:
+    """Everything that is logged, by anybody, at any level, with all that hangs on each line."""
+    stream = io.StringIO()
+
+    class Everything(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            # urllib3's own debug lines name the path of each request; nobody turns them on, and they are not ours.
+            if not record.name.startswith(("urllib3", "botocore", "boto3", "werkzeug")):
+                stream.write(json.dumps(vars(record), default=repr) + "\n")
+
+    handler, root = Everything(), logging.getLogger()
+    level, ours = root.level, logging.getLogger("toolfold")
+    propagate, ours_level = ours.propagate, ours.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    ours.propagate, ours.level = True, logging.DEBUG
+    yield stream
+    root.removeHandler(handler)
+    root.setLevel(level)
+    ours.propagate, ours.level = propagate, ours_level
+
+
+class Calls:
+    def __init__(self, catalog: Catalog, url: str, **environment: str) -> None:
+        settings = Settings.from_environment(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
+                "TOOLFOLD_TIMEOUT_S": "0.3",
+                "TOOLFOLD_BREAKER_FAILURES": "1000",
+                "TOOLFOLD_MAX_WAIT_S": "0.001",
+                **environment,
+            }
+        )
+        clock = Clock()
+        self.keeper = Keeper(settings, http_api.call, http_api.address_of, clock, clock.monotonic, clock.sleep)
+        self.catalog, self.settings, self.clock = catalog, settings, clock
+
+    def __call__(self, name: str, arguments: dict[str, Any]) -> str:
+        """All that a caller can see of one call."""
+        tool = self.catalog.get(name)
+        assert tool is not None
+        try:
+            outcome = self.keeper.call(self.catalog.source(tool.source), tool, arguments, KEY)
+        except CallError as error:
+            return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
+        return outcome.body
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_no_failure_of_the_upstream_tells_it(
+    catalog: Catalog, sandbox: Sandbox, told: io.StringIO, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "answers.sqlite"
+    symbol = f"FAULT.{name.upper()}"
+    for tool, arguments in (("GLOBAL_QUOTE", {"symbol": symbol}), ("NEWS_SENTIMENT", {"tickers": symbol})):
+        calls = Calls(catalog, sandbox.url, TOOLFOLD_CACHE=str(path), TOOLFOLD_KEY_SALT="salt")
+        check(f"{name} {tool}", calls(tool, arguments))
+        check(f"{name} {tool}, again", calls(tool, arguments))
+        check("what settings look like", repr(calls.settings))
+    for file in tmp_path.iterdir():
+        check(file.name, file.read_bytes())
+    check("log", told.getvalue())
+    assert '"msg": "call"' in told.getvalue()
+
+
+def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    """An upstream that repeats the key in its data."""
+    key = query["apikey"]
+    return 200, {}, f"timestamp,value\n{key},1\n{quote(key)},2\n{quote(key, safe='')},3\n{CSV}".encode()
+
+
+def test_no_place_holds_it_and_no_answer_repeats_it(
+    catalog: Catalog, told: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sqlite3
+
+    path = tmp_path / "answers.sqlite"
+    with Upstream(echo) as upstream:
+        calls = Calls(catalog, upstream.url, TOOLFOLD_CACHE=str(path))
+        for _ in range(2):
+            body = calls("CPI", {})
+            check("answer", body)
+            assert "[key],1" in body
+        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})  # held for its own key
+        assert {query["apikey"] for query in upstream.asked} == {KEY}
+    memory = calls.keeper._cache._memory  # type: ignore[union-attr]
+    assert len(memory._values) == 2
+    for name, blob in memory._values.items():
+        check("memory", name)
+        check("memory", unpacked(blob))
+    with sqlite3.connect(path) as file:
+        rows = file.execute("SELECT name, value FROM entries").fetchall()
+        names = file.execute("SELECT name FROM numbers").fetchall()
+    file.close()
+    assert len(rows) == 2
+    assert names
+    for name, blob in rows:
+        check("file", name)
+        check("file", unpacked(blob))
+    for (name,) in names:
+        check("counters", name)
+    check("log", told.getvalue())
+
+
+def test_the_table_does_not_hold_it(catalog: Catalog, told: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    dynamodb: Any = boto3.client("dynamodb")
+    dynamodb.create_table(
+        TableName="canary",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    with Upstream(echo) as upstream:
+        shared = {
+            "TOOLFOLD_CACHE": "dynamodb://canary",
+            "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+            "TOOLFOLD_TIMEOUT_S": "20",  # on a busy machine, importing boto3 is part of it
+        }
+        calls = Calls(catalog, upstream.url, TOOLFOLD_REQUESTS_PER_SECOND="1000", **shared)
+        calls("CPI", {})
+        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})
+    with Sandbox() as sandbox:
+        Calls(catalog, sandbox.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
+    items = dynamodb.scan(TableName="canary")["Items"]
+    dynamodb.delete_table(TableName="canary")
+    server.stop()
+    kinds = {item["pk"]["S"].partition("/")[0] for item in items}
+    assert {"limits", "used", "turn"} < kinds
+    for item in items:
+        check("item", json.dumps(item, default=repr))
+        if set(item["pk"]["S"]) <= set("0123456789abcdef"):
+            check("entry", unpacked(bytes(item["v"]["B"])))
+    check("log", told.getvalue())
+
+
+def test_the_search_would_find_it() -> None:
+    leaks = [
+        KEY,
+        KEY.upper(),
+        f"?apikey={quote(KEY)}&x",
+        quote(KEY, safe=""),
+        json.dumps({"a": KEY}),
+        KEY.encode().hex(),
+    ]
+    leaks += [base64.b64encode(b"x" * length + KEY.encode() + b"more").decode() for length in range(6)]
+    for leak in leaks:
+        with pytest.raises(AssertionError):
+            check("here", leak)

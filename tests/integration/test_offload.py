@@ -1,0 +1,149 @@
+"""The whole of a long answer in S3, over real HTTP (moto server): put, signed, opened, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import logging
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from tests.conftest import KEY
+from toolfold.errors import SettingsError
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.settings import Settings
+
+BUCKET = "answers"
+SERIES = {"tool_name": "TIME_SERIES_DAILY_ADJUSTED", "arguments": {"symbol": "IBM", "outputsize": "full"}}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3")
+    client.create_bucket(Bucket=BUCKET)
+    yield client
+    for item in client.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
+        client.delete_object(Bucket=BUCKET, Key=item["Key"])
+    client.delete_bucket(Bucket=BUCKET)
+
+
+@pytest.fixture
+def call(make_tools: Callable[..., MetaTools]) -> Callable[..., Result]:
+    def calling(place: str = f"s3://{BUCKET}/long", arguments: Any = None, **environment: str) -> Result:
+        tools = make_tools(TOOLFOLD_OFFLOAD=place, TOOLFOLD_MAX_TOKENS="2000", **environment)
+        result = tools.call("TOOL_CALL", arguments or SERIES)
+        assert not result.is_error, result.text
+        return result
+
+    return calling
+
+
+def opened(url: str) -> tuple[str, str]:
+    with urllib.request.urlopen(url) as response:
+        return response.headers["content-type"], response.read().decode()
+
+
+def test_the_link_opens_the_whole_answer(s3: Any, call: Callable[..., Result]) -> None:
+    result = call()
+    full = result.structured["preview"]["full"]
+    kind, text = opened(full["url"])
+    assert kind == "text/csv; charset=utf-8"
+    header, *rows = text.splitlines()
+    assert header.split(",") == result.structured["result"]["columns"]
+    assert len(rows) == result.structured["preview"]["rows_total"] == result.structured["result"]["row_count"]
+    assert full["url"] in result.text
+
+
+def test_the_link_ends_when_it_says(s3: Any, call: Callable[..., Result]) -> None:
+    full = call(TOOLFOLD_LINK_S="600").structured["preview"]["full"]
+    query = parse_qs(urlsplit(full["url"]).query)
+    assert query["X-Amz-Expires"] == ["600"]
+    left = datetime.fromisoformat(full["expires_at"]) - datetime.now(UTC)
+    assert 590 < left.total_seconds() <= 601
+
+
+def test_every_answer_has_a_name_of_its_own_that_says_nothing(s3: Any, call: Callable[..., Result]) -> None:
+    urls = [call().structured["preview"]["full"]["url"] for _ in range(2)]
+    keys = [item["Key"] for item in s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
+    assert len(set(keys)) == 2
+    for key in keys:
+        assert key.startswith("long/answer-")
+        assert len(key) >= len("long/answer-.csv") + 32
+        assert "IBM" not in key
+    assert {urlsplit(url).path for url in urls} == {f"/{BUCKET}/{key}" for key in keys}
+
+
+def test_the_upstream_s_own_json_is_kept_as_json(s3: Any, call: Callable[..., Result]) -> None:
+    arguments = {**SERIES, "arguments": {**SERIES["arguments"], "datatype": "json"}}  # type: ignore[dict-item]
+    full = call(arguments=arguments).structured["preview"]["full"]
+    kind, text = opened(full["url"])
+    assert kind == "application/json"
+    assert "4. close" in json.loads(text)["Time Series (Daily)"]["2026-01-13"]
+
+
+def test_no_key_is_in_the_link_or_behind_it(s3: Any, call: Callable[..., Result]) -> None:
+    result = call()
+    url = result.structured["preview"]["full"]["url"]
+    assert KEY not in result.text + json.dumps(result.structured) + opened(url)[1]
+
+
+@pytest.mark.parametrize("place", ["s3://no-such-bucket/x", f"s3://{BUCKET}"])
+def test_without_the_bucket_there_is_a_preview_without_a_link(
+    s3: Any, call: Callable[..., Result], caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    full = call(place).structured["preview"]["full"]
+    assert ("url" in full) is (place == f"s3://{BUCKET}")
+    assert ("could not be kept" in caplog.text) is ("url" not in full)
+    assert "testing" not in caplog.text
+
+
+def test_an_s3_that_is_down_costs_seconds_and_the_link(
+    s3: Any, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    preview = call().structured["preview"]
+    assert set(preview["full"]) == {"tokens"}
+    assert preview["ask_less"] == 'select="timestamp,close; last 20"'
+
+
+def test_a_link_that_was_changed_opens_nothing_else(s3: Any, call: Callable[..., Result]) -> None:
+    url = call().structured["preview"]["full"]["url"]
+    with pytest.raises(urllib.error.HTTPError):
+        opened(url.replace("/answer-", "/answer-x"))
+
+
+@pytest.mark.parametrize("value", ["https://answers.example", "s3://", "gs://bucket/x"])
+def test_another_kind_of_place_is_a_mistake(value: str) -> None:
+    with pytest.raises(SettingsError, match="TOOLFOLD_OFFLOAD"):
+        Settings.from_environment({"TOOLFOLD_OFFLOAD": value})
+
+
+@pytest.mark.parametrize("value", ["0", "86401", "soon"])
+def test_a_link_lives_a_day_at_most(value: str) -> None:
+    with pytest.raises(SettingsError, match="TOOLFOLD_LINK_S"):
+        Settings.from_environment({"TOOLFOLD_LINK_S": value})

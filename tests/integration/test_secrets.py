@@ -1,0 +1,119 @@
+"""The operator's key may be kept in Secrets Manager or Parameter Store, over real HTTP (moto server)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from toolfold.calling import keys, secrets
+from toolfold.calling.keys import NOTHING, Presented
+from toolfold.catalog.model import Catalog
+from toolfold.errors import AuthRequired
+from toolfold.settings import Settings
+
+KEY = "CANARYKEY0123456"
+VARIABLE = "ALPHA_VANTAGE_API_KEY"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    forget()
+    yield monkeypatch
+    forget()
+
+
+def forget() -> None:
+    secrets._provider.cache_clear()
+    secrets._last_known.clear()
+
+
+def find(catalog: Catalog, reference: str, presented: Presented = NOTHING, **environment: str) -> str:
+    settings = Settings.from_environment(environment)
+    return keys.find(catalog.source("alpha_vantage"), presented, settings, {VARIABLE: reference})
+
+
+def secret(value: str) -> str:
+    client: Any = boto3.client("secretsmanager")
+    return str(client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=value)["ARN"])
+
+
+def test_a_secret_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+    assert find(catalog, secret(KEY)) == KEY
+
+
+def test_a_field_of_a_secret_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+    assert find(catalog, secret(json.dumps({"apikey": KEY, "other": "x"})) + "#apikey") == KEY
+
+
+@pytest.mark.parametrize("kind", ["String", "SecureString"])
+@pytest.mark.parametrize("reference", ["ssm:{name}", "{arn}"])
+def test_a_parameter_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog, kind: str, reference: str) -> None:
+    name = f"/toolfold/{kind}"
+    client: Any = boto3.client("ssm")
+    client.put_parameter(Name=name, Value=KEY, Type=kind, Overwrite=True)
+    arn = client.get_parameter(Name=name)["Parameter"]["ARN"]
+    assert find(catalog, reference.format(name=name, arn=arn)) == KEY
+
+
+def test_a_callers_own_key_comes_first_and_nothing_is_read(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert find(catalog, "ssm:/toolfold/key", Presented(bearer="mine")) == "mine"
+
+
+def test_it_is_read_again_when_it_is_old_and_kept_when_that_fails(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+    arn = secret(KEY)
+    assert find(catalog, arn) == KEY
+    boto3.client("secretsmanager").put_secret_value(SecretId=arn, SecretString="another")
+    assert find(catalog, arn) == KEY
+    secrets._provider.cache_clear()
+    assert find(catalog, arn) == "another"
+    secrets._provider.cache_clear()
+    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert find(catalog, arn) == "another"
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "ssm:/toolfold/absent",
+        "arn:aws:secretsmanager:us-east-1:123456789012:secret:absent",
+        "arn:aws:secretsmanager",
+        "arn:",
+        "FIELD",
+    ],
+)
+def test_one_that_cannot_be_read_is_an_error_that_says_so(
+    aws: pytest.MonkeyPatch, catalog: Catalog, caplog: pytest.LogCaptureFixture, reference: str
+) -> None:
+    if reference == "FIELD":
+        reference = secret(json.dumps({"apikey": KEY})) + "#absent"
+    with pytest.raises(AuthRequired, match="cannot be read at the moment"):
+        find(catalog, reference)
+    [line] = [record.getMessage() for record in caplog.records if record.name == "toolfold"]
+    assert line.startswith("the API key cannot be read from AWS: ")
+    assert "absent" not in line
+    assert KEY not in line

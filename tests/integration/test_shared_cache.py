@@ -1,0 +1,295 @@
+"""What environments of the function share, in DynamoDB and S3, over real HTTP (moto server); and its bad days."""
+
+from __future__ import annotations
+
+import logging
+import random
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from tests.support.clocks import Clock
+from tests.support.upstream import CSV, Upstream, said
+from toolfold.backends import http_api
+from toolfold.calling.dynamodb import Table
+from toolfold.calling.keeper import Keeper
+from toolfold.calling.outcome import Outcome
+from toolfold.catalog.model import Catalog
+from toolfold.errors import RateLimited
+from toolfold.settings import Settings
+
+KEY = "CANARYKEY0123456"
+TABLE, BUCKET = "answers", "large-answers"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """DynamoDB's client; the table and the bucket exist."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    dynamodb, s3 = boto3.client("dynamodb"), boto3.client("s3")
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    s3.create_bucket(Bucket=BUCKET)
+    yield dynamodb
+    dynamodb.delete_table(TableName=TABLE)
+    for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
+        s3.delete_object(Bucket=BUCKET, Key=item["Key"])
+    s3.delete_bucket(Bucket=BUCKET)
+
+
+@pytest.fixture
+def table(aws: Any) -> Table:
+    # Longer than in service: the imitation is in Python, and the machine may be busy.
+    return Table(TABLE, f"s3://{BUCKET}/cache", 5.0)
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream() as running:
+        yield running
+
+
+Make = Callable[..., Callable[..., Outcome]]
+
+
+@pytest.fixture
+def make(catalog: Catalog, upstream: Upstream) -> Make:
+    """A new environment of the function, as a function that calls a tool."""
+
+    def made(clock: Clock | None = None, **environment: str) -> Callable[..., Outcome]:
+        settings = Settings.from_environment(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url,
+                "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+                "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+                **environment,
+            }
+        )
+        clock = clock or Clock()
+        keeper = Keeper(settings, http_api.call, http_api.address_of, clock, clock.monotonic, clock.sleep)
+
+        def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> Outcome:
+            tool = catalog.get(name)
+            assert tool is not None
+            return keeper.call(catalog.source(tool.source), tool, arguments, key)
+
+        return call
+
+    return made
+
+
+class TestTable:
+    def test_a_value_comes_back_and_names_when_it_may_go(self, table: Table, aws: Any) -> None:
+        assert table.get("a") is None
+        table.put("a", b"value", 1000.0, 2000.2)
+        assert table.get("a") == b"value"
+        item = aws.get_item(TableName=TABLE, Key={"pk": {"S": "a"}})["Item"]
+        assert item["expires_at"] == {"N": "2001"}
+
+    def test_a_slow_writer_does_not_undo_a_newer_value(self, table: Table) -> None:
+        table.put("a", b"new", 1000.5, 2000.0)
+        table.put("a", b"old", 1000.0, 2000.0)
+        assert table.get("a") == b"new"
+        table.put("a", b"newer", 1001.0, 2000.0)
+        assert table.get("a") == b"newer"
+
+    def test_what_no_item_can_hold_is_in_the_bucket(self, table: Table, aws: Any) -> None:
+        large = random.Random(1).randbytes(500_000)
+        table.put("a", large, 1000.0, 2000.0)
+        assert table.get("a") == large
+        assert [item["Key"] for item in boto3.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]] == ["cache/a"]
+        table.put("a", b"small", 1001.0, 2000.0)
+        assert table.get("a") == b"small"
+
+    def test_an_object_that_is_gone_is_an_entry_that_is_gone(self, table: Table) -> None:
+        table.put("a", bytes(500_000), 1000.0, 2000.0)
+        boto3.client("s3").delete_object(Bucket=BUCKET, Key="cache/a")
+        assert table.get("a") is None
+
+    def test_without_a_bucket_it_is_not_shared(self, aws: Any) -> None:
+        table = Table(TABLE, "", 5.0)
+        table.put("a", bytes(390_000), 1000.0, 2000.0)
+        table.put("b", bytes(390_001), 1000.0, 2000.0)
+        assert table.get("a") is not None
+        assert table.get("b") is None
+
+    def test_it_counts_and_gives_turns(self, table: Table, aws: Any) -> None:
+        other = Table(TABLE, "", 5.0)
+        assert [table.add("n", 1000.0), other.add("n", 1000.0)] == [1, 2]
+        assert table.reserve("turn", 1000.0, 1001.0) == 0
+        assert other.reserve("turn", 1000.5, 1001.5) == 1001.0
+        assert other.reserve("turn", 1001.0, 1002.0) == 0
+
+
+class TestEnvironments:
+    def test_what_one_has_fetched_the_others_hold(self, aws: Any, make: Make, upstream: Upstream) -> None:
+        clock = Clock()
+        one, two = make(clock), make(clock)
+        assert not one().cached
+        clock.now += 60
+        assert (two().cached, two().age_s) == (True, 60)
+        assert len(upstream.asked) == 1
+
+    def test_a_large_answer_too(self, aws: Any, make: Make, upstream: Upstream) -> None:
+        numbers = random.Random(1)
+        rows = "".join(f"2026-01-01,{numbers.random()}\n" for _ in range(60_000))
+        upstream.replies = [(200, {}, f"timestamp,value\n{rows}".encode())]
+        place = {"TOOLFOLD_CACHE_BUCKET": f"s3://{BUCKET}/cache"}
+        first = make(**place)()
+        second = make(**place)()
+        assert second.cached
+        assert second.body == first.body
+        assert [item for item in aws.scan(TableName=TABLE)["Items"] if "large" in item]
+
+    @pytest.mark.parametrize("damage", [b"damaged", b""])
+    def test_a_damaged_entry_is_fetched_anew_and_replaced(
+        self, aws: Any, make: Make, upstream: Upstream, damage: bytes
+    ) -> None:
+        clock = Clock()
+        make(clock)()
+        [item] = aws.scan(TableName=TABLE, FilterExpression="attribute_exists(v)")["Items"]
+        aws.put_item(TableName=TABLE, Item={**item, "v": {"B": damage}})
+        assert not make(clock)().cached
+        assert make(clock)().cached
+        assert len(upstream.asked) == 2
+
+    def test_an_item_that_outlived_its_time_is_not_served(self, aws: Any, make: Make, upstream: Upstream) -> None:
+        clock = Clock()
+        make(clock)()
+        clock.now += 43_200
+        assert not make(clock)().cached
+
+    def test_a_used_up_day_is_known_to_all(self, aws: Any, make: Make, upstream: Upstream) -> None:
+        upstream.replies = [said("our standard API rate limit is 25 requests per day")]
+        clock = Clock()
+        for tool in ("CPI", "WTI", "COPPER"):
+            with pytest.raises(RateLimited):
+                make(clock)(tool)
+        assert len(upstream.asked) == 1
+
+    def test_requests_are_counted_together(self, aws: Any, make: Make, upstream: Upstream) -> None:
+        clock = Clock()
+        for tool in ("CPI", "WTI"):
+            make(clock, TOOLFOLD_REQUESTS_PER_DAY="2")(tool)
+        with pytest.raises(RateLimited):
+            make(clock, TOOLFOLD_REQUESTS_PER_DAY="2")("COPPER")
+
+    def test_they_take_turns(self, aws: Any, make: Make, upstream: Upstream) -> None:
+        clock = Clock()
+        for tool in ("CPI", "WTI"):
+            make(clock, TOOLFOLD_REQUESTS_PER_SECOND="1")(tool)
+        assert clock.slept == [pytest.approx(1.001)]
+
+
+class TestBadDays:
+    """A cache that fails is a slower call, never a failed one; and one line in the log, not one for each call."""
+
+    def calls(self, make: Make, caplog: pytest.LogCaptureFixture, **environment: str) -> list[str]:
+        """Three calls, all answered; the warnings they left."""
+        caplog.clear()
+        call = make(**environment)
+        for tool in ("CPI", "WTI", "COPPER"):
+            assert call(tool).body
+        return [line.getMessage() for line in caplog.records if line.levelname == "WARNING" and line.name == "toolfold"]
+
+    def test_no_such_table(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        warnings = self.calls(make, caplog, TOOLFOLD_CACHE="dynamodb://another")
+        assert warnings == ["the shared cache fails (ResourceNotFoundException); it is left alone for a while"]
+
+    def test_a_table_of_another_shape(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        aws.create_table(
+            TableName="other-shape",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "N"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        warnings = self.calls(make, caplog, TOOLFOLD_CACHE="dynamodb://other-shape")
+        aws.delete_table(TableName="other-shape")
+        assert warnings == ["the shared cache fails (ValidationException); it is left alone for a while"]
+
+    def test_nobody_there(
+        self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+        warnings = self.calls(make, caplog)
+        assert warnings == ["the shared cache fails (EndpointConnectionError); it is left alone for a while"]
+
+    def test_no_credentials(
+        self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+        monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # it remembers credentials
+        assert self.calls(make, caplog) == ["the shared cache fails (NoCredentialsError); it is left alone for a while"]
+
+    def test_silence(
+        self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and never answers
+            monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+            started = time.monotonic()
+            warnings = self.calls(make, caplog, TOOLFOLD_CACHE_TIMEOUT_S="0.1")
+            assert time.monotonic() - started < 5  # three calls that each waited for botocore's 60 s would take 180
+        assert warnings == ["the shared cache fails (ReadTimeoutError); it is left alone for a while"]
+
+    @pytest.mark.parametrize(
+        ("status", "body", "told"),
+        [
+            (400, b'{"__type": "ProvisionedThroughputExceededException"}', "ProvisionedThroughputExceededException"),
+            (400, b'{"__type": "AccessDeniedException"}', "AccessDeniedException"),
+            (500, b'{"__type": "InternalServerError"}', "InternalServerError"),
+            (200, b"no JSON", "KeyError"),
+        ],
+    )
+    def test_a_refusal(
+        self,
+        aws: Any,
+        make: Make,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
+        status: int,
+        body: bytes,
+        told: str,
+    ) -> None:
+        with Upstream((status, {}, body)) as refusing:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", refusing.url.removesuffix("/query"))
+            warnings = self.calls(make, caplog)
+        assert warnings == [f"the shared cache fails ({told}); it is left alone for a while"]
+
+    def test_a_bucket_that_refuses(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        table = Table(TABLE, "s3://no-such-bucket/cache", 5.0)
+        with pytest.raises(Exception, match="NoSuchBucket"):
+            table.put("a", bytes(500_000), 1000.0, 2000.0)
+        assert table.get("a") is None  # no item that names an object which is not there
+
+
+def test_what_is_held_is_the_answer(aws: Any, make: Make) -> None:
+    assert make()().body == make()().body == CSV.strip()

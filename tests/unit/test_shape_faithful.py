@@ -1,0 +1,161 @@
+"""Shaping loses nothing and adds nothing: every cell of every tool's answer, and of answers nobody has seen."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.answers import NAMES, ONE_EACH, all_answers
+from toolfold.results import render, shape
+from toolfold.results.present import Wishes, present
+
+NOTHING = {"", "None", "null", "n/a", "N/A", ".", "-", "--", "NaN", "nan"}
+NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?%?")
+TIME = re.compile(r"\d{4}-?\d\d-?\d\d([ T][\d:.]+)?")
+
+
+def canonical(value: Any) -> Any:
+    """What a cell means, whoever wrote it: a number, a moment, a text, or nothing."""
+    if value is None or value in NOTHING:
+        return None
+    if isinstance(value, bool):
+        return value
+    text = repr(value) if isinstance(value, float) else str(value)
+    if NUMBER.fullmatch(text):
+        return Decimal(text.removesuffix("%"))
+    return re.sub(r"[-: T]", "", text) if TIME.fullmatch(text) else text
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """All scalars of a JSON value, the dates that are keys among them."""
+    if isinstance(value, list):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, dict):
+        dates = bool(value) and all(re.match(r"\d{4}-\d\d-\d\d", key) for key in value)
+        for key, item in value.items():
+            if dates:
+                yield key
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def shaped_leaves(document: shape.Document) -> Iterator[Any]:
+    yield from leaves(document.rest)
+    for table in document.tables:
+        for row in table.rows:
+            yield from leaves(list(row))
+
+
+def counted(found: Iterator[Any]) -> Counter[Any]:
+    return Counter(meant for meant in map(canonical, found) if meant is not None)
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -> None:
+    answer = all_answers()[name]
+    document = shape.document(answer.body, answer.kind, answer.tool.answer)
+    if answer.kind == "csv":
+        header, *rows = csv_rows(answer.body)
+        if document.tables:
+            (table,) = document.tables
+            assert len(table.columns) == len(header)
+            shown = [list(row) for row in table.rows]
+        else:
+            shown = [list(document.rest.values())]
+        assert [[canonical(cell) for cell in row] for row in shown] == [
+            [canonical(cell) for cell in row] for row in rows
+        ]
+        return
+    upstream = json.loads(answer.body)
+    found = counted(shaped_leaves(document))
+    expected = counted(leaves(upstream))
+    if answer.tool.answer["kind"] == "names":
+        expected += counted(iter(upstream))
+    # Series that share their dates share a column of them.
+    missing = expected - found
+    assert not found - expected
+    assert all(re.fullmatch(r"\d{8}.*", str(cell)) for cell in missing)
+    dates = {canonical(cell) for table in document.tables for row in table.rows for cell in row[:1]}
+    assert set(missing) <= dates
+
+
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_numbers_are_numbers_and_the_text_says_the_same_as_the_data(name: str) -> None:
+    answer = all_answers()[name]
+    document = shape.document(answer.body, answer.kind, answer.tool.answer)
+    for table in document.tables:
+        text = render.table_text(table)
+        if text.startswith("["):
+            assert [json.loads(line) for line in text.splitlines()] == [list(table.columns), *map(list, table.rows)]
+            continue
+        header, *rows = csv_rows(text)
+        assert header == list(table.columns)
+        assert [[canonical(cell) for cell in row] for row in rows] == [
+            [canonical(cell) for cell in row] for row in table.rows
+        ]
+        for column in ("open", "close", "volume", "strike", "totalRevenue", "reportedEPS"):
+            if column in table.columns:
+                assert all(cell is None or isinstance(cell, int | float) for cell in table.column(column))
+
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\r\n", exclude_categories=("Cs", "Cc")), min_size=1)
+cells = st.one_of(
+    st.sampled_from(
+        ["None", ".", "-", "", "n/a", "null", "NaN", "1e400", "0.10", "007", "1,5", "[1]", '"', "true", "1.2%"]
+    ),
+    st.decimals(allow_nan=False, allow_infinity=False).map(str),
+    st.integers().map(str),
+    st.dates().map(str),
+    st.datetimes().map(lambda moment: moment.strftime("%Y%m%dT%H%M%S")),
+    names,
+)
+
+
+@given(st.lists(names, min_size=1, max_size=5, unique=True), st.data())
+def test_any_csv_keeps_its_cells(header: list[str], data: st.DataObject) -> None:
+    kinds = [data.draw(st.sampled_from([cells, st.integers().map(str), st.just("."), cells])) for _ in header]
+    rows = data.draw(st.lists(st.tuples(*kinds), min_size=1, max_size=6))
+    out = io.StringIO()
+    csv.writer(out).writerows([header, *rows])
+    table = shape.document(out.getvalue(), "csv", {}).tables[0]
+    assert len(set(table.columns)) == len(header)
+    assert len(table.rows) == len(rows)
+    for shown, sent in zip(table.rows, rows, strict=True):
+        for one, other in zip(shown, sent, strict=True):
+            assert canonical(one) == canonical(other.strip() if isinstance(one, int | float) else other)
+
+
+scalars = st.one_of(cells, st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+trees = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4), max_leaves=20
+)
+
+
+@given(st.dictionaries(names, trees, min_size=1, max_size=4))
+def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
+    document = shape.document(json.dumps(tree), "json", {})
+    assert counted(shaped_leaves(document)) == counted(leaves(tree))
+    json.dumps(render.structured(document), allow_nan=False)
+
+
+@given(trees)
+def test_the_upstream_s_own_form_is_untouched(tree: Any) -> None:
+    shown = present(json.dumps(tree), "json", {}, Wishes(raw=True, max_tokens=100_000))
+    assert shown.structured["result"] == tree
+    assert json.loads(shown.text) == tree
