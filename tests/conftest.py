@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +19,19 @@ KEY = "CANARYKEY0123456"
 """An API key that must turn up nowhere but in the request to the upstream."""
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders that do not exist yet, one for each test that holds answers."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests do not depend on what the person who runs them has set."""
+def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> None:
+    """Tests do not depend on what the person who runs them has set, and leave nothing in that person's folders."""
     import os
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
 
     for name in list(os.environ):
         if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_", "POWERTOOLS_")):

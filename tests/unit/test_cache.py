@@ -141,6 +141,14 @@ class TestFile:
         assert set(modes.values()) == {0o600}
         assert len(modes) == 3  # the database, its log, and the index of that
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
+    def test_one_that_others_could_read_is_closed_to_them(self, tmp_path: Path) -> None:
+        path = tmp_path / "answers.sqlite"
+        path.touch(0o644)
+        file = SqliteFile(path, LIMIT, 0.3)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        file.close()
+
     @pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + bytes(5000)])
     def test_a_damaged_one_is_replaced(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "answers.sqlite"

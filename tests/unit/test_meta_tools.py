@@ -58,7 +58,7 @@ def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> N
     for definition in defined:
         assert definition["title"]
         assert definition["description"]
-        assert {"readOnlyHint", "destructiveHint", "openWorldHint"} <= definition["annotations"].keys()
+        assert {"readOnlyHint", "openWorldHint"} <= definition["annotations"].keys()
         for schema in (definition["inputSchema"], definition["outputSchema"]):
             assert schema["type"] == "object"
             jsonschema.Draft202012Validator.check_schema(schema)

@@ -238,6 +238,13 @@ def test_functions_equal_the_statistics_module(numbers: list[Any]) -> None:
     assert found["change(n)"] == pytest.approx(float(numbers[-1] - numbers[0]), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("numbers", [["1e400", "1e400"], ["1e-400", "2"], ["9" * 400, "1"], ["1e999999999", "1"]])
+def test_functions_on_numbers_beyond_all_measure_are_told_or_refused(numbers: list[str]) -> None:
+    for function in ("sum", "mean", "change", "max"):
+        with contextlib.suppress(InvalidArguments):  # nothing else
+            json.dumps(rows("n\n" + "\n".join(numbers), f"{function}(n)"), allow_nan=False)
+
+
 # Several tables, and none
 
 

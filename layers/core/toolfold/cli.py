@@ -12,7 +12,6 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ _EXAMPLES = """examples:
   toolfold serve --port 8080                        the Lambda handler on http://127.0.0.1:8080/mcp
   toolfold catalog search oil price                 which tool is it?
   toolfold call GLOBAL_QUOTE symbol=IBM             call it (needs ALPHA_VANTAGE_API_KEY)
+  toolfold call WTI --select "date,value; last 12"  a part of its answer
   toolfold sandbox --port 8787                      an imitation of the API, for work without a key
 
 environment:
@@ -214,13 +214,11 @@ def _port(text: str) -> int:
 
 def _tools() -> Any:
     from toolfold.calling.caller import Caller
-    from toolfold.calling.places import file_of_the_user
+    from toolfold.calling.places import at_home
     from toolfold.catalog.store import open_store
     from toolfold.meta_tools.dispatch import MetaTools
 
-    settings = Settings.from_environment()
-    if not settings.offload:
-        settings = replace(settings, offload=str(file_of_the_user().parent / "answers"))
+    settings = at_home(Settings.from_environment())
     return MetaTools(open_store(settings), Caller(settings))
 
 

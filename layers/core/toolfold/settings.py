@@ -19,6 +19,10 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
         "Where the catalog is: empty = the one in the package, a file path, or s3://bucket/prefix.",
     ),
     "TOOLFOLD_CATALOG_MAX_AGE_S": ("60", "Seconds a catalog from S3 is used before its pointer is looked at again."),
+    "TOOLFOLD_S3_TIMEOUT_S": (
+        "5",
+        "Seconds that S3 may take for one part of the catalog, and to keep a long answer, repetitions included.",
+    ),
     "TOOLFOLD_SOURCE_<ID>_URL": ("", "Another address for a source, e.g. TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL."),
     "TOOLFOLD_CONNECT_TIMEOUT_S": ("5", "Seconds to wait for a connection to the upstream."),
     "TOOLFOLD_TIMEOUT_S": ("25", "Seconds a call to the upstream may take in all."),
@@ -27,7 +31,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_CACHE": (
         "",
         "Where answers are held: empty or memory = this process, off, dynamodb://table, or the path of a SQLite file. "
-        "Over stdio empty is a file in the user's cache folder.",
+        "Over stdio and at a terminal empty is a file in the user's cache folder.",
     ),
     "TOOLFOLD_CACHE_BUCKET": ("", "With DynamoDB: s3://bucket/prefix for answers too large for the table."),
     "TOOLFOLD_CACHE_MEMORY_BYTES": ("32000000", "Most memory that held answers may take, compressed, in bytes."),
@@ -61,7 +65,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_OFFLOAD": (
         "",
         "Where the whole of a long answer is kept: s3://bucket/prefix, a folder, or off. "
-        "Over stdio empty is a folder in the user's cache folder; elsewhere empty is off.",
+        "Over stdio and at a terminal empty is a folder in the user's cache folder; elsewhere it is off.",
     ),
     "TOOLFOLD_LINK_S": ("3600", "Seconds for which a link to it in S3 can be opened; at most 86400."),
     "TOOLFOLD_ALLOW_KEY_IN_QUERY": ("false", "Whether the address may carry the API key as ?apikey=."),
@@ -90,6 +94,7 @@ class Settings:
 
     catalog: str
     catalog_max_age_s: float
+    s3_timeout_s: float
     source_urls: Mapping[str, str]
     connect_timeout_s: float
     timeout_s: float
@@ -139,6 +144,7 @@ class Settings:
         return cls(
             catalog=text("TOOLFOLD_CATALOG"),
             catalog_max_age_s=number("TOOLFOLD_CATALOG_MAX_AGE_S"),
+            s3_timeout_s=number("TOOLFOLD_S3_TIMEOUT_S"),
             source_urls={
                 name[len(_SOURCE_URL_PREFIX) : -len(_SOURCE_URL_SUFFIX)].lower(): value.strip()
                 for name, value in read.items()

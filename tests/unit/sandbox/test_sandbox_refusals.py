@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
+from typing import Any
 
 import pytest
 
@@ -107,10 +109,36 @@ def test_headers_delays_and_sizes_of_faults() -> None:
     assert by_symbol("DRIP.1").connection == "drip"
     assert by_symbol("TRUNCATED").connection == "truncated"
     assert by_symbol("RESET").connection == "reset"
+    assert by_symbol("CLOSED").connection == "closed"
     assert 19e6 < len(by_symbol("HUGE").body) < 21e6
     huge = answer([("function", "DIVIDENDS"), ("apikey", "fault-huge"), ("symbol", "IBM")])
     assert 19e6 < len(huge.body) < 21e6
     assert json.loads(huge.body)["data"]
+
+
+def test_answers_that_do_harm() -> None:
+    giant, bomb = by_symbol("GIANT"), by_symbol("GZIP_BOMB")
+    assert len(giant.body) * giant.times == 10**9
+    assert len(bomb.body) < 200_000
+    assert len(gzip.decompress(bomb.body)) == 10**8
+    for reply in (by_symbol("INVALID_UTF8"), by_key("invalid_utf8")):
+        with pytest.raises(UnicodeDecodeError):
+            reply.body.decode()
+    short, long = by_symbol("LENGTH_TOO_SMALL"), by_symbol("LENGTH_TOO_LARGE")
+    assert (short.length, long.length) == (len(short.body) - 15, len(long.body) + 15)
+    assert dict(by_symbol("REDIRECT_LOOP").headers)["Location"].startswith("?function=DIVIDENDS")
+
+
+def test_answers_that_have_changed() -> None:
+    known = EXPECTED["DIVIDENDS"]["csv_header"].split(",")
+    header = {name: by_symbol(name).body.decode().partition("\n")[0].split(",") for name in
+              ("NEW_COLUMN", "MISSING_COLUMN", "RENAMED_COLUMN")}  # fmt: skip
+    assert header["NEW_COLUMN"] == [*known, "mood"]
+    assert header["MISSING_COLUMN"] == known[:-1]
+    assert header["RENAMED_COLUMN"] == ["renamed", *known[1:]]
+    as_json = document_of([("function", "DIVIDENDS"), ("apikey", "any"), ("symbol", "FAULT.NEW_COLUMN")])
+    assert "mood" in as_json["data"][0]
+    assert json.loads(by_symbol("JSON_FOR_CSV").body)["data"]
 
 
 def test_a_misspelt_fault_is_noticed_and_all_others_are_tested() -> None:
@@ -118,8 +146,10 @@ def test_a_misspelt_fault_is_noticed_and_all_others_are_tested() -> None:
     assert reply.status == 404
     assert b"daily_quota" in reply.body
     network = {"http_error", "http500", "http502", "http503", "http429", "http404", "redirect", "html", "badjson"}
-    timing = {"empty", "slow", "drip", "truncated", "reset", "huge"}
-    assert set(FAULTS) == {*RECOGNISED, *NO_DATA, *network, *timing}
+    timing = {"empty", "slow", "drip", "truncated", "closed", "reset", "huge"}
+    harm = {"redirect_loop", "length_too_small", "length_too_large", "giant", "gzip_bomb", "invalid_utf8"}
+    change = {"json_for_csv", "new_column", "missing_column", "renamed_column"}
+    assert set(FAULTS) == {*RECOGNISED, *NO_DATA, *network, *timing, *harm, *change}
 
 
 def test_the_key_is_looked_at_first() -> None:
@@ -135,8 +165,8 @@ def test_unknown_functions_are_named(function: str) -> None:
     assert found == {"Error Message": f"This API function ({function}) does not exist."}
 
 
-def document_of(sent: list[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = json.loads(answer(sent).body)
+def document_of(sent: list[tuple[str, str]]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answer(sent).body)
     return found
 
 

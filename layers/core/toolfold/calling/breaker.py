@@ -61,4 +61,5 @@ class Breaker:
     def _state(self) -> State:
         if self._open_until is None:
             return "closed"
-        return "open" if self._clock() < self._open_until else "half-open"
+        # Not longer than it may: the clock of an environment that was put to sleep may come back earlier.
+        return "open" if 0 < self._open_until - self._clock() <= self._cooldown_s else "half-open"

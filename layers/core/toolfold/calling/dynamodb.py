@@ -12,6 +12,8 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolfold.calling.places import AHEAD_S
+
 _ITEM_LIMIT = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
 
@@ -58,9 +60,9 @@ class Table:
             self._dynamodb.put_item(
                 TableName=self._table,
                 Item=item,
-                ConditionExpression="attribute_not_exists(pk) OR #at <= :at",
+                ConditionExpression="attribute_not_exists(pk) OR #at <= :at OR #at > :wrong",
                 ExpressionAttributeNames={"#at": "at"},
-                ExpressionAttributeValues={":at": _number(at)},
+                ExpressionAttributeValues={":at": _number(at), ":wrong": _number(at + AHEAD_S)},
             )
 
     def add(self, name: str, until: float) -> int:

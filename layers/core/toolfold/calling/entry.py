@@ -8,14 +8,12 @@ import zlib
 from dataclasses import dataclass
 from typing import Literal
 
+from toolfold.calling.places import AHEAD_S
 from toolfold.errors import CALL_ERRORS, CallError
 
 _DIGEST = 16
 _LEVEL = 1
 """Of zlib. Prices shrink to a fifth even so, in a third of the time of the default level."""
-
-_AHEAD_S = 300.0
-"""An entry dated further in the future than this was written by a clock that was wrong, and says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def unpack(blob: bytes, name: str, now: float, limit: int) -> Entry | None:
         kind, at, until = json.loads(head)
     except (zlib.error, ValueError):
         return None
-    return Entry(kind, body, at, until) if at - _AHEAD_S <= now < until else None
+    return Entry(kind, body, at, until) if at - AHEAD_S <= now < until else None
 
 
 def _digest(name: str, content: bytes) -> bytes:

@@ -81,7 +81,7 @@ class Keeper:
             age_s = max(0, int(self._clock() - entry.at)) if held else 0
             return Outcome(entry.body, entry.kind, held, age_s, arguments)
         except CallError as error:
-            story.code = error.code
+            story.code, story.problem = error.code, error.message
             raise
         except BaseException:
             story.code = "INTERNAL_ERROR"

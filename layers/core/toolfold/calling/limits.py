@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.calling import new_york
+from toolfold.calling.places import AHEAD_S
 from toolfold.errors import RateLimited
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Known:
     """What is known of a key. Times are seconds since 1970.
 
     Until ``blocked_until`` no call is made; ``said`` is the error of the upstream: message, suggestion and limit; it
-    should be over at ``resets_at``. Until ``spaced_until`` there are ``gap_s`` seconds between two calls.
+    should be over at ``resets_at``. Until ``spaced_until`` there are ``gap_s`` seconds between two calls. All of it
+    was learned ``at``.
     """
 
     blocked_until: float = 0.0
@@ -58,6 +60,7 @@ class Known:
     said: tuple[str, str, str | None] = ("", "", None)
     spaced_until: float = 0.0
     gap_s: float = 0.0
+    at: float = 0.0
 
 
 class Limits:
@@ -134,7 +137,7 @@ class Limits:
             rate = _PER_SECOND.match(details.get("limit") or "")
             gap = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
             known = replace(self._of(key_id, now), spaced_until=now + DAY_S, gap_s=gap)
-        self._keep(key_id, known, now)
+        self._keep(key_id, replace(known, at=now), now)
         return self._blocked(known, key_id, now) if known.blocked_until > now else error
 
     def _blocked(self, known: Known, key_id: str, now: float) -> RateLimited:
@@ -179,11 +182,13 @@ class Limits:
 
     def _of(self, key_id: str, now: float) -> Known:
         looked_at, known = self._known.get(key_id, (float("-inf"), Known()))
+        if known.at > now + AHEAD_S:
+            known = Known()
         if self._shared is None or 0 <= now - looked_at < _LOOK_AGAIN_S:
             return known
         blob = self._asked(lambda place: place.get(f"limits/{key_id}"))
         shared = _read(blob)
-        if shared is not None:
+        if shared is not None and shared.at <= now + AHEAD_S:
             known = shared
         self._remember(key_id, known, now)
         return known

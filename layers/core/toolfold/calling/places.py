@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 T = TypeVar("T")
+
+AHEAD_S = 300.0
+"""What is dated further in the future than this was written by a clock that was wrong, and says nothing."""
 
 _NUMBERS = 10_000
 """Counters kept in memory; each is for one key and one day, or for one second."""
@@ -32,7 +36,7 @@ class Place(Protocol):
         """The value last put, whether stale or not, or None."""
 
     def put(self, name: str, value: bytes, at: float, until: float) -> None:
-        """Hold ``value``, unless a value newer than ``at`` is held."""
+        """Hold ``value``, unless a value newer than ``at`` is held; one from over ``AHEAD_S`` later does not count."""
 
     def add(self, name: str, until: float) -> int:
         """Count one more; the count so far."""
@@ -103,7 +107,8 @@ class Careful:
     def ask(self, question: Callable[[Place], T]) -> T | None:
         """What the place answers; None when it cannot, or is being left alone."""
         with self._lock:
-            if self._clock() < self._rests_until:
+            # Not longer than it may: the clock of an environment that was put to sleep may come back earlier.
+            if 0 < self._rests_until - self._clock() <= self._cooldown_s:
                 return None
             try:
                 if self._place is None:
@@ -160,3 +165,14 @@ def file_of_the_user(environment: Mapping[str, str] | None = None) -> Path:
     else:
         folder = Path("~/.cache").expanduser()
     return folder / "toolfold" / "answers.sqlite"
+
+
+def at_home(settings: Settings) -> Settings:
+    """``settings`` for a process of one user: what is held, and answers too long to show, in files of theirs, unless
+    told otherwise."""
+    held = file_of_the_user()
+    return replace(
+        settings,
+        cache=settings.cache or str(held),
+        offload=settings.offload or str(held.parent / "answers"),
+    )

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from toolfold.calling.places import AHEAD_S
+
 logger = logging.getLogger("toolfold")
 
 _TABLES = """
@@ -48,8 +50,9 @@ class SqliteFile:
             return
         self._run(
             "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE"
-            " SET value = excluded.value, at = excluded.at, until = excluded.until WHERE excluded.at >= entries.at",
-            name, value, at, until,
+            " SET value = excluded.value, at = excluded.at, until = excluded.until"
+            " WHERE excluded.at >= entries.at OR entries.at > ?",
+            name, value, at, until, at + AHEAD_S,
         )  # fmt: skip
         self._make_room(at)
 

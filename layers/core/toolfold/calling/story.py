@@ -14,6 +14,8 @@ class Story:
 
     tool: str
     code: str = "OK"
+    problem: str = ""
+    """The sentence of the error. Those of calls are fixed texts: they hold no arguments."""
     cached: str = "no"
     """Where the answer was held: memory, shared, or another call under way (joined)."""
     requests: int = 0
@@ -32,6 +34,7 @@ class Story:
             extra={
                 "inner_tool": self.tool,
                 "code": self.code,
+                "problem": self.problem,
                 "cached": self.cached,
                 "upstream_requests": self.requests,
                 "retries": max(0, self.requests - 1),

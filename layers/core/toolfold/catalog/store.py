@@ -61,7 +61,7 @@ def open_store(settings: Settings) -> Callable[[], Catalog]:
     """
     place = settings.catalog
     if place.startswith("s3://"):
-        return S3Store(place, settings.catalog_max_age_s)
+        return S3Store(place, settings.catalog_max_age_s, settings.s3_timeout_s)
     if "://" in place:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {place!r}.")
     return FileStore(place or _embedded())
@@ -132,30 +132,30 @@ class FileStore:
 
 
 class S3Store:
-    """The catalog that a pointer in S3 names."""
+    """The catalog that a pointer in S3 names. Each question to S3 may take ``timeout_s``, repetitions included."""
 
-    def __init__(self, place: str, max_age_s: float) -> None:
+    def __init__(self, place: str, max_age_s: float, timeout_s: float = 5.0) -> None:
         self._bucket, _, prefix = place.removeprefix("s3://").partition("/")
         if not self._bucket:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {place!r}.")
         self._prefix = prefix.strip("/")
-        self._max_age_s = max_age_s
+        self._max_age_s, self._timeout_s = max_age_s, timeout_s
         self._client: Any = None
         self._catalog: Catalog | None = None
-        self._look_again_at = 0.0
+        self._looked_at = self._rest_s = 0.0
 
     def __call__(self) -> Catalog:
-        now = time.monotonic()
-        if self._catalog is not None and now < self._look_again_at:
+        # Not below 0: the clock of an environment that was put to sleep may come back earlier.
+        if self._catalog is not None and 0 <= time.monotonic() - self._looked_at < self._rest_s:
             return self._catalog
         try:
-            self._catalog = self._current()
-            self._look_again_at = time.monotonic() + self._max_age_s
+            self._catalog, self._rest_s = self._current(), self._max_age_s
         except CatalogUnavailable:
             if self._catalog is None:
                 raise
             logger.warning("serving the catalog at hand: the one in S3 is not to be had")
-            self._look_again_at = time.monotonic() + _LOOK_AGAIN_S
+            self._rest_s = _LOOK_AGAIN_S
+        self._looked_at = time.monotonic()
         return self._catalog
 
     def _current(self) -> Catalog:
@@ -203,7 +203,7 @@ class S3Store:
             raise unavailable("is in S3, and the S3 reader is not installed") from None
         try:
             if self._client is None:
-                self._client = _s3_client(self._bucket, self._prefix)
+                self._client = _s3_client(self._bucket, self._prefix, self._timeout_s)
             return ask(obstore, self._client)
         except FileNotFoundError:
             logger.error("catalog object %s does not exist", name)
@@ -213,7 +213,7 @@ class S3Store:
             raise unavailable("cannot be read from S3") from None
 
 
-def _s3_client(bucket: str, prefix: str) -> Any:
+def _s3_client(bucket: str, prefix: str, timeout_s: float) -> Any:
     from datetime import timedelta
 
     from obstore.store import S3Store as ObjectStore
@@ -229,9 +229,9 @@ def _s3_client(bucket: str, prefix: str) -> Any:
         bucket,
         prefix=prefix or None,
         region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1",
-        # Seconds, far inside a request's: a slow S3 must not eat the time of the call.
-        client_options={"timeout": "5s", "connect_timeout": "2s", "allow_http": endpoint is not None},
-        retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=6)},
+        client_options={"timeout": timedelta(seconds=timeout_s), "allow_http": endpoint is not None},
+        # One that took all the time there is leaves none for another.
+        retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=timeout_s)},
         **options,
     )
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolfold.meta_tools.tiers import DETAILS
-
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-_READ_ONLY = {"readOnlyHint": True, "destructiveHint": False}
+_READ_ONLY = {"readOnlyHint": True}
+"""What only reads cannot destroy: the protocol gives destructiveHint no meaning beside it, and it costs 18 tokens."""
 
 _ANY_OBJECT = {"type": "object"}
 """All answer with an object, a failure with ``{"error": …}``: more is not true of every answer, and costs tokens."""
@@ -48,7 +47,6 @@ def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 _TEXTS = {"type": "array", "items": _TEXT}
-_DETAIL = {"type": "string", "enum": list(DETAILS)}
 
 # Schemas say the types alone: a value out of range is answered with the range. Neither a list of types nor an enum
 # without a type, both of which Gemini refuses.
@@ -56,8 +54,8 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
     {
         "name": "TOOL_LIST",
         "title": "Find tools",
-        "description": "Start here: with query (what you need, in English) the best tools come ready for TOOL_CALL; "
-        "without, all in one line each.",
+        "description": "Start here: with query (what you need) the best tools come ready for TOOL_CALL; without, "
+        "all in one line each.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -69,7 +67,7 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
                 "limit": _NUMBER,
                 "offset": _NUMBER,
                 "token_budget": _NUMBER,
-                "detail": _DETAIL,
+                "detail": _TEXT,
             },
         },
         "outputSchema": _ANY_OBJECT,
@@ -78,13 +76,13 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
     {
         "name": "TOOL_GET",
         "title": "Describe tools",
-        "description": "Parameters and answers of tools that TOOL_LIST only named; several at once.",
+        "description": "Parameters and answers of tools that TOOL_LIST only named.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "tool_name": {"anyOf": [_TEXT, _TEXTS]},
-                "detail": _DETAIL,
-                "known": {"type": "object", "description": "name: hash held"},
+                "detail": {**_TEXT, "description": "full|medium|minimal"},
+                "known": {"type": "object", "description": "name: hash"},
             },
             "required": ["tool_name"],
         },
@@ -104,6 +102,12 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
                     "anyOf": [{"type": "object"}, _TEXT],
                     "description": 'The tool\'s own, e.g. {"symbol":"IBM"}',
                 },
+                "select": {
+                    **_TEXT,
+                    "description": 'A part: "close; last 30", "2024-01..2024-03", "max(close)", "jmespath: a[0]"',
+                },
+                "max_tokens": _NUMBER,
+                "fresh": {"type": "boolean"},
             },
             "required": ["tool_name"],
         },

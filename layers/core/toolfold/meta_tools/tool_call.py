@@ -51,6 +51,8 @@ def tool_call(
         max_tokens=max(LEAST_TOKENS, min(_tokens(own["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)),
         place="" if settings.offload == "off" else settings.offload,
         link_s=settings.link_s,
+        keep_s=settings.s3_timeout_s,
+        deadline=deadline,
     )
     outcome = caller.call(catalog, tool, inner, presented, fresh=_flag(own["fresh"]), deadline=deadline)
     shown = present(outcome.body, outcome.kind, tool.answer, wishes, cached=outcome.cached, age_s=outcome.age_s)

@@ -16,7 +16,10 @@ from toolfold.results.shape import Table
 def aggregated(
     aggregates: Sequence[Aggregate], table: Table, rows: list[Sequence[Any]], dates: int | None
 ) -> tuple[Table, dict[str, Any]]:
-    """What the functions make of ``rows``, and which rows those were. One row a function: its name, the value, and the date of it where it is one row's value."""
+    """What the functions make of ``rows``, and which rows those were.
+
+    A function has a row: its name, the value, and the date of it where the value is that of one row.
+    """
     about: dict[str, Any] = {"rows": len(rows)}
     ordered, when = rows, lambda _row: None
     if dates is not None:
@@ -54,18 +57,21 @@ def _lines(
         return [(called, present[at][index], when(present[at]))]
     if None in numbers:
         raise refused(f"{function} needs numbers, and {name} holds other things", aggregate.column.at)
-    return _of_numbers(function, name, [number for number in numbers if number is not None])
+    try:
+        return _of_numbers(function, name, [number for number in numbers if number is not None])
+    except ArithmeticError:  # exponents of thousands of digits
+        raise refused(f"{function} cannot be told of the numbers in {name}", aggregate.column.at) from None
 
 
 def _of_numbers(function: str, name: str, numbers: Sequence[Decimal]) -> list[tuple[Any, ...]]:
     if function == "change":
         difference = numbers[-1] - numbers[0]
-        percent = None if not numbers[0] else _tidy(float(difference / abs(numbers[0]) * 100))
-        return [(f"change({name})", _tidy(float(difference)), None), (f"change_percent({name})", percent, None)]
+        percent = None if not numbers[0] else _tidy(difference / abs(numbers[0]) * 100)
+        return [(f"change({name})", _tidy(difference), None), (f"change_percent({name})", percent, None)]
     total = sum(numbers, Decimal())
-    return [(f"{function}({name})", _tidy(float(total if function == "sum" else total / len(numbers))), None)]
+    return [(f"{function}({name})", _tidy(total if function == "sum" else total / len(numbers)), None)]
 
 
-def _tidy(number: float) -> Any:
+def _tidy(number: Decimal) -> Any:
     """Twelve digits: more than any price has, and a third of a token each."""
-    return values.exact(float(f"{number:.12g}"))
+    return values.number(f"{number:.12g}")

@@ -25,8 +25,9 @@ _KEPT_S = 24 * 3600
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "txt": "text/plain; charset=utf-8"}
 
 
-def keep(text: str, suffix: str, place: str, link_s: float) -> dict[str, Any]:
-    """Keep ``text`` at ``place`` (``s3://bucket/prefix`` or a folder) and return the way to it.
+def keep(text: str, suffix: str, place: str, link_s: float, within_s: float = 5.0) -> dict[str, Any]:
+    """Keep ``text`` at ``place`` (``s3://bucket/prefix`` or a folder) and return the way to it. S3 may take
+    ``within_s`` seconds, repetitions included; with none left it is not asked.
 
     Returns:
         ``{"url" or "path", "expires_at": UTC}``, or ``{}`` when it could not be kept.
@@ -34,7 +35,7 @@ def keep(text: str, suffix: str, place: str, link_s: float) -> dict[str, Any]:
     name = f"{_PREFIX}{secrets.token_urlsafe(24)}.{suffix}"
     try:
         if place.startswith("s3://"):
-            return _in_s3(text, name, suffix, place, link_s)
+            return _in_s3(text, name, suffix, place, link_s, within_s)
         return _in_folder(text, name, Path(place).expanduser())
     except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
         # The type alone: an error of S3 may quote a signed address.
@@ -55,7 +56,9 @@ def _in_folder(text: str, name: str, folder: Path) -> dict[str, Any]:
     return {"path": str(path), "expires_at": _iso(now + _KEPT_S)}
 
 
-def _in_s3(text: str, name: str, suffix: str, place: str, link_s: float) -> dict[str, Any]:
+def _in_s3(text: str, name: str, suffix: str, place: str, link_s: float, within_s: float) -> dict[str, Any]:
+    if within_s <= 0:
+        raise TimeoutError
     import obstore
     from obstore.store import S3Store
 
@@ -71,9 +74,9 @@ def _in_s3(text: str, name: str, suffix: str, place: str, link_s: float) -> dict
         parts.netloc,
         prefix=parts.path.strip("/") or None,
         region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1",
-        # Seconds, far inside a request's: a slow S3 must not eat the time of the call.
-        client_options={"timeout": "5s", "connect_timeout": "2s", "allow_http": endpoint is not None},
-        retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=6)},
+        client_options={"timeout": timedelta(seconds=within_s), "allow_http": endpoint is not None},
+        # One that took all the time there is leaves none for another.
+        retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=within_s)},
         **options,
     )
     expires = time.time() + link_s

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -44,7 +45,8 @@ class Wishes:
     """How an answer is wanted.
 
     ``raw``: in the upstream's own form. ``place``: where the whole of a long answer is kept (``offload``), or empty;
-    ``link_s``: seconds that a link to it lives.
+    ``link_s``: seconds that a link to it lives; ``keep_s``: seconds that keeping it in S3 may take, and ``deadline``
+    when all must be done, by ``time.monotonic``.
     """
 
     raw: bool = False
@@ -52,6 +54,8 @@ class Wishes:
     max_tokens: int = 8000
     place: str = ""
     link_s: float = 3600
+    keep_s: float = 5
+    deadline: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,8 @@ class _More:
         if wishes.place:
             from toolfold.results import offload
 
-            kept = offload.keep(whole, suffix, wishes.place, wishes.link_s)
+            left_s = wishes.keep_s if wishes.deadline is None else wishes.deadline - time.monotonic()
+            kept = offload.keep(whole, suffix, wishes.place, wishes.link_s, min(wishes.keep_s, left_s))
         self._tokens = size
         self._full = {**kept, "tokens": size}
         self._ask_less = ask_less

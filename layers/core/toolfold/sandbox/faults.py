@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from urllib.parse import urlencode
 
+from . import broken
 from .calls import SYMBOL_PARAMETERS, Call, Query, first_of, split_list, values_of
 from .replies import HTML, JSON, TEXT, Answer, csv_answer, json_answer
 from .shape import Shape
@@ -209,6 +211,10 @@ def _http(status: int, text: str, *headers: tuple[str, str]) -> Callable[[Trigge
     return lambda _: Answer(status, HTML, _page(status, text), headers=headers)
 
 
+def _redirected_to_itself(trigger: Trigger) -> Answer:
+    return _http(302, "Found", ("Location", "?" + urlencode(trigger.query)))(trigger)
+
+
 def _slow(trigger: Trigger) -> Answer:
     seconds = 2.0 if trigger.number is None else trigger.number
     return replace(json_answer({"data": []}), delay_s=min(seconds, LONGEST_WAIT_S))
@@ -224,13 +230,9 @@ def _huge(trigger: Trigger) -> Answer:
     return Answer(200, JSON, f'{{"name": "Huge", "data": [\n{lines}\n]}}\n'.encode())
 
 
-def _some_rows() -> Answer:
-    return json_answer({"data": [{"date": "2026-01-13", "value": str(number)} for number in range(40)]})
-
-
 def _drip(trigger: Trigger) -> Answer:
     seconds = 2.0 if trigger.number is None else trigger.number
-    return replace(_some_rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
+    return replace(broken.rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
 
 
 FAULTS: dict[str, Callable[[Trigger], Answer]] = {
@@ -250,11 +252,23 @@ FAULTS: dict[str, Callable[[Trigger], Answer]] = {
     "http429": _http(429, "Too Many Requests", ("Retry-After", "7")),
     "http404": _http(404, "Not Found"),
     "redirect": _http(302, "Found", ("Location", "http://elsewhere.example/query")),
+    "redirect_loop": _redirected_to_itself,
     "html": lambda _: Answer(200, HTML, _page(200, "Maintenance")),
     "badjson": lambda _: Answer(200, JSON, b'{"Meta Data": {"1. Information": "this object ends too ear'),
-    "truncated": lambda _: replace(_some_rows(), connection="truncated"),
+    "truncated": lambda _: replace(broken.rows(), connection="truncated"),
+    "length_too_small": lambda trigger: broken.wrong_length(trigger.query, trigger.shape, -15),
+    "length_too_large": lambda trigger: broken.wrong_length(trigger.query, trigger.shape, 15),
+    "closed": lambda _: Answer(200, JSON, b"", connection="closed"),
     "reset": lambda _: Answer(200, JSON, b"", connection="reset"),
     "slow": _slow,
     "drip": _drip,
     "huge": _huge,
+    "giant": lambda _: broken.giant(),
+    "gzip_bomb": lambda _: broken.gzip_bomb(),
+    "invalid_utf8": lambda trigger: broken.invalid_utf8(trigger.query, trigger.shape),
+    "json_for_csv": lambda _: broken.rows(),
+    **{
+        name: lambda trigger, name=name: broken.drifted(trigger.query, trigger.shape, name)  # type: ignore[misc]
+        for name in ("new_column", "missing_column", "renamed_column")
+    },
 }

@@ -11,7 +11,7 @@ CSV = "application/x-download"
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 
-Connection = Literal["normal", "truncated", "reset", "drip"]
+Connection = Literal["normal", "truncated", "closed", "reset", "drip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,10 @@ class Answer:
     """One HTTP answer.
 
     ``delay_s``: seconds of silence before the first byte (for ``drip``: how long the body takes).
-    ``connection``: ``normal``; ``truncated``, the length that is promised is never reached; ``reset``, closed without
-    an answer; ``drip``, the body comes in slow pieces.
+    ``connection``: ``normal``; ``truncated``, the length that is promised is never reached; ``closed`` and
+    ``reset`` (a TCP reset), no answer; ``drip``, the body comes in slow pieces.
+    ``times``: how often the body is sent, one after the other. ``length``: the ``Content-Length`` that is claimed,
+    where it is not the true one.
     """
 
     status: int
@@ -29,6 +31,8 @@ class Answer:
     delay_s: float = 0.0
     headers: tuple[tuple[str, str], ...] = ()
     connection: Connection = "normal"
+    times: int = 1
+    length: int | None = None
 
 
 def json_answer(document: Any) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 import threading
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import SHUT_RDWR
+from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
 from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit
@@ -195,9 +196,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(reply)
 
     def _send(self, reply: Answer) -> None:
-        if reply.connection == "reset":
+        if reply.connection in ("closed", "reset"):
             self.close_connection = True
-            self.connection.shutdown(SHUT_RDWR)
+            if reply.connection == "reset":  # what is closed without lingering ends with RST instead of FIN
+                self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+                close(self.connection.detach())
+            else:
+                self.connection.shutdown(SHUT_RDWR)
             return
         if reply.connection != "drip" and reply.delay_s and self.owner._wait(reply.delay_s):
             self.close_connection = True
@@ -205,7 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.send_response(reply.status)
             self.send_header("Content-Type", reply.content_type)
-            self.send_header("Content-Length", str(len(reply.body)))
+            length = len(reply.body) * reply.times if reply.length is None else reply.length
+            self.send_header("Content-Length", str(length))
             for name, value in reply.headers:
                 self.send_header(name, value)
             self.end_headers()
@@ -225,7 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
                     self.close_connection = True
                     return
         else:
-            self.wfile.write(reply.body)
+            for _ in range(reply.times):
+                self.wfile.write(reply.body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: the request line holds the key."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -20,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from toolfold import __version__
 from toolfold.calling.caller import Caller
-from toolfold.calling.places import file_of_the_user
+from toolfold.calling.places import at_home
 from toolfold.catalog.store import open_store
 from toolfold.meta_tools import dispatch
 from toolfold.settings import Settings
@@ -62,11 +61,7 @@ def run(settings: Settings) -> None:
     # The SDK reads stdin in a thread that nothing interrupts: left to Python, Ctrl-C would wait for the next line.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
-    if not settings.cache:
-        settings = replace(settings, cache=str(file_of_the_user()))
-    if not settings.offload:
-        settings = replace(settings, offload=str(file_of_the_user().parent / "answers"))
-    server = make_server(settings)
+    server = make_server(at_home(settings))
 
     async def serve() -> None:
         # A call ends within its own time-out; what is older than that has been given up.
