@@ -1,19 +1,23 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-retrieval bench-scale bench-tokens fuzz
+.PHONY: bench-calls bench-retrieval bench-scale bench-tokens fuzz
+
+# Some minutes; ARGS=--quick, 200 calls, half a minute.
+bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/measurements-calls.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
 
 # FastMCP, one of the searches compared, lives with the other clients (conformance.mk).
 bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/retrieval.md; ARGS=--write writes its tables
 	$(bin)/python -m tests.benchmarks.retrieval $(ARGS)
 
-# Python 3.11, which Lambda runs: what is imported there is timed here. The environment takes some gigabytes.
+# The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
 .venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
 	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-rankers
 	VIRTUAL_ENV=.venv-rankers $(bin)/uv pip install --quiet --require-hashes -r requirements/rankers.txt
 	touch $@
 
 bench-rankers: .venv-rankers/.installed ## what else could rank: docs/decisions/ranking.md; ARGS=--write writes its tables
-	PYTHONPATH=layers/core .venv-rankers/bin/python -m tests.benchmarks.retrieval.alternatives $(ARGS)
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=layers/core .venv-rankers/bin/python -m tests.benchmarks.retrieval.alternatives $(ARGS)
 
 # A quarter of an hour; ARGS=--quick, up to 10,000 tools, a minute.
 bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/scale.md; ARGS=--quick or ARGS=--write

@@ -1,4 +1,4 @@
-"""``toolfold demo``: "give me aapl price", answered in three steps by the real handler over the real catalog.
+"""``toolfold demo``: "give me aapl price", answered in two steps by the real handler over the real catalog.
 
 The upstream is the sandbox, so it works without network and key; everything else is what runs on Lambda, spoken to
 over HTTP. The choices between the steps, which a model would make, are written down here.
@@ -41,18 +41,26 @@ def _play(client: _Client) -> int:
     print(f"\nA model is connected. It sees {len(tools)} tools: {', '.join(tool['name'] for tool in tools)}")
     print('The user says: "give me aapl price"\n')
 
-    listed = client.step(1, "TOOL_LIST", {})
-    print('   … the line "GLOBAL_QUOTE: Latest price, volume and day change of one stock" fits.\n')
-    described = client.step(2, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
-    called = client.step(
-        3, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL", "datatype": "json"}}
-    )
-    if listed["isError"] or described["isError"] or called["isError"]:
+    listed = client.step("TOOL_LIST", {"query": "give me aapl price"})
+    print("   … the best tool comes with its parameters: nothing more is needed to call it.\n")
+    called = client.step("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
+    if listed["isError"] or called["isError"]:
         return 1
-    quote = called["structuredContent"]["result"]["Global Quote"]
-    print(f"The model answers: AAPL stands at {quote['05. price']} ({quote['10. change percent']} on the day).")
-    print("\nA mistake is answered so that the model can mend it at once:\n")
-    client.step(4, "TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
+    quote = called["structuredContent"]["result"]
+    print(f"The model answers: AAPL stands at {quote['price']} ({quote['changePercent']:+.2f} % on the day).")
+
+    print("\nA question about a series brings back its answer, not the series:\n")
+    series = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "AAPL"}}
+    client.step("TOOL_CALL", {**series, "select": "change(close), max(close); last 30"})
+    print("The next one asks nobody: the series is held.\n")
+    client.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
+
+    print("TOOL_GET describes a tool in full, for whoever wants to know more:\n")
+    client.step("TOOL_GET", {"tool_name": "SMA"})
+    print("A mistake is answered so that the model can mend it at once:\n")
+    client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
+    print("And what no tool serves is said to be so:\n")
+    client.step("TOOL_LIST", {"query": "book me a flight"})
     return 0
 
 
@@ -62,7 +70,7 @@ class _Client:
     def __init__(self, url: str) -> None:
         self._path = urlsplit(url).path
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
-        self._id = 0
+        self._id = self._steps = 0
 
     def close(self) -> None:
         self._connection.close()
@@ -75,8 +83,9 @@ class _Client:
         answer: dict[str, Any] = json.loads(self._connection.getresponse().read())
         return dict(answer["result"])
 
-    def step(self, number: int, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        print(f"{number}. {tool}({json.dumps(arguments)})")
+    def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        self._steps += 1
+        print(f"{self._steps}. {tool}({json.dumps(arguments)})")
         started = time.perf_counter()
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
         took = (time.perf_counter() - started) * 1000

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-FUNDS = frozenset("SPY QQQ VOO IWM DIA GLD TLT XLF XLK ARKK".split())
-STOCKS = tuple(
-    "NVDA AAPL TSLA SPY MSFT AMZN META GOOGL QQQ AMD NFLX AVGO PLTR COIN VOO JPM INTC MSTR DIS BA "
-    "WMT KO COST IBM ORCL GLD XOM IWM F BAC V JNJ UNH PFE NKE CRM ADBE CSCO PYPL PEP "
-    "TLT T CVX PG HD CAT GE ABBV DIA OXY XLK ARKK TSCO.LON SHOP.TRT XLF SAP.DEX BA.LON MBG.DEX RELIANCE.BSE GPV.TRV".split()
-)
+FUNDS = frozenset(("SPY", "QQQ", "VOO", "IWM", "DIA", "GLD", "TLT", "XLF", "XLK", "ARKK"))
+STOCKS = (
+    "NVDA", "AAPL", "TSLA", "SPY", "MSFT", "AMZN", "META", "GOOGL", "QQQ", "AMD", "NFLX", "AVGO", "PLTR", "COIN", "VOO",
+    "JPM", "INTC", "MSTR", "DIS", "BA", "WMT", "KO", "COST", "IBM", "ORCL", "GLD", "XOM", "IWM", "F", "BAC", "V", "JNJ",
+    "UNH", "PFE", "NKE", "CRM", "ADBE", "CSCO", "PYPL", "PEP", "TLT", "T", "CVX", "PG", "HD", "CAT", "GE", "ABBV",
+    "DIA", "OXY", "XLK", "ARKK", "TSCO.LON", "SHOP.TRT", "XLF", "SAP.DEX", "BA.LON", "MBG.DEX", "RELIANCE.BSE",
+    "GPV.TRV",
+)  # fmt: skip
 """Sixty symbols, the best known first: the trace draws the n-th with a weight of 1/n."""
 
 COMPANIES = tuple(symbol for symbol in STOCKS if symbol not in FUNDS and "." not in symbol)
@@ -23,7 +25,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "coin": ("BTC", "ETH", "SOL", "XRP", "DOGE"),
     "pair": ("EUR/USD", "USD/JPY", "GBP/USD", "USD/CHF", "USD/CAD", "AUD/USD"),
     "maturity": ("10year", "2year", "30year", "3month"),
-    "words": ("apple", "tesla", "bank", "semiconductor", "micro", "energy", "tesco", "gold"),
+    "words": ("apple", "tesla", "bank", "micro", "motor", "tesco", "gold", "international"),
     "": ("",),
 }
 

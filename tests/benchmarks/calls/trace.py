@@ -30,7 +30,7 @@ BUDGETS, BUDGETED = (1000, 2000, 4000, 20000), 0.06
 FURTHER, MOST_QUESTIONS = 0.55, 6  # one question more about the same series; so the mean is about two
 AGAIN, FRESH = 0.3, 0.1  # of prices: asked again minutes later; then with ``fresh``
 COMPARING, TURNING, FOLLOWING = 0.15, 0.45, 0.12  # with other symbols; to another thing; what another user asked
-MISTAKEN, UNKNOWN = 0.05, 0.02  # arguments that are wrong, then right; symbols that do not exist
+MISTAKEN, UNKNOWN = 0.1, 0.02  # arguments that are wrong, then right; symbols that do not exist
 LIVE = frozenset({"GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"})
 
 Kind = Literal["data", "premium", "wrong", "unknown"]
@@ -38,8 +38,8 @@ Kind = Literal["data", "premium", "wrong", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``at``: seconds after midnight in New York. ``kind``: whether it has an answer, has one for premium keys only, has
-    wrong arguments, or asks for a symbol that does not exist."""
+    """``at``: seconds after midnight in New York. ``kind``: whether it has an answer, has one for premium keys only,
+    has wrong arguments, or asks for a symbol that does not exist."""
 
     at: float
     user: int
@@ -98,7 +98,7 @@ def _session(random: Random) -> list[Call]:
             last = found[-1]
             for other in random.sample(SUBJECTS[asked.subject][:20], random.randint(1, 3)):
                 if last.kind in ("data", "premium"):  # several calls in one step of the model
-                    found.append(replace(last, at=now, arguments=_arguments(asked, other)))
+                    found.append(replace(last, at=now, arguments=fill(asked.arguments, other)))
                     now += 0.2 + random.random() * 0.3
     for call in [call for call in found if call.tool in LIVE and call.kind == "data"]:
         if random.random() < AGAIN:
@@ -121,8 +121,8 @@ def _questions(random: Random, asked: Asked, subject: str) -> list[Call]:
     """Questions about one series or one thing, as yet without time and user."""
     unknown = "{}" in map(str, asked.arguments.values()) and asked.subject in ("stock", "company")
     if unknown and random.random() < UNKNOWN:
-        return [Call(0, 0, asked.tool, _arguments(asked, f"NOSUCH{random.choice('ABCDEF')}"), kind="unknown")]
-    right = Call(0, 0, asked.tool, _arguments(asked, subject), kind="premium" if asked.premium else "data")
+        return [Call(0, 0, asked.tool, fill(asked.arguments, f"NOSUCH{random.choice('ABCDEF')}"), kind="unknown")]
+    right = Call(0, 0, asked.tool, fill(asked.arguments, subject), kind="premium" if asked.premium else "data")
     found = []
     if asked.tool in WRONG and random.random() < MISTAKEN:
         changed = {**right.arguments, **random.choice(WRONG[asked.tool])}
@@ -144,9 +144,10 @@ def _part(random: Random, call: Call, select: str) -> Call:
     return call
 
 
-def _arguments(asked: Asked, subject: str) -> dict[str, Any]:
+def fill(arguments: Mapping[str, Any], subject: str) -> dict[str, Any]:
+    """The arguments of an ``Asked`` about one subject."""
     parts = subject.split("/")
     return {
         name: value.replace("{}", subject).format(*parts) if isinstance(value, str) else value
-        for name, value in asked.arguments.items()
+        for name, value in arguments.items()
     }

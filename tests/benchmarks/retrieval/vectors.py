@@ -73,8 +73,16 @@ class ByVectors:
         self._matrix = self.texts.astype(np.float32) / 127
 
     def __call__(self, text: str) -> Scores:
-        (vector,) = _unit(self._encode([text]))
-        return np.maximum.reduceat(self._matrix @ vector, self._starts).clip(0).tolist()
+        (scores,) = self.many([text])
+        return scores
+
+    def many(self, texts: Sequence[str]) -> list[Scores]:
+        """The scores for each of ``texts``: faster than one by one, since a transformer takes many at once."""
+        found: list[Scores] = [
+            np.maximum.reduceat(self._matrix @ vector, self._starts).clip(0).tolist()
+            for vector in _unit(self._encode(texts))
+        ]
+        return found
 
 
 class InPlainPython:
