@@ -318,7 +318,10 @@ def _catalog_compile(options: argparse.Namespace) -> int:
             return 1
         print(f"{output} is what {options.folder} compiles to.")
         return 0
-    output.write_text(compiled, encoding="utf-8")
+    # By rename: whoever reads the old one keeps it whole.
+    fresh = output.with_name(f".{output.name}.new")
+    fresh.write_text(compiled, encoding="utf-8")
+    fresh.replace(output)
     tools = len(json.loads(compiled)["tools"])
     print(f"{output}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
     return 0

@@ -55,7 +55,7 @@ def build(tools: Sequence[Mapping[str, Sequence[str]]], outside: Sequence[Mappin
     ``outside`` are topics that no tool serves: they stand after the last tool, and do not make a word less telling.
     """
     counts: dict[str, dict[int, float]] = defaultdict(dict)
-    for position, fields in enumerate([*tools, *outside]):
+    for position, fields in enumerate(itertools.chain(tools, outside)):
         for term, count in _weighed(fields).items():
             counts[term][position] = count
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}

@@ -70,7 +70,9 @@ def read(catalog: Catalog, text: str) -> Reading:
     reading = Reading()
     shouting = text.isupper()
     term = word = ""
-    for at, token in enumerate(_TOKEN.findall(plain(text))[:MOST_WORDS]):
+    tokens = _TOKEN.findall(plain(text))[:MOST_WORDS]
+    _expect(catalog, tokens)
+    for at, token in enumerate(tokens):
         _note_name(catalog, reading, token, shouting)
         for written in _WORD.findall(token):
             before, word = word, written.lower()
@@ -92,6 +94,12 @@ def read(catalog: Catalog, text: str) -> Reading:
                 found = [Term(_UNKNOWN_NAME, _LIKE_A_NAME, word)] if a_name else []
             term = _add(reading, found, term)
     return reading
+
+
+def _expect(catalog: Catalog, tokens: list[str]) -> None:
+    """Have a catalog that is not in memory fetch side by side what the words are held against."""
+    words = [word.lower() for token in tokens for word in _WORD.findall(token)]
+    catalog.expect(names=map(str.upper, tokens), related=words, index=map(stem, words))
 
 
 def _phrase(catalog: Catalog, before: str, word: str) -> list[Term]:

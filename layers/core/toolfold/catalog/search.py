@@ -38,6 +38,10 @@ _ALIKE, _SPELLED = 0.4, 0.8
 _SCANNED = 2000
 """Tools up to which every name is held against a misspelt one."""
 
+_ENOUGH = 200
+"""Tools found by the rarer words of a request, from which on its frequent words bring in no others: as many as a
+TOOL_LIST can show."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -64,7 +68,7 @@ def find(catalog: Catalog, query: str, among: Container[int] | None = None) -> F
     Raises:
         CatalogUnavailable: a part of the catalog that is needed cannot be had.
     """
-    scores = _scores(catalog, read(catalog, query))
+    scores = _scores(catalog, read(catalog, query), _ENOUGH if among is None else len(catalog))
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     outside = max((score for position, score in scores.items() if position >= tools), default=0.0)
@@ -75,13 +79,20 @@ def find(catalog: Catalog, query: str, among: Container[int] | None = None) -> F
     return Found(tuple(hits), sum(hit.score >= _TIED * hits[0].score for hit in hits[:_MOST_LEADERS]))
 
 
-def _scores(catalog: Catalog, reading: Reading) -> dict[int, float]:
+def _scores(catalog: Catalog, reading: Reading, enough: int) -> dict[int, float]:
+    """Position → score. Rarer terms come first; once ``enough`` tools are found, a more frequent one only adds to
+    those: what costs time in a large catalog are words that thousands of its tools have."""
     catalog.expect(index=[term.term for term in reading.terms])
     scores: defaultdict[int, float] = defaultdict(float)
-    for term in reading.terms:
-        postings = catalog.postings(term.term)
-        for position, weight in zip(postings[::2], postings[1::2], strict=True):
-            scores[position] += term.worth * weight
+    found = sorted(((catalog.postings(term.term), term.worth) for term in reading.terms), key=lambda pair: len(pair[0]))
+    for postings, worth in found:
+        if len(scores) < enough:
+            for position, weight in zip(postings[::2], postings[1::2], strict=True):
+                scores[position] += worth * weight
+        else:
+            weights = dict(zip(postings[::2], postings[1::2], strict=True))
+            for position in scores.keys() & weights.keys():
+                scores[position] += worth * weights[position]
     for position, sure in reading.named.items():
         scores[position] += _NAMED_SURELY if sure else _NAMED
     return scores

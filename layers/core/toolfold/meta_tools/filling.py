@@ -35,6 +35,7 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
     Returns:
         Empty when there is no room for a single line.
     """
+    catalog.expect_briefs(positions)
     lines = [_shown(catalog, position, tiers.MINIMAL) for position in positions[: LINES_KEPT + 1]]
     filled: list[Shown] = []
     tier = tiers.FULL

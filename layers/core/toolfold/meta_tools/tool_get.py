@@ -35,6 +35,7 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     names = _names(given)
     detail = reading.choice("TOOL_GET", arguments, "detail", tuple(tiers.DETAILS)) or "full"
     known = _known(arguments.get("known"))
+    catalog.expect(tools=[name.upper() for name in names])
     entries = [_entry(catalog, name, detail, known) for name in names]
     alone = isinstance(given, str) and len(entries) == 1
     return Result({"tools": entries}, compact(entries[0] if alone else entries))
