@@ -153,7 +153,7 @@ def _journey(tools: MetaTools) -> str:
         ("**discovery**: definitions, arguments and answer until the call can be made", discovery, exposed),
         ("`TOOL_LIST()`", listed, 0),
         ('`TOOL_GET("GLOBAL_QUOTE")`', described, 0),
-        ('`TOOL_CALL("GLOBAL_QUOTE", {"symbol": "AAPL"})` (CSV)', called, called),
+        ('`TOOL_CALL("GLOBAL_QUOTE", {"symbol": "AAPL"})`', called, called),
         ("the same with `datatype: json`", as_json, as_json),
         ("**“give me aapl price”**: definitions, arguments and answers of the steps", ours, theirs),
         ("the same in three steps: `TOOL_LIST()`, `TOOL_GET`, `TOOL_CALL`", longest, theirs),
