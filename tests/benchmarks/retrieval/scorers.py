@@ -67,7 +67,7 @@ def by_words(catalog: Any, candidates: int) -> Scorer:
     """toolfold's search, over as many ``candidates``, with what ``catalog`` has of its parts."""
 
     def scores(text: str) -> Scores:
-        found = search._scores(catalog, read(catalog, text))
+        found = search._scores(catalog, read(catalog, text), candidates)
         return [found.get(position, 0.0) for position in range(candidates)]
 
     return scores
