@@ -81,7 +81,9 @@ def _http_error(source: Source, reply: Reply) -> CallError:
         error = BrokenOff(said, _AGAIN, retryable=True)
         error.pause_s = reply.retry_after_s
         return error
-    return UpstreamError(said, _AGAIN, **({"retryable": True} if reply.status >= 500 else {}))
+    if reply.status >= 500:
+        return UpstreamError(said, _AGAIN, retryable=True)
+    return UpstreamError(said, "Do not repeat this call; tell the user that the service or its address has changed.")
 
 
 def _parsed(source: Source, body: str) -> Any:
@@ -130,7 +132,7 @@ def _without(key: str, body: str) -> str:
 
 
 def _raise_if_empty(source: Source, tool: Tool, arguments: Mapping[str, Any], data: Any) -> None:
-    if not data:
+    if not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values())):
         raise _no_data(source)
     rows = [_at(data, path.format_map(_Lenient(arguments))) for path in tool.answer["rows"] if path]
     if rows and all(found is not None and not found for found in rows):
