@@ -14,8 +14,8 @@ from tests.differential.exchanges import Exchange, answer
 from tests.differential.justified import JUSTIFIED, Justified, why
 from tests.differential.peer import Peer
 from tests.support.mcp_requests import STATELESS, message, request, stateless
+from toolfold.backends import http_api
 from toolfold.backends.http_api import Reply
-from toolfold.calling import caller
 from toolfold.calling.caller import Caller
 from toolfold.catalog.store import FileStore, embedded_path
 from toolfold.meta_tools.dispatch import MetaTools
@@ -50,7 +50,7 @@ def guarded() -> Iterator[Peer]:
 def _one_upstream_answer() -> Iterator[None]:
     """Both servers call the same upstream, which is none: what counts here is how its answer travels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(caller, "_backend", lambda _kind: lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
+        patch.setattr(http_api, "call", lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
         yield
 
 

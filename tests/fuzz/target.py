@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import inputs
+from toolfold.backends import http_api
 from toolfold.backends.http_api import Reply
-from toolfold.calling import caller
 from toolfold.settings import Settings
 from toolfold.transports import aws_lambda
 from toolfold.transports.aws_lambda import Gateway
@@ -48,7 +48,7 @@ class Target:
 
     def __init__(self) -> None:
         os.environ["ALPHA_VANTAGE_API_KEY"] = "KEY"
-        caller._backend = lambda _kind: lambda *_: Reply(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
+        http_api.call = lambda *_: Reply(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
         self.nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
         for handler in log_streams():
             handler.setStream(self.nowhere)

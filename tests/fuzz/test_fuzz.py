@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.fuzz import inputs
 from tests.fuzz.mutations import mutate
 from tests.fuzz.target import GROWTH_LIMIT, Finding, Target, log_streams
-from toolfold.calling import caller
+from toolfold.backends import http_api
 
 LONG = settings.get_current_profile_name() == "long"
 """See ``conftest``."""
@@ -26,7 +26,7 @@ CORPUS = inputs.corpus()
 def target() -> Iterator[Target]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target: put back here
-        patch.setattr(caller, "_backend", None)
+        patch.setattr(http_api, "call", None)  # likewise
         streams = {handler: handler.stream for handler in log_streams()}
         target = Target()
         yield target

@@ -5,6 +5,7 @@ Every assertion reads the translated template: what SAM adds on its own counts a
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 from cfnlint.api import ManualArgs, lint
 
 from tests.support import sam_template
+from toolfold.calling.story import Story
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -269,6 +271,7 @@ class TestApi:
 def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, Resource]) -> None:
     untaggable = {
         "AWS::Lambda::LayerVersion",
+        "AWS::Logs::MetricFilter",
         "AWS::Lambda::Permission",
         "AWS::S3::BucketPolicy",
         "AWS::IAM::Policy",
@@ -292,3 +295,14 @@ def test_the_lint_of_the_translation_finds_exactly_the_mistakes_put_into_it() ->
         ("E3030", "GatewayFunction", "Runtime"),
         ("E1020", "GatewayFunction", "Environment"),
     }
+
+
+def test_calls_are_counted_by_code_from_the_line_that_each_leaves(resources: dict[str, Resource]) -> None:
+    counted = only(resources, "AWS::Logs::MetricFilter")
+    assert counted["LogGroupName"] == {"Ref": "GatewayLogGroup"}
+    [transformation] = counted["MetricTransformations"]
+    [dimension] = transformation["Dimensions"]
+    # The names in the pattern are those of the line; see calling/story.py.
+    assert counted["FilterPattern"] == '{ $.message = "call" }'
+    assert dimension["Value"] == "$.code"
+    assert "code" in {field.name for field in dataclasses.fields(Story)}

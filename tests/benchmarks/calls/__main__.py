@@ -1,0 +1,94 @@
+"""Measures what a day of calls costs: ``make bench-calls``.
+
+python -m tests.benchmarks.calls            print the tables
+python -m tests.benchmarks.calls --write    put them into docs/measurements-calls.md
+python -m tests.benchmarks.calls --quick    200 calls; not to be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scripts import measured_page
+from tests.benchmarks.calls import report
+from tests.benchmarks.calls.replay import (
+    DAY,
+    Key,
+    Outcome,
+    PassThrough,
+    Toolfold,
+    key_of_the_user,
+    one_key,
+    remembering,
+    replay,
+    sandbox,
+)
+from tests.benchmarks.calls.trace import CALLS, Call, trace
+from tests.support.clocks import Clock
+
+PAGE = Path("docs/measurements-calls.md")
+COMMAND = "make bench-calls ARGS=--write"
+QUICK = 200
+PROCESSES = 4
+
+Make = Callable[[str, Clock], Toolfold | PassThrough]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--write", action="store_true")
+    mode.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    # Refusals of the day are expected here, and are counted.
+    logging.getLogger("toolfold").setLevel(logging.ERROR)
+    with remembering():
+        measured = measure(trace(QUICK if options.quick else CALLS))
+    if options.write:
+        return measured_page.keep(PAGE, COMMAND, measured, write=True)
+    print(measured, end="")
+    return 0
+
+
+def measure(calls: Sequence[Call]) -> str:
+    def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[Outcome]:
+        clock, started = Clock(DAY), time.monotonic()
+        with sandbox(clock, plan) as upstream:
+            found = replay(calls, upstream, clock, make(upstream.url, clock), key)
+        print(f"{title}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+        return found
+
+    unlimited = day("passed through", lambda url, _: PassThrough(url))
+    ours = day("toolfold", Toolfold)
+    csv = day("passed through, CSV", lambda url, _: PassThrough(url, "csv"))
+    parts = [report.described(calls)]
+    for title, key in (("One free key for all", one_key), ("A free key for each user", key_of_the_user)):
+        held = day(title, Toolfold, plan="free", key=key)
+        passed = day(f"{title}, passed through", lambda url, _: PassThrough(url), plan="free", key=key)
+        parts.append(report.side_by_side(title, held, passed, unlimited, free=True))
+    parts.append(report.side_by_side("A key without limits", ours, unlimited, unlimited, free=False))
+    with tempfile.TemporaryDirectory() as folder:
+        shared = Path(folder) / "answers.sqlite"
+        ways: dict[str, Make] = {
+            "toolfold without `select`": lambda url, clock: Toolfold(url, clock, selecting=False),
+            "toolfold without a cache": lambda url, clock: Toolfold(url, clock, cache="off"),
+            f"{PROCESSES} processes of toolfold, each with its memory": lambda url, clock: Toolfold(
+                url, clock, processes=PROCESSES
+            ),
+            f"{PROCESSES} processes of toolfold, with one SQLite file": lambda url, clock: Toolfold(
+                url, clock, processes=PROCESSES, cache=shared
+            ),
+        }
+        days = {"toolfold": ours, **{title: day(title, make) for title, make in ways.items()}}
+    parts.append(report.others(days, unlimited, csv))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""Replays a trace against the sandbox, over real HTTP, with a clock that the trace sets.
+
+Waits and the upstream's latency move that clock and take no time. What is measured for each call is the time on it
+and, for toolfold, the real time of its own work; what sockets and the sandbox take on this machine is left out on both
+sides. Calls are made one after another: one that comes while another is under way begins when that ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import bpe_openai
+import requests
+
+from tests.benchmarks.calls.trace import Call
+from tests.support.clocks import Clock
+from toolfold.backends import http_api
+from toolfold.calling import faults
+from toolfold.calling.caller import Caller
+from toolfold.calling.keeper import Keeper
+from toolfold.calling.keys import Presented
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.errors import CallError
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.result import compact
+from toolfold.sandbox import replies, server
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+
+DAY = "2026-01-14 00:00"
+"""A Wednesday. The sandbox's newest day is the one before: what a key without live prices sees during this day."""
+
+LATENCY_S = 0.12
+KEY = "BENCHMARKKEY0001"
+
+Key = Callable[[Call], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the model is given for a call: ``code`` is empty for an answer, else the error's. ``seconds``: real ones."""
+
+    text: str
+    code: str = ""
+    preview: bool = False
+    cached: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A call and what became of it. ``read`` and ``written`` are tokens; ``requests`` have reached the upstream."""
+
+    call: Call
+    told: Told
+    read: int
+    written: int
+    requests: int
+    seconds: float
+
+
+@contextmanager
+def sandbox(clock: Clock, plan: str | None) -> Iterator[Sandbox]:
+    """The upstream of a replay, with ``plan`` (``sandbox.plans``) for every key."""
+    with Sandbox(plan=plan, latency_s=LATENCY_S, clock=clock, sleep=clock.sleep) as running:
+        yield running
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """The sandbox makes each answer once. They never change; making them is most of what a replay would take."""
+    made: dict[Any, tuple[int, str, bytes]] = {}
+
+    def answer(query: Sequence[tuple[str, str]], **_: Any) -> replies.Answer:
+        free = ("apikey", "free") in query
+        asked = (free, *(pair for pair in query if pair[0] != "apikey"))
+        if asked not in made:
+            reply = original(query)
+            made[asked] = (reply.status, reply.content_type, zlib.compress(reply.body, 1))
+        status, kind, body = made[asked]
+        return replies.Answer(status, kind, zlib.decompress(body))
+
+    original = server.answer
+    with mock.patch.object(server, "answer", answer):
+        yield
+
+
+def one_key(_: Call) -> str:
+    return KEY
+
+
+def key_of_the_user(call: Call) -> str:
+    return f"{KEY[:-4]}{call.user:04}"
+
+
+class Toolfold:
+    """``processes`` of toolfold, which take turns; ``cache`` as ``TOOLFOLD_CACHE`` has it."""
+
+    def __init__(
+        self, url: str, clock: Clock, *, processes: int = 1, cache: str | Path = "memory", selecting: bool = True
+    ) -> None:
+        settings = Settings.from_environment(
+            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": str(cache), "TOOLFOLD_OFFLOAD": "off"}
+        )
+        self._selecting, self._upstream_s, self._turn = selecting, 0.0, 0
+        self._processes = [self._process(settings, clock) for _ in range(processes)]
+
+    def _process(self, settings: Settings, clock: Clock) -> MetaTools:
+        caller = Caller(settings)
+        # As the caller makes it, but with the trace's clock.
+        keeper = Keeper(settings, self._timed, http_api.address_of, clock, clock.monotonic, clock.sleep)
+        caller._keepers["http_api"] = keeper
+        return MetaTools(FileStore(embedded_path()), caller)
+
+    def _timed(self, *request: Any) -> http_api.Reply:
+        started = time.perf_counter()
+        try:
+            return http_api.call(*request)
+        finally:
+            self._upstream_s += time.perf_counter() - started
+
+    def asks(self, call: Call) -> dict[str, Any]:
+        asked: dict[str, Any] = {"tool_name": call.tool, "arguments": call.arguments}
+        asked |= {"select": call.select} if call.select and self._selecting else {}
+        asked |= {"max_tokens": call.max_tokens} if call.max_tokens else {}
+        return asked | ({"fresh": True} if call.fresh else {})
+
+    def __call__(self, call: Call, key: str) -> Told:
+        process = self._processes[self._turn % len(self._processes)]
+        self._turn += 1
+        self._upstream_s, started = 0.0, time.perf_counter()
+        result = process.call("TOOL_CALL", self.asks(call), Presented(x_api_key=key))
+        seconds = time.perf_counter() - started - self._upstream_s
+        if result.is_error:
+            return Told(result.text, result.structured["error"]["code"], seconds=seconds)
+        held, part = result.structured["cached"], "preview" in result.structured
+        return Told(result.text, preview=part, cached=held, seconds=seconds)
+
+
+class PassThrough:
+    """One request for each call, and all that comes back to the model. ``datatype``: json, or csv where there is."""
+
+    def __init__(self, url: str, datatype: str = "json") -> None:
+        self._url, self._datatype = url, datatype
+        self._catalog: Catalog = FileStore(embedded_path())()
+        self._session = requests.Session()
+
+    def asks(self, call: Call) -> Mapping[str, Any]:
+        """As with a tool for each function: the name goes with the call in any case."""
+        return {"tool_name": call.tool, "arguments": call.arguments}
+
+    def __call__(self, call: Call, key: str) -> Told:
+        tool = self._catalog.get(call.tool)
+        assert tool is not None
+        source = self._catalog.source(tool.source)
+        form = {"datatype": self._datatype} if "datatype" in tool.parameters["properties"] else {}
+        query = http_api.build_query(source, tool, {**call.arguments, **form})
+        response = self._session.get(self._url, params=[*query, (source.auth["query_key"], key)], timeout=60)
+        try:
+            faults.read(source, tool, call.arguments, http_api.Reply(response.status_code, response.text), key)
+        except CallError as error:
+            return Told(response.text, error.code)
+        return Told(response.text)
+
+
+def replay(
+    calls: Sequence[Call], upstream: Sandbox, clock: Clock, answer: Toolfold | PassThrough, key: Key
+) -> list[Outcome]:
+    """Every call of the trace, each at its time on ``clock``, which stands at midnight."""
+    midnight, found = clock.now, []
+    for call in calls:
+        clock.now = max(clock.now, midnight + call.at)
+        began = clock.now
+        told = answer(call, key(call))
+        made = len(upstream.requests)
+        upstream.forget_requests()
+        found.append(
+            Outcome(
+                call,
+                told,
+                tokens(told.text),
+                tokens(compact(answer.asks(call))),
+                made,
+                clock.now - began + told.seconds,
+            )
+        )
+    return found
+
+
+_encode = bpe_openai.get_encoding("o200k_base").encode
+_CHUNK = 150_000  # characters; the library takes texts of up to 200,000 tokens
+_BOUNDARY = re.compile(r"\d(?=[^\d])")
+
+
+def tokens(text: str) -> int:
+    """Tokens of ``text`` in o200k, exactly."""
+    return _counted(zlib.compress(text.encode(), 1))
+
+
+@functools.lru_cache(maxsize=4096)
+def _counted(packed: bytes) -> int:
+    text, count, start = zlib.decompress(packed).decode(), 0, 0
+    while start < len(text):
+        # No token reaches over the end of a number, so a long text may be cut there.
+        cut = _BOUNDARY.search(text, start + _CHUNK)
+        end = cut.end() if cut else len(text)
+        count += len(_encode(text[start:end]))
+        start = end
+    return count
+
+
+def as_compact_json(text: str) -> str:
+    """The same JSON without the white space that the upstream sends; what is no JSON as it is."""
+    try:
+        return compact(json.loads(text))
+    except ValueError:
+        return text

@@ -1,0 +1,68 @@
+"""AWS in a box (moto server), behind a proxy that can make it fail."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from tests.support.faulty_proxy import FaultyProxy
+
+TABLE, BUCKET = "answers", "things"
+
+
+@dataclass(frozen=True)
+class Aws:
+    """``faulty`` is what toolfold reaches; the clients reach the services themselves."""
+
+    faulty: FaultyProxy
+    dynamodb: Any
+    s3: Any
+
+    def items(self) -> list[dict[str, Any]]:
+        """The answers that the table holds."""
+        found = self.dynamodb.scan(TableName=TABLE)["Items"]
+        return [item for item in found if set(item["pk"]["S"]) <= set("0123456789abcdef")]
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    """The table and the bucket exist, and all is well until a test says otherwise."""
+    with FaultyProxy(endpoint) as faulty:
+        for name, value in {
+            "AWS_ENDPOINT_URL": faulty.url,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        dynamodb, s3 = (boto3.client(service, endpoint_url=endpoint) for service in ("dynamodb", "s3"))
+        for table, key, kind in ((TABLE, "pk", "S"), ("other-shape", "id", "N")):
+            dynamodb.create_table(
+                TableName=table,
+                KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": key, "AttributeType": kind}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        s3.create_bucket(Bucket=BUCKET)
+        yield Aws(faulty, dynamodb, s3)
+        for table in (TABLE, "other-shape"):
+            dynamodb.delete_table(TableName=table)
+        for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
+            s3.delete_object(Bucket=BUCKET, Key=item["Key"])
+        s3.delete_bucket(Bucket=BUCKET)

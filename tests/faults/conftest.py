@@ -1,0 +1,44 @@
+"""What the tests of faults share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.faults.aws import aws, endpoint
+from tests.faults.scene import Scene, listening
+from toolfold.catalog.model import Catalog
+from toolfold.sandbox.server import Sandbox
+
+
+__all__ = ["aws", "endpoint"]
+
+
+@pytest.fixture
+def told() -> Iterator[list[logging.LogRecord]]:
+    with listening() as lines:
+        yield lines
+
+
+@pytest.fixture
+def scene(sandbox: Sandbox, told: list[logging.LogRecord], catalog: Catalog) -> Callable[..., Scene]:
+    """A scene over the sandbox, with settings by their name without ``TOOLFOLD_``."""
+    sandbox.forget_requests()
+
+    def made(url: str = sandbox.url, **environment: str) -> Scene:
+        return Scene(url, told, lambda: catalog, **environment)
+
+    return made
+
+
+@pytest.fixture
+def make_scene(sandbox: Sandbox, told: list[logging.LogRecord]) -> Callable[[Callable[[], Catalog]], Scene]:
+    """A scene over the sandbox and a catalog's store; the lines of the one before are forgotten."""
+
+    def made(store: Callable[[], Catalog]) -> Scene:
+        told.clear()
+        return Scene(sandbox.url, told, store)
+
+    return made

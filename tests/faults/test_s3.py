@@ -1,0 +1,146 @@
+"""S3 fails in every way it can: when the catalog is first read, when it is looked at again, and for long answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from tests.faults.aws import BUCKET, Aws
+from tests.faults.page import Row, all_rows, walks
+from tests.faults.scene import QUOTE, SERIES, Scene
+from tests.faults.test_dynamodb import DENIED, flipped
+from tests.support.faulty_proxy import Fault
+from toolfold.catalog import store as stores
+from toolfold.catalog.publish import publish
+from toolfold.catalog.store import S3Store, embedded_path
+
+OLD = embedded_path().read_bytes()
+NEW = OLD.replace(b"Latest price", b"Newest price", 1)  # in the listing, which is in the head
+PLACE, TIMEOUT_S = f"s3://{BUCKET}/toolfold", 0.4
+
+FAULTS = {
+    "S3 denied": {"GET": Fault(status=403, body=DENIED)},
+    "S3 slow": {"GET": Fault(delay_s=3)},
+    "S3 broken": {"GET": Fault(status=500)},
+    "S3 absent": {},
+    "no pointer": {"current.json": Fault(status=404, body=b"<Error><Code>NoSuchKey</Code></Error>")},
+    "pointer damaged": {"current.json": Fault(change=lambda content: content[:20])},
+    "object gone after the pointer was read": {"/catalogs/": Fault(status=404)},
+    "object corrupt": {"/catalogs/": Fault(change=flipped)},
+    "object cut short": {"/catalogs/": Fault(change=lambda content: content[:-1000])},
+    "object that is another catalog": {"/catalogs/": Fault(change=lambda _: NEW + b"\n")},
+    "object with the right hash and no sense": {},
+}
+
+
+def prepare(aws: Aws, row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = row.fault.rpartition(", ")[0]
+    aws.faulty.faults.update(FAULTS[fault])
+    if fault == "S3 absent":
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    if fault == "object with the right hash and no sense":
+        sha256 = hashlib.sha256(b"{}").hexdigest()
+        pointer = {"sha256": sha256, "bytes": 2, "head": {"bytes": 1, "sha256": sha256}}
+        aws.s3.put_object(Bucket=BUCKET, Key=f"toolfold/catalogs/{sha256}.json", Body=b"{}")
+        aws.s3.put_object(Bucket=BUCKET, Key="toolfold/current.json", Body=json.dumps(pointer))
+
+
+def mend(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws.faulty.faults.clear()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws.faulty.url)
+    publish(NEW, PLACE)
+
+
+@walks("test_catalog_at_cold_start")
+def test_catalog_at_cold_start(
+    row: Row, make_scene: Callable[..., Scene], aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(OLD, PLACE)
+    running = S3Store(PLACE, max_age_s=3600)
+    running()
+    prepare(aws, row, monkeypatch)
+    starting = make_scene(S3Store(PLACE, 60, TIMEOUT_S))
+    started = time.monotonic()
+    result = starting.call(QUOTE, symbol="IBM")
+    assert time.monotonic() - started < 3 * TIMEOUT_S + 1
+    error = result.structured["error"]
+    assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
+    assert starting.warnings() == [row.operator.strip("`")]
+    assert starting.calls() == []  # nothing was sent
+    assert not make_scene(running).call(QUOTE, symbol="IBM").is_error  # an environment that runs is not concerned
+    mend(aws, monkeypatch)
+    if row.fault.startswith("S3 absent"):  # its client knows that address for life
+        starting = make_scene(S3Store(PLACE, 60, TIMEOUT_S))
+    assert not starting.call(QUOTE, symbol="IBM").is_error
+
+
+@walks("test_catalog_at_refresh")
+def test_catalog_at_refresh(
+    row: Row, make_scene: Callable[..., Scene], aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(OLD, PLACE)
+    store = S3Store(PLACE, 60, TIMEOUT_S)
+    running = make_scene(store)
+    monkeypatch.setattr(stores, "time", SimpleNamespace(monotonic=running.clock.monotonic))
+    old = store()
+    publish(NEW, PLACE)
+    prepare(aws, row, monkeypatch)
+    if row.fault.startswith(("object corrupt", "object that")):
+        aws.faulty.faults["/catalogs/"] = Fault(change=lambda _: flipped(NEW))
+    if row.fault.startswith("S3 absent"):
+        store._client = None
+    running.clock.now += 60
+    asked = len(aws.faulty.asked)
+    for _ in range(3):  # S3 is asked once, not by each
+        assert not running.call(QUOTE, symbol="IBM").is_error
+        running.clock.now += 1
+    assert store._catalog is old
+    at_hand = "WARNING serving the catalog at hand: the one in S3 is not to be had"
+    assert running.warnings() == [row.operator.strip("`"), at_hand]
+    assert len(aws.faulty.asked) - asked <= 5  # with repetitions
+    mend(aws, monkeypatch)
+    if row.fault.startswith("S3 absent"):
+        store._client = None
+    running.clock.now += 5
+    assert store().sha256 == hashlib.sha256(NEW).hexdigest()
+
+
+OFFLOAD_FAULTS = {
+    "S3 denied": {"PUT": Fault(status=403, body=DENIED)},
+    "S3 slow": {"PUT": Fault(delay_s=3)},
+    "S3 broken": {"PUT": Fault(status=500)},
+    "bucket gone": {"PUT": Fault(status=404, body=b"<Error><Code>NoSuchBucket</Code></Error>")},
+}
+
+
+@walks("test_long_answer")
+def test_long_answer(row: Row, scene: Callable[..., Scene], aws: Aws) -> None:
+    here = scene(OFFLOAD=f"s3://{BUCKET}/long", S3_TIMEOUT_S="0.5")
+    aws.faulty.faults.update(OFFLOAD_FAULTS[row.fault.rpartition(", ")[0]])
+    started = time.monotonic()
+    with here.company():
+        result = here.call(SERIES, symbol="IBM", max_tokens=500)
+    assert time.monotonic() - started < 4
+    assert not result.is_error
+    preview = result.structured["preview"]
+    assert set(preview["full"]) == {"tokens"}
+    assert preview["ask_less"] in result.text.replace('\\"', '"')
+    assert here.warnings() == [row.operator.strip("`")]
+    assert "Contents" not in aws.s3.list_objects_v2(Bucket=BUCKET)
+    aws.faulty.faults.clear()
+    again = here.call(SERIES, symbol="IBM", max_tokens=500)
+    assert again.structured["cached"]
+    assert again.structured["preview"]["full"]["url"]
+
+
+def test_all_that_is_prepared_is_on_the_page() -> None:
+    def shown(test: str) -> set[str]:
+        return {row.fault.rpartition(", ")[0] for row in all_rows() if row.test == f"`{test}`"}
+
+    assert shown("test_catalog_at_cold_start") == shown("test_catalog_at_refresh") == set(FAULTS)
+    assert shown("test_long_answer") == set(OFFLOAD_FAULTS)

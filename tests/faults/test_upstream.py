@@ -1,0 +1,132 @@
+"""The upstream fails in every way it can; the sandbox does it on demand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tests.faults.page import Row, all_rows, walks
+from tests.faults.scene import KEY, OTHER_KEY, QUOTE, SERIES, Scene, whole
+from toolfold.meta_tools.result import Result
+from toolfold.sandbox.faults import ENVELOPES, FAULTS
+from toolfold.sandbox.server import Sandbox
+
+PARAMETER = {"SYMBOL_SEARCH": "keywords"}
+
+
+class Faulty:
+    """The call that a row tells of, made in a scene with the row's settings."""
+
+    def __init__(self, row: Row, make: Callable[..., Scene], sandbox: Sandbox) -> None:
+        settings: dict[str, str] = dict(re.findall(r"`TOOLFOLD_(\w+)=([^`]+)`", row.made_by))
+        tool = re.search(r", ([A-Z_]{4,})", row.made_by)
+        symbol = re.search(r"FAULT\.\w+", row.made_by)
+        select = re.search(r"`select=(\w+)`", row.made_by)
+        self.symbol = symbol[0] if symbol else "IBM"
+        self.tool = tool[1] if tool else SERIES
+        self.select = {"select": select[1]} if select else {}
+        self.sandbox = sandbox
+        self.scene = make(**settings)
+
+    def __call__(self, key: str = KEY) -> Result:
+        return self.scene.call(self.tool, key, **{PARAMETER.get(self.tool, "symbol"): self.symbol}, **self.select)
+
+    @property
+    def asked(self) -> int:
+        """Requests that this call has made so far."""
+        return sum(any(value == self.symbol for _, value in query) for query in self.sandbox.requests)
+
+
+@walks("test_upstream")
+def test_upstream(row: Row, scene: Callable[..., Scene], sandbox: Sandbox) -> None:
+    faulty = Faulty(row, scene, sandbox)
+    with faulty.scene.company():
+        result = faulty()
+    assert_seen(row, result)
+    assert KEY not in whole(result)
+    assert faulty.asked == int(row.requests)
+    assert_told(row, faulty.scene)
+    assert_held(row.held, faulty)
+
+
+@walks("test_refused")
+def test_refused(row: Row, scene: Callable[..., Scene]) -> None:
+    with Sandbox() as stopped:
+        url = stopped.url
+    stopping = scene(url)
+    for _ in range(2):  # nothing is held: the second call tries anew
+        stopping.told.clear()
+        assert_seen(row, stopping.call(QUOTE, symbol="IBM"))
+        [line] = stopping.calls()
+        assert vars(line)["upstream_requests"] == int(row.requests)
+        assert_told(row, stopping)
+    with Sandbox(port=int(url.rpartition(":")[2].partition("/")[0])):
+        assert not stopping.call(QUOTE, symbol="IBM").is_error
+
+
+def assert_seen(row: Row, result: Result) -> None:
+    if not result.is_error:
+        expected = re.fullmatch(r"data: `(.+)`", row.sees)
+        assert expected is not None, result.text
+        assert expected[1] in result.text
+        return
+    error = result.structured["error"]
+    assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
+
+
+def assert_told(row: Row, scene: Scene) -> None:
+    """One line for the call, with its code and its sentence, and nothing else."""
+    code = row.operator.rpartition(" ")[2].strip("`")
+    lines = [(vars(line)["code"], vars(line)["problem"]) for line in scene.calls() if vars(line)["code"] != "OK"]
+    assert lines == ([] if code == "OK" else [(code, row.sentence)])
+    assert scene.warnings() == []
+
+
+def assert_held(held: str, faulty: Faulty) -> None:
+    """What the row says is kept: the same call again, later, and by another key."""
+    scene, clock = faulty.scene, faulty.scene.clock
+    before = faulty.asked
+    if held == "nothing":
+        faulty()
+        assert faulty.asked > before
+    elif held == "as data":
+        again = faulty()
+        assert again.is_error or again.structured["cached"]
+        assert faulty.asked == before
+    elif found := re.fullmatch(r"(\d+) s, for its key", held):
+        clock.now += int(found[1]) - 5
+        faulty()
+        assert faulty.asked == before
+        faulty(OTHER_KEY)
+        assert faulty.asked == before + 1
+        clock.now += 6
+        faulty()
+        assert faulty.asked == before + 2
+    elif found := re.fullmatch(r"the key, (\d+) s", held):
+        clock.now += int(found[1]) - 2
+        refused = scene.call("CPI")
+        assert refused.structured["error"]["code"] == "RATE_LIMITED"
+        assert 1 <= refused.structured["error"]["retry_after_s"]
+        clock.now += 3
+        assert not scene.call("CPI").is_error
+    else:
+        spaced = re.fullmatch(r"the key, (\d+) a second", held)
+        assert spaced is not None, held
+        clock.now += 10
+        assert not scene.call("CPI").is_error
+        already = sum(clock.slept)
+        assert not scene.call("WTI").is_error
+        assert 0 < sum(clock.slept) - already <= 1 / int(spaced[1]) + 0.01
+
+
+def test_every_fault_of_the_sandbox_is_on_the_page() -> None:
+    shown = {name.lower() for row in all_rows() for name in re.findall(r"FAULT\.(\w+)", row.made_by)}
+    assert shown == set(FAULTS)
+    assert set(ENVELOPES) <= shown
+
+
+def test_a_connection_with_bytes_left_over_is_not_used_again(scene: Callable[..., Scene], sandbox: Sandbox) -> None:
+    here = scene()
+    for number in range(5):
+        here.call(symbol="FAULT.LENGTH_TOO_SMALL")
+        assert not here.call(QUOTE, symbol=f"IBM{number}").is_error
