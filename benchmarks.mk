@@ -2,7 +2,7 @@
 
 .PHONY: bench-calls bench-retrieval bench-scale bench-tokens fuzz
 
-# Some minutes; ARGS=--quick, 200 calls, half a minute.
+# Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
 
