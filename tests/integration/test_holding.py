@@ -101,6 +101,40 @@ class TestCache:
         assert not calls("TIME_SERIES_DAILY", symbol="IBM").cached
 
     @pytest.mark.parametrize(
+        ("reply", "code"), [(DAILY, "RATE_LIMITED"), (BUSY, "UPSTREAM_ERROR"), (None, "UPSTREAM_ERROR")]
+    )
+    def test_an_answer_past_its_time_is_better_than_none_and_says_so(
+        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply | None, code: str
+    ) -> None:
+        first = calls()
+        clock.now += 7 * 86400
+        calls()
+        clock.now += 44 * 3600  # monthly figures are good for twelve hours
+        upstream.replies = [reply or (200, {}, b"")]
+        late = calls.error()
+        assert late.code == code  # but not for ever
+        clock.now -= 24 * 3600
+        last = calls()
+        assert (last.body, last.cached, last.late) == (first.body, True, code)
+        assert 20 * 3600 <= last.age_s < 20 * 3600 + 60
+        assert calls.error(fresh=True).code == code
+
+    def test_nothing_late_is_given_where_that_is_not_wanted(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+        calls = make(LATE_S="0")
+        calls()
+        clock.now += 13 * 3600
+        upstream.replies = [BUSY]
+        assert calls.error().code == "UPSTREAM_ERROR"
+
+    def test_what_was_given_to_one_premium_key_is_not_given_late_to_another(
+        self, calls: Calls, upstream: Upstream, clock: Clock
+    ) -> None:
+        calls("TIME_SERIES_DAILY_ADJUSTED", symbol="IBM")
+        clock.now += 30 * 3600
+        upstream.replies = [BUSY]
+        assert calls.error("TIME_SERIES_DAILY_ADJUSTED", key=OTHER, symbol="IBM").code == "UPSTREAM_ERROR"
+
+    @pytest.mark.parametrize(
         ("one", "other", "same"),
         [
             ({"interval": "monthly"}, {}, True),

@@ -189,6 +189,14 @@ def test_the_age_of_a_held_answer_is_in_the_data_and_told_when_it_is_old(age_s: 
     assert not shown(QUOTE, raw=True, cached=True, age_s=age_s).text.startswith("#")
 
 
+def test_an_answer_past_its_time_says_so() -> None:
+    late = shown(QUOTE, cached=True, age_s=7200, late="RATE_LIMITED")
+    assert late.text.startswith("# 2 h old and past its time: RATE_LIMITED now, so nothing newer can be had\n")
+    assert late.structured["late"] == "RATE_LIMITED"
+    assert "late" not in shown(QUOTE).structured
+
+
+
 def test_twenty_five_years_of_days_are_shaped_in_a_blink() -> None:
     lines = [f"{2000 + n // 260}-01-01,{n}.1234,{n}.2,{n}.3000,{n}.4,{n * 1000}" for n in range(6500)]
     body = "\n".join(["timestamp,open,high,low,close,volume", *lines])

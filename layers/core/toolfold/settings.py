@@ -38,6 +38,11 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_CACHE_FILE_BYTES": ("256000000", "Most that a SQLite file may hold, in bytes."),
     "TOOLFOLD_CACHE_TIMEOUT_S": ("0.3", "Seconds to wait for the shared cache: to connect, and for each answer."),
     "TOOLFOLD_CACHE_COOLDOWN_S": ("30", "Seconds in which a shared cache that failed is not asked again."),
+    "TOOLFOLD_LATE_S": (
+        "86400",
+        "Seconds past its time for which a held answer is still given, as late, when the source cannot be asked; "
+        "0 = never.",
+    ),
     "TOOLFOLD_NO_DATA_TTL_S": ("300", "Seconds for which NO_DATA is remembered."),
     "TOOLFOLD_ERROR_TTL_S": (
         "300",
@@ -106,6 +111,7 @@ class Settings:
     cache_file_bytes: int
     cache_timeout_s: float
     cache_cooldown_s: float
+    late_s: float
     no_data_ttl_s: float
     error_ttl_s: float
     key_salt: str = field(repr=False)
@@ -160,6 +166,7 @@ class Settings:
             cache_file_bytes=int(number("TOOLFOLD_CACHE_FILE_BYTES")),
             cache_timeout_s=number("TOOLFOLD_CACHE_TIMEOUT_S"),
             cache_cooldown_s=number("TOOLFOLD_CACHE_COOLDOWN_S"),
+            late_s=_count("TOOLFOLD_LATE_S", text("TOOLFOLD_LATE_S")),
             no_data_ttl_s=number("TOOLFOLD_NO_DATA_TTL_S"),
             error_ttl_s=number("TOOLFOLD_ERROR_TTL_S"),
             key_salt=text("TOOLFOLD_KEY_SALT"),

@@ -12,36 +12,45 @@ Layer = Literal["memory", "shared"]
 
 
 class Cache:
-    """Looks in memory first. ``largest`` bounds an entry when it is unpacked, in bytes.
+    """Looks in memory first. ``largest`` bounds an entry when it is unpacked, in bytes. Entries are kept for ``late_s``
+    seconds past their time, for when there is nothing better.
 
     Nothing here raises: what is damaged is as good as absent, and a place that fails is not asked for a while.
     """
 
-    def __init__(self, memory: Memory, shared: Careful | None, largest: int) -> None:
-        self._memory, self._shared, self._largest = memory, shared, largest
+    def __init__(self, memory: Memory, shared: Careful | None, largest: int, late_s: float = 0.0) -> None:
+        self._memory, self._shared, self._largest, self._late_s = memory, shared, largest, late_s
 
     def get(self, name: str, now: float) -> tuple[Entry, Layer] | None:
         """The entry of that name that is good at ``now``, and where it was."""
-        found = self.at_hand(name, now)
+        return self._get(name, now, 0.0)
+
+    def late(self, name: str, now: float) -> Entry | None:
+        """The entry of that name that is good at ``now``, or not long past its time."""
+        found = self._get(name, now, self._late_s)
+        return None if found is None else found[0]
+
+    def _get(self, name: str, now: float, late_s: float) -> tuple[Entry, Layer] | None:
+        found = self.at_hand(name, now, late_s)
         if found is not None:
             return found, "memory"
         if self._shared is None:
             return None
         blob = self._shared.ask(lambda place: place.get(name))
-        entry = None if blob is None else entries.unpack(blob, name, now, self._largest)
+        entry = None if blob is None else entries.unpack(blob, name, now, self._largest, late_s)
         if blob is None or entry is None:
             return None
         self._memory.put(name, blob, entry.at, entry.until)
         return entry, "shared"
 
-    def at_hand(self, name: str, now: float) -> Entry | None:
-        """As :meth:`get`, in memory alone."""
+    def at_hand(self, name: str, now: float, late_s: float = 0.0) -> Entry | None:
+        """As :meth:`get`, in memory alone; or past its time by up to ``late_s``."""
         blob = self._memory.get(name)
-        return None if blob is None else entries.unpack(blob, name, now, self._largest)
+        return None if blob is None else entries.unpack(blob, name, now, self._largest, late_s)
 
     def put(self, name: str, entry: Entry, shared: bool = True) -> None:
         """Hold ``entry`` in memory and, if it is to be ``shared``, in the shared place."""
         blob = entries.pack(entry, name)
         self._memory.put(name, blob, entry.at, entry.until)
         if shared and self._shared is not None:
-            self._shared.ask(lambda place: place.put(name, blob, entry.at, entry.until))
+            self._shared.ask(lambda place: place.put(name, blob, entry.at, entry.until + self._late_s))

@@ -46,8 +46,9 @@ def pack(entry: Entry, name: str) -> bytes:
     return _digest(name, content) + content
 
 
-def unpack(blob: bytes, name: str, now: float, limit: int) -> Entry | None:
-    """The entry in ``blob``; None when it is stale, damaged, larger than ``limit`` bytes, or of another call."""
+def unpack(blob: bytes, name: str, now: float, limit: int, late_s: float = 0.0) -> Entry | None:
+    """The entry in ``blob``; None when it is damaged, larger than ``limit`` bytes, of another call, or past its time by
+    ``late_s`` seconds."""
     digest, content = blob[:_DIGEST], blob[_DIGEST:]
     if digest != _digest(name, content):
         return None
@@ -60,7 +61,7 @@ def unpack(blob: bytes, name: str, now: float, limit: int) -> Entry | None:
         kind, at, until = json.loads(head)
     except (zlib.error, ValueError):
         return None
-    return Entry(kind, body, at, until) if at - AHEAD_S <= now < until else None
+    return Entry(kind, body, at, until) if at - AHEAD_S <= now < until + late_s else None
 
 
 def _digest(name: str, content: bytes) -> bytes:

@@ -83,7 +83,7 @@ def _http_error(source: Source, reply: Reply) -> CallError:
         return error
     if reply.status >= 500:
         return UpstreamError(said, _AGAIN, retryable=True)
-    return UpstreamError(said, "Do not repeat this call; tell the user that the service or its address has changed.")
+    return UpstreamError(said, "Do not repeat this call; tell the user that the service does not answer as it should.")
 
 
 def _parsed(source: Source, body: str) -> Any:

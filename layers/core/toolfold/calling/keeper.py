@@ -20,7 +20,15 @@ from toolfold.calling.requesting import Backend, Request, Requester
 from toolfold.calling.single_flight import SingleFlight
 from toolfold.calling.story import Story
 from toolfold.calling.ttl import ttl
-from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, UpstreamError, UpstreamTimeout
+from toolfold.errors import (
+    CallError,
+    InvalidArguments,
+    NoData,
+    PremiumOnly,
+    RateLimited,
+    UpstreamError,
+    UpstreamTimeout,
+)
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
@@ -45,7 +53,9 @@ class Keeper:
         self._settings, self._address_of = settings, address_of
         self._clock, self._monotonic = clock, monotonic
         memory, shared = places.Memory(settings.cache_memory_bytes), places.open_shared(settings, monotonic)
-        self._cache = None if settings.cache == "off" else Cache(memory, shared, settings.max_answer_bytes)
+        self._cache = (
+            None if settings.cache == "off" else Cache(memory, shared, settings.max_answer_bytes, settings.late_s)
+        )
         limits = Limits(settings, memory, shared, clock, monotonic, sleep)
         self._requester = Requester(backend, limits, settings, monotonic, sleep)
         self._flights: SingleFlight[Entry] = SingleFlight()
@@ -73,13 +83,13 @@ class Keeper:
             end if deadline is None else min(end, deadline),
         )  # fmt: skip
         try:
-            entry = self._entry(request, fresh, story)
+            entry, late = self._entry_or_late(request, fresh, story)
             if entry.kind == "error":
                 raise entry.error()
             story.size = len(entry.body)
-            held = story.cached in ("memory", "shared")
+            held = story.cached in ("memory", "shared", "late")
             age_s = max(0, int(self._clock() - entry.at)) if held else 0
-            return Outcome(entry.body, entry.kind, held, age_s, arguments)
+            return Outcome(entry.body, entry.kind, held, age_s, arguments, late)
         except CallError as error:
             story.code, story.problem = error.code, error.message
             raise
@@ -89,9 +99,20 @@ class Keeper:
         finally:
             story.tell()
 
-    def _entry(self, request: Request, fresh: bool, story: Story) -> Entry:
+    def _entry_or_late(self, request: Request, fresh: bool, story: Story) -> tuple[Entry, str]:
+        """The entry of the call; where the source cannot be asked, the last one, with the code of the reason."""
         address = self._address_of(request.source, self._settings)
         name = identity.of_call(request.source, request.tool, request.arguments, address, request.key_id)
+        try:
+            return self._entry(request, name, fresh, story), ""
+        except (RateLimited, UpstreamError, UpstreamTimeout) as error:
+            last = None if fresh or self._cache is None else self._cache.late(name, self._clock())
+            if last is None:
+                raise
+            story.cached, story.problem = "late", error.message
+            return last, error.code
+
+    def _entry(self, request: Request, name: str, fresh: bool, story: Story) -> Entry:
         held = None if fresh else self._held(name, request, story)
         if held is not None:
             return held

@@ -15,7 +15,8 @@ class Outcome:
 
     ``body`` is its own text, without a byte order mark and outer white space, the key blanked out; ``kind`` says what
     it is. ``cached`` tells whether it was held from an earlier call, ``age_s`` how many seconds ago it was fetched.
-    ``arguments`` are the checked ones.
+    ``late`` is the code of the error for which it is given although its time is over. ``arguments`` are the checked
+    ones.
     """
 
     body: str
@@ -23,3 +24,4 @@ class Outcome:
     cached: bool
     age_s: int
     arguments: Mapping[str, Any]
+    late: str = ""

@@ -17,7 +17,8 @@ class Story:
     problem: str = ""
     """The sentence of the error. Those of calls are fixed texts: they hold no arguments."""
     cached: str = "no"
-    """Where the answer was held: memory, shared, or another call under way (joined)."""
+    """Where the answer was held: memory, shared, another call under way (joined), or kept past its time (late), for
+    which ``problem`` is the reason."""
     requests: int = 0
     refused: bool = True
     """Whether it ended before its next request, by a rule of ours: then it says nothing of the upstream."""

@@ -55,7 +55,9 @@ def tool_call(
         deadline=deadline,
     )
     outcome = caller.call(catalog, tool, inner, presented, fresh=_flag(own["fresh"]), deadline=deadline)
-    shown = present(outcome.body, outcome.kind, tool.answer, wishes, cached=outcome.cached, age_s=outcome.age_s)
+    shown = present(
+        outcome.body, outcome.kind, tool.answer, wishes, cached=outcome.cached, age_s=outcome.age_s, late=outcome.late
+    )
     return Result(shown.structured, shown.text)
 
 

@@ -60,25 +60,34 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """``structured`` is a JSON object: ``result``, ``cached``, ``age_s``, and ``preview`` where there is more."""
+    """``structured`` is a JSON object: ``result``, ``cached``, ``age_s``, ``late`` where an answer is past its time,
+    and ``preview`` where there is more."""
 
     structured: Mapping[str, Any]
     text: str
 
 
 def present(
-    body: str, kind: str, answer: Mapping[str, Any], wishes: Wishes, *, cached: bool = False, age_s: int = 0
+    body: str,
+    kind: str,
+    answer: Mapping[str, Any],
+    wishes: Wishes,
+    *,
+    cached: bool = False,
+    age_s: int = 0,
+    late: str = "",
 ) -> Presented:
     """An upstream's ``body`` (``kind``: json or csv) as the result of a call.
 
     Args:
+        late: the code of the error for which an answer past its time is given.
         answer: what the catalog knows of the tool's answers; see :func:`toolfold.results.shape.document`.
 
     Raises:
         InvalidArguments: a ``select`` that cannot be followed.
         UpstreamError: an answer that cannot be read after all.
     """
-    about = {"cached": cached, "age_s": age_s}
+    about: dict[str, Any] = {"cached": cached, "age_s": age_s, **({"late": late} if late else {})}
     try:
         return (_raw if wishes.raw else _own)(body, kind, answer, wishes, about)
     except RecursionError:
@@ -87,9 +96,17 @@ def present(
         ) from None
 
 
+def _notice(about: Mapping[str, Any]) -> str:
+    if "late" in about:
+        return (
+            f"# {_duration(about['age_s'])} old and past its time: {about['late']} now, so nothing newer can be had\n"
+        )
+    return f"# cached {_duration(about['age_s'])} ago\n" if about["cached"] and about["age_s"] >= OLD_S else ""
+
+
 def _own(body: str, kind: str, answer: Mapping[str, Any], wishes: Wishes, about: Mapping[str, Any]) -> Presented:
     document = _document(body, kind, answer, wishes.select)
-    notice = f"# cached {_duration(about['age_s'])} ago\n" if about["cached"] and about["age_s"] >= OLD_S else ""
+    notice = _notice(about)
     whole = render.text(document)
     text = notice + whole
     size = tokens.count(text)
