@@ -128,6 +128,12 @@ def _parser() -> argparse.ArgumentParser:
 
     sandbox = commands.add_parser("sandbox", help="imitate the Alpha Vantage API on this machine, with made-up data")
     sandbox.add_argument("--port", type=_port, default=8787, help="port to listen on (default 8787; 0: a free one)")
+    sandbox.add_argument(
+        "--plan", choices=["free"], help="count requests, 25 a day and one a second (default: no limits)"
+    )
+    sandbox.add_argument(
+        "--latency-ms", type=int, default=0, metavar="N", help="milliseconds before every answer (default 0)"
+    )
     sandbox.set_defaults(run=_sandbox)
 
     demo = commands.add_parser("demo", help='answer "give me aapl price" step by step, offline')
@@ -241,7 +247,9 @@ def _serve(options: argparse.Namespace) -> int:
 def _sandbox(options: argparse.Namespace) -> int:
     from toolfold.sandbox.server import Sandbox
 
-    sandbox = _listening(lambda: Sandbox(port=options.port), options.port)
+    sandbox = _listening(
+        lambda: Sandbox(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
+    )
     print(
         f"The sandbox answers at {sandbox.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
         f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={sandbox.url} ALPHA_VANTAGE_API_KEY=sandbox",
