@@ -48,5 +48,3 @@ def walks(test: str) -> Any:
     """Parametrizes a test with the rows that name it, as ``row``."""
     rows = [row for row in all_rows() if row.test == f"`{test}`"]
     return pytest.mark.parametrize("row", rows, ids=[row.fault for row in rows])
-
-

@@ -15,7 +15,7 @@ from tests.faults.scene import Scene
 from tests.support.faulty_proxy import Fault
 from tests.support.upstream import CSV, Upstream
 
-QUICK = {"CACHE_TIMEOUT_S": "0.3", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
+QUICK = {"CACHE_TIMEOUT_S": "0.8", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
 DENIED = b"<Error><Code>AccessDenied</Code></Error>"
 
 
@@ -41,21 +41,21 @@ class How:
 FAULTS = {
     "DynamoDB throttled": How({"DynamoDB": refused("ProvisionedThroughputExceededException")}),
     "DynamoDB denied": How({"DynamoDB": refused("AccessDeniedException")}),
-    "DynamoDB slow": How({"DynamoDB": Fault(delay_s=2)}),
+    "DynamoDB slow": How({"DynamoDB": Fault(delay_s=3)}),
     "DynamoDB broken": How({"DynamoDB": Fault(status=500, body=b"{}")}),
     "DynamoDB absent": How(),
     "no such table": How(table="nobody"),
     "a table of another shape": How(table="other-shape"),
     "DynamoDB takes no writes": How({"PutItem": refused("ThrottlingException")}),
     "cache bucket denied": How({"PUT /": Fault(status=403, body=DENIED)}, large=True),
-    "cache bucket slow": How({"PUT /": Fault(delay_s=2)}, large=True),
+    "cache bucket slow": How({"PUT /": Fault(delay_s=3)}, large=True),
 }
 HELD_FAULTS = {
     "object of the cache gone": {"GET /": Fault(status=404, body=b"<Error><Code>NoSuchKey</Code></Error>")},
     "object of the cache denied": {"GET /": Fault(status=403, body=DENIED)},
     "object of the cache corrupt": {"GET /": Fault(change=flipped)},
     "object of the cache cut short": {"GET /": Fault(change=lambda content: content[: len(content) // 2])},
-    "object of the cache slow": {"GET /": Fault(delay_s=2)},
+    "object of the cache slow": {"GET /": Fault(delay_s=3)},
     "item of another call": {},
 }
 

@@ -106,7 +106,7 @@ def assert_held(held: str, faulty: Faulty) -> None:
         clock.now += int(found[1]) - 2
         refused = scene.call("CPI")
         assert refused.structured["error"]["code"] == "RATE_LIMITED"
-        assert 1 <= refused.structured["error"]["retry_after_s"]
+        assert refused.structured["error"]["retry_after_s"] >= 1
         clock.now += 3
         assert not scene.call("CPI").is_error
     else:

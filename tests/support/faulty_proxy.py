@@ -63,7 +63,7 @@ class FaultyProxy:
                 headers = {name: value for name, value in response.getheaders() if name.lower() not in _OWN}
                 self._send(response.status, headers, content)
 
-            do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _answer
+            do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _answer  # noqa: N815 - as http.server calls them
 
             def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
                 with suppress(OSError):  # the client has had enough

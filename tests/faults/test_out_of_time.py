@@ -1,0 +1,101 @@
+"""A Lambda function that is about to be ended answers before that, whatever it waits for."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any
+
+import pytest
+
+from tests.faults.aws import BUCKET, TABLE, Aws
+from tests.faults.page import Row, all_rows, walks
+from tests.faults.scene import KEY, QUOTE, SERIES
+from tests.support.faulty_proxy import Fault
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+from toolfold.transports.aws_lambda import Gateway
+
+MARGIN_S = 1.0
+SETTINGS = {
+    "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+    "TOOLFOLD_OFFLOAD": f"s3://{BUCKET}/long",
+    "TOOLFOLD_MAX_TOKENS": "500",
+    "TOOLFOLD_CACHE_TIMEOUT_S": "1",
+    "TOOLFOLD_RETRY_PAUSE_S": "6",
+    "TOOLFOLD_MAX_WAIT_S": "10",
+}
+
+Call = tuple[str, str, float, dict[str, Fault]]
+"""The tool, its symbol, the seconds that Lambda leaves, and the faults of AWS."""
+
+CALLS: dict[str, Call] = {
+    "upstream slow, time short": (QUOTE, "FAULT.SLOW.9", 2.0, {}),
+    "upstream dripping, time short": (SERIES, "FAULT.DRIP.9", 2.0, {}),
+    "upstream busy, no time for another try": (QUOTE, "FAULT.HTTP503", 3.0, {}),
+    "no time left": (QUOTE, "IBM", 0.9, {}),
+    "DynamoDB slow, time short": (QUOTE, "IBM", 4.0, {"DynamoDB": Fault(delay_s=9)}),
+    "S3 slow, time short": (SERIES, "IBM", 3.0, {"PUT": Fault(delay_s=9)}),
+}
+
+
+def event(tool: str, symbol: str) -> dict[str, Any]:
+    params = {"name": "TOOL_CALL", "arguments": {"tool_name": tool, "arguments": {"symbol": symbol}}}
+    headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": KEY}
+    return {
+        "version": "2.0",
+        "rawPath": "/mcp",
+        "rawQueryString": "",
+        "headers": headers,
+        "requestContext": {"http": {"method": "POST", "path": "/mcp"}},
+        "body": json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}),
+        "isBase64Encoded": False,
+    }
+
+
+@pytest.mark.slow
+@walks("test_out_of_time")
+def test_out_of_time(row: Row, sandbox: Sandbox, aws: Aws, told: list[logging.LogRecord]) -> None:
+    tool, symbol, left_s, faults = CALLS[row.fault]
+    gateway = Gateway(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **SETTINGS}))
+    gateway(event(QUOTE, "MSFT"), remaining_s=29.0)  # what a first call imports
+    sandbox.forget_requests()
+    told.clear()
+    aws.faulty.faults.update(faults)
+    started = time.monotonic()
+    response = gateway(event(tool, symbol), remaining_s=left_s)
+    took = time.monotonic() - started
+    assert took < left_s
+    assert response["statusCode"] == 200
+    result = json.loads(response["body"])["result"]
+    content = result["structuredContent"]
+    if row.code == "OK":
+        assert not result["isError"], result
+        assert content["result"]
+    else:
+        error = content["error"]
+        assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
+    assert len(sandbox.requests) == int(row.requests)
+    lines = [vars(line) for line in told if line.getMessage() == "call"]
+    assert [line["code"] for line in lines] == [row.code]
+    warnings = [f"WARNING {line.getMessage()}" for line in told if line.levelname == "WARNING"]
+    assert warnings == ([] if row.operator.startswith("`call`") else [row.operator.strip("`")])
+    aws.faulty.faults.clear()
+    after = json.loads(gateway(event(QUOTE, "AAPL"), remaining_s=29.0)["body"])["result"]
+    assert not after["isError"]
+    if row.code != "OK":  # nothing of it is held
+        before = len(sandbox.requests)
+        gateway(event(tool, symbol), remaining_s=MARGIN_S + 0.7)
+        assert len(sandbox.requests) > before
+
+
+def test_all_that_is_prepared_is_on_the_page() -> None:
+    assert {row.fault for row in all_rows() if row.test == "`test_out_of_time`"} == set(CALLS)
+
+
+def test_what_is_held_needs_no_time(sandbox: Sandbox) -> None:
+    gateway = Gateway(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
+    gateway(event(QUOTE, "IBM"), remaining_s=29.0)
+    late = json.loads(gateway(event(QUOTE, "IBM"), remaining_s=0.9)["body"])["result"]
+    assert late["structuredContent"]["cached"]

@@ -1,0 +1,22 @@
+"""docs/faults.md and the tests name each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.faults.page import PAGE, all_rows
+
+
+def test_every_row_is_read_and_names_a_test_that_walks_it() -> None:
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    assert len(all_rows()) == len(lines) - 1  # the header
+    code = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py")))
+    walked = re.findall(r'^@walks\("(\w+)"\)\ndef (\w+)\(', code, re.MULTILINE)
+    assert all(name == test for name, test in walked)
+    assert {row.test.strip("`") for row in all_rows()} == {test for _, test in walked}
+
+
+def test_no_fault_is_told_twice() -> None:
+    named = [row.fault for row in all_rows()]
+    assert len(named) == len(set(named))
