@@ -39,6 +39,15 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]
 
 
 @pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """AWS on this machine. Whoever makes something in it removes it."""
+    from tests.support import aws_services
+
+    with aws_services.serving() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
 def catalog() -> Catalog:
     return FileStore(embedded_path())()
 

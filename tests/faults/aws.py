@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.support.aws_services import lead_to
 from tests.support.faulty_proxy import FaultyProxy
 
 TABLE, BUCKET = "answers", "things"
@@ -31,16 +30,6 @@ class Aws:
 
 
 @pytest.fixture(scope="session")
-def endpoint() -> Iterator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture(scope="session")
 def clients(endpoint: str) -> tuple[Any, Any]:
     """Of DynamoDB and S3, past the proxy. Each takes a tenth of a second to make."""
     known = {"endpoint_url": endpoint, "region_name": "us-east-1"}
@@ -52,13 +41,7 @@ def clients(endpoint: str) -> tuple[Any, Any]:
 def aws(endpoint: str, clients: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     """The table and the bucket exist, and all is well until a test says otherwise."""
     with FaultyProxy(endpoint) as faulty:
-        for name, value in {
-            "AWS_ENDPOINT_URL": faulty.url,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
+        lead_to(faulty.url, monkeypatch)
         dynamodb, s3 = clients
         for table, key, kind in ((TABLE, "pk", "S"), ("other-shape", "id", "N")):
             dynamodb.create_table(

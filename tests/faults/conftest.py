@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.faults.aws import aws, clients, endpoint
+from tests.faults.aws import aws, clients
 from tests.faults.scene import Scene, listening
 from toolfold.catalog.model import Catalog
 from toolfold.sandbox.server import Sandbox
 
-__all__ = ["aws", "clients", "endpoint"]
+__all__ = ["aws", "clients"]
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.support.aws_services import lead_to
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
 from toolfold.backends import http_api
@@ -155,18 +155,10 @@ def test_no_place_holds_it_and_no_answer_repeats_it(
     check("log", told.getvalue())
 
 
-def test_the_table_does_not_hold_it(catalog: Catalog, told: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    for name, value in {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
+def test_the_table_does_not_hold_it(
+    catalog: Catalog, endpoint: str, told: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lead_to(endpoint, monkeypatch)
     dynamodb: Any = boto3.client("dynamodb")
     dynamodb.create_table(
         TableName="canary",
@@ -187,7 +179,6 @@ def test_the_table_does_not_hold_it(catalog: Catalog, told: io.StringIO, monkeyp
         Calls(catalog, sandbox.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
     items = dynamodb.scan(TableName="canary")["Items"]
     dynamodb.delete_table(TableName="canary")
-    server.stop()
     kinds = {item["pk"]["S"].partition("/")[0] for item in items}
     assert {"limits", "used", "turn"} < kinds
     for item in items:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import logging
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tests.conftest import KEY
+from tests.support.aws_services import lead_to
 from toolfold.errors import SettingsError
 from toolfold.meta_tools.dispatch import MetaTools
 from toolfold.meta_tools.result import Result
@@ -25,25 +24,9 @@ BUCKET = "answers"
 SERIES = {"tool_name": "TIME_SERIES_DAILY_ADJUSTED", "arguments": {"symbol": "IBM", "outputsize": "full"}}
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    lead_to(endpoint, monkeypatch)
     client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
     yield client

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tests.benchmarks.scale import generate
+from tests.support.aws_services import lead_to
 from toolfold.catalog import layout
 from toolfold.catalog.publish import publish
 from toolfold.catalog.search import find
@@ -24,26 +22,9 @@ CONTENT = embedded_path().read_bytes()
 PLACE = "s3://catalogs/toolfold/v1"
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    # Werkzeug logs each request; the story is told by the assertions.
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    lead_to(endpoint, monkeypatch)
     client = boto3.client("s3")
     client.create_bucket(Bucket="catalogs")
     yield client

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import logging
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.support.aws_services import lead_to
 from toolfold.calling import keys, secrets
 from toolfold.calling.keys import NOTHING, Presented
 from toolfold.catalog.model import Catalog
@@ -22,25 +21,9 @@ KEY = "CANARYKEY0123456"
 VARIABLE = "ALPHA_VANTAGE_API_KEY"
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    lead_to(endpoint, monkeypatch)
     forget()
     yield monkeypatch
     forget()

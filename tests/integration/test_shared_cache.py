@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import socket
 import time
@@ -11,8 +10,8 @@ from typing import Any
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.support.aws_services import lead_to
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream, said
 from toolfold.backends import http_api
@@ -27,26 +26,10 @@ KEY = "CANARYKEY0123456"
 TABLE, BUCKET = "answers", "large-answers"
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """DynamoDB's client; the table and the bucket exist."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    lead_to(endpoint, monkeypatch)
     dynamodb, s3 = boto3.client("dynamodb"), boto3.client("s3")
     dynamodb.create_table(
         TableName=TABLE,

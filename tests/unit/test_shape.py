@@ -196,7 +196,6 @@ def test_an_answer_past_its_time_says_so() -> None:
     assert "late" not in shown(QUOTE).structured
 
 
-
 def test_twenty_five_years_of_days_are_shaped_in_a_blink() -> None:
     lines = [f"{2000 + n // 260}-01-01,{n}.1234,{n}.2,{n}.3000,{n}.4,{n * 1000}" for n in range(6500)]
     body = "\n".join(["timestamp,open,high,low,close,volume", *lines])

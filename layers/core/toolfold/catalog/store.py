@@ -203,7 +203,9 @@ class S3Store:
             raise unavailable("is in S3, and the S3 reader is not installed") from None
         try:
             if self._client is None:
-                self._client = _s3_client(self._bucket, self._prefix, self._timeout_s)
+                from toolfold.object_store import open_bucket
+
+                self._client = open_bucket(self._bucket, self._prefix, self._timeout_s, retries=2)
             return ask(obstore, self._client)
         except FileNotFoundError:
             logger.error("catalog object %s does not exist", name)
@@ -211,29 +213,6 @@ class S3Store:
         except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
             logger.error("catalog object %s cannot be read: %s", name, type(error).__name__)
             raise unavailable("cannot be read from S3") from None
-
-
-def _s3_client(bucket: str, prefix: str, timeout_s: float) -> Any:
-    from datetime import timedelta
-
-    from obstore.store import S3Store as ObjectStore
-
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint, "virtual_hosted_style_request": False}
-    if not os.environ.get("AWS_ACCESS_KEY_ID") and not os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
-        # On a laptop credentials are in profiles, which boto3 knows how to read.
-        from obstore.auth.boto3 import Boto3CredentialProvider
-
-        options["credential_provider"] = Boto3CredentialProvider()
-    return ObjectStore(
-        bucket,
-        prefix=prefix or None,
-        region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1",
-        client_options={"timeout": timedelta(seconds=timeout_s), "allow_http": endpoint is not None},
-        # One that took all the time there is leaves none for another.
-        retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=timeout_s)},
-        **options,
-    )
 
 
 def opened(content: bytes, sha256: str = "") -> Catalog:

@@ -60,25 +60,11 @@ def _in_s3(text: str, name: str, suffix: str, place: str, link_s: float, within_
     if within_s <= 0:
         raise TimeoutError
     import obstore
-    from obstore.store import S3Store
+
+    from toolfold.object_store import open_bucket
 
     parts = urlsplit(place)
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint, "virtual_hosted_style_request": False}
-    if not os.environ.get("AWS_ACCESS_KEY_ID") and not os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
-        # On a laptop credentials are in profiles, which boto3 knows how to read.
-        from obstore.auth.boto3 import Boto3CredentialProvider
-
-        options["credential_provider"] = Boto3CredentialProvider()
-    store = S3Store(
-        parts.netloc,
-        prefix=parts.path.strip("/") or None,
-        region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1",
-        client_options={"timeout": timedelta(seconds=within_s), "allow_http": endpoint is not None},
-        # One that took all the time there is leaves none for another.
-        retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=within_s)},
-        **options,
-    )
+    store = open_bucket(parts.netloc, parts.path.strip("/"), within_s, retries=1)
     expires = time.time() + link_s
     obstore.put(store, name, text.encode(), attributes={"Content-Type": _TYPES[suffix]}, use_multipart=False)
     url = obstore.sign(store, "GET", name, timedelta(seconds=link_s))

@@ -1,0 +1,33 @@
+"""AWS's services on this machine: moto's server, and the environment that leads boto3 and toolfold to it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The address of a server of its own."""
+    # Werkzeug logs each request; the story is told by the assertions.
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def lead_to(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have everything that asks AWS in this process ask ``endpoint``."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
