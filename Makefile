@@ -36,14 +36,15 @@ demo: .venv/.package ## watch "give me aapl price" being answered in three steps
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)
-	$(bin)/python -m pytest -m "not e2e and not clients" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
 
 # The oldest Python is tested by `test`; what a newer one changes shows in the fast tests.
 test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERSION=3.13
 	python="$$(scripts/find-python $(VERSION))" && $(bin)/uv venv --quiet --allow-existing --python "$$python" .venv-$(VERSION)
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	.venv-$(VERSION)/bin/python -m pytest -m "not e2e and not clients" tests/unit tests/integration $(ARGS)
+	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" \
+		tests/unit tests/integration $(ARGS)
 
 check: lint types imports catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
 

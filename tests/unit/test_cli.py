@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import KEY
+from tests.unit.test_catalog_sources import written
 from toolfold import __version__, cli
 from toolfold.sandbox.server import Sandbox
 
@@ -187,14 +188,15 @@ def test_catalog_search_that_finds_nothing_says_so(run: Run) -> None:
 
 def test_catalog_compile_writes_checks_and_complains(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "catalog.json"
-    assert run("catalog", "compile", "--output", str(output), "--check")[0] == 1
-    code, out, _ = run("catalog", "compile", "--output", str(output))
+    compile_ = ("catalog", "compile", "--folder", str(written(tmp_path)), "--output", str(output))
+    assert run(*compile_, "--check")[0] == 1
+    code, out, _ = run(*compile_)
     assert code == 0
-    assert "129 tools" in out
-    assert "unchanged" in run("catalog", "compile", "--output", str(output))[1]
-    assert run("catalog", "compile", "--output", str(output), "--check")[0] == 0
+    assert "1 tools" in out
+    assert "unchanged" in run(*compile_)[1]
+    assert run(*compile_, "--check")[0] == 0
     output.write_text("stale")
-    code, _, err = run("catalog", "compile", "--output", str(output), "--check")
+    code, _, err = run(*compile_, "--check")
     assert code == 1
     assert "is stale" in err
 
