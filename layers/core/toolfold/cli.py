@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -73,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     with _errors_for_people() as outcome:
         outcome.append(options.run(options))
+        sys.stdout.flush()
     return outcome[-1]
 
 
@@ -94,7 +96,8 @@ def _errors_for_people() -> Iterator[list[int]]:
     except KeyboardInterrupt:
         outcome.append(130)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; nothing is left to say, and Python would say it
+        # The reader has gone. Python would find that out once more when it ends, and say so.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
