@@ -22,7 +22,7 @@ COMPILED = ("tools", "index", "spellings", "related")
 
 BLOCK_BYTES = 256 << 10
 """Where a block ends. Half as large blocks make the head of a large catalog twice as long; twice as large ones are read
-for a single line (measured: docs/decisions/catalog-layout.md)."""
+for a single line (docs/decisions/catalog-layout.md)."""
 
 MOST_LISTED = 1000
 """Tools up to which the text of ``TOOL_LIST()`` is kept: some 25,000 tokens, more than a model should be given."""
