@@ -8,7 +8,7 @@ ARGS ?=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-on check lint types imports catalog catalog-check catalog-lint measure measure-check lock wheel clean
+.PHONY: help demo test test-slow test-on check lint types imports catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -36,7 +36,10 @@ demo: .venv/.package ## watch "give me aapl price" being answered in three steps
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)
-	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+
+test-slow: .venv/.dev ## run the tests that take long; part of `check`
+	$(bin)/python -m pytest -n auto --dist worksteal -m "slow and not e2e and not clients" $(ARGS)
 
 # The oldest Python is tested by `test`; what a newer one changes shows in the fast tests.
 test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERSION=3.13
@@ -46,7 +49,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" \
 		tests/unit tests/integration $(ARGS)
 
-check: lint types imports catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
+check: test-slow lint types imports catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
 
 lint: .venv/.dev ## style and format
 	$(bin)/ruff check .

@@ -98,6 +98,7 @@ def test_a_line_is_few_tokens_off_and_not_to_one_side(catalog: Catalog) -> None:
     assert abs(sum(errors) / len(errors)) < 1
 
 
+@pytest.mark.slow
 def test_answers_of_every_tool_are_counted_within_the_stated_bound(sandbox: Sandbox, catalog: Catalog) -> None:
     under, over = tokens.ANSWER_OFF
     ratios = []

@@ -88,6 +88,7 @@ def test_what_is_wrong_is_asked_rightly_next() -> None:
         assert any(later.tool == call.tool and later.kind != "wrong" for later in after), call
 
 
+@pytest.mark.slow
 def test_every_part_that_is_asked_for_is_there(remembered: None) -> None:
     clock = Clock(replay.DAY)
     calls = [

@@ -65,6 +65,7 @@ def test_no_request_comes_twice_nor_names_an_answer_twice(requests: tuple[Reques
     assert [request for request in requests if len(set(request.tools)) < len(request.tools)] == []
 
 
+@pytest.mark.slow
 def test_no_request_is_nearly_a_text_of_the_catalog(requests: tuple[Request, ...], catalog: Catalog) -> None:
     texts = catalog_texts()
     assert len(texts) > len(catalog)
