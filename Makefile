@@ -32,7 +32,7 @@ help: ## list what can be made
 	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: .venv/.package ## watch "give me aapl price" being answered in three steps, offline
+demo: .venv/.package ## watch "give me aapl price" being answered in two calls, offline
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)

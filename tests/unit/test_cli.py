@@ -82,6 +82,13 @@ def test_a_long_answer_is_printed_in_part_and_kept_in_a_file(
     assert len(kept.read_text().splitlines()) == 101
 
 
+def test_an_option_that_makes_no_sense_is_not_passed_over(run: Run) -> None:
+    code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
+    assert code == 1
+    assert "max_tokens must be a whole number above 0" in err
+    assert run("sandbox", "--latency-ms", "-5")[0] == 2
+
+
 def test_call_prints_json_on_request(run: Run) -> None:
     code, out, _ = run("call", "GLOBAL_QUOTE", "symbol=IBM", "datatype=json", "--json")
     assert code == 0

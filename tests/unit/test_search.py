@@ -164,6 +164,10 @@ def test_closest_names_come_by_spelling_and_by_words(catalog: Catalog) -> None:
     assert closest(catalog, "XQVQ" * 100) == []
 
 
+def test_a_name_that_is_all_but_right_leads_to_no_other(catalog: Catalog) -> None:
+    assert closest(catalog, "GLOBAL_QUOT") == ["GLOBAL_QUOTE"]
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [

@@ -21,7 +21,7 @@ from toolfold.errors import CallError, ToolfoldError
 from toolfold.settings import VARIABLES, Settings
 
 _EXAMPLES = """examples:
-  toolfold demo                                     the three steps, offline, in a few seconds
+  toolfold demo                                     from a question to its answer, offline, in a few seconds
   toolfold stdio                                    an MCP server for Claude, Cursor, …
   toolfold serve --port 8080                        the Lambda handler on http://127.0.0.1:8080/mcp
   toolfold catalog search oil price                 which tool is it?
@@ -135,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
         "--plan", choices=["free"], help="count requests, 25 a day and one a second (default: no limits)"
     )
     sandbox.add_argument(
-        "--latency-ms", type=int, default=0, metavar="N", help="milliseconds before every answer (default 0)"
+        "--latency-ms", type=_count, default=0, metavar="N", help="milliseconds before every answer (default 0)"
     )
     sandbox.set_defaults(run=_sandbox)
 
@@ -221,6 +221,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _count(text: str) -> int:
+    if not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
 def _tools() -> Any:
     from toolfold.calling.caller import Caller
     from toolfold.calling.places import at_home
@@ -279,7 +285,7 @@ def _call(options: argparse.Namespace) -> int:
         before = arguments.get(key)
         arguments[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
     own = {"select": options.select, "max_tokens": options.max_tokens, "fresh": options.fresh}
-    given = {name: value for name, value in own.items() if value}
+    given = {name: value for name, value in own.items() if value is not None and value is not False}
     result = _tools().call("TOOL_CALL", {"tool_name": options.tool_name, "arguments": arguments, **given})
     return _show(result, options.json)
 

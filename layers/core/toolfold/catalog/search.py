@@ -33,7 +33,7 @@ _TIED, _MOST_LEADERS = 0.85, 5
 in 93 of 100 requests, which have 1.4 of them."""
 
 _ALIKE, _SPELLED = 0.4, 0.8
-"""Likeness of names, 0 to 1: from where on one may be meant by the other, and from where on it surely was."""
+"""Likeness of names, 0 to 1: from where on one may be meant by the other, and from where on nothing else is."""
 
 _SCANNED = 2000
 """Tools up to which every name is held against a misspelt one."""
@@ -114,14 +114,18 @@ def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, flo
 
 
 def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
-    """Names of the tools that ``name`` may have meant, best first: by spelling, and by the words that it is made of,
-    which finds other names of a thing as well (STOCK_PRICE: GLOBAL_QUOTE)."""
+    """Names of the tools that ``name`` may have meant, best first.
+
+    One that is spelled nearly so; else by the words that it is made of, which finds other names of a thing as well
+    (STOCK_PRICE: GLOBAL_QUOTE), and then by spelling from afar.
+    """
     spelled = "_".join(name.upper().split())[:64]
     pattern = Pattern(spelled)
     known = catalog if spelled and len(catalog) <= _SCANNED else ()
     likeness = {other: 1 - pattern.slips(other) / max(len(spelled), len(other)) for other in known}
     alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
-    surely = [other for other in alike if likeness[other] >= _SPELLED]
+    if surely := [other for other in alike if likeness[other] >= _SPELLED]:
+        return surely[:most]
     hits = find(catalog, spelled.replace("_", " ").lower()).hits[:most]
     by_words = [catalog.brief(hit.position).name for hit in hits]
-    return list(dict.fromkeys(surely + by_words + alike))[:most]
+    return list(dict.fromkeys(by_words + alike))[:most]
