@@ -25,7 +25,7 @@ USUAL = 10
 _NOTHING = "Nothing fits. Try other English words, or look through `toolfold catalog list`."
 
 
-def run(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, explain: bool) -> int:
+def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, explain: bool) -> int:
     """Print what ``arguments``, those of TOOL_LIST, find; ``explain``: with the words that speak for each tool.
 
     Returns:
