@@ -1,8 +1,8 @@
 """The command line: ``toolfold stdio | serve | call | catalog | sandbox | demo``.
 
 Here are the commands and how they end; ``catalog`` has those that look into the catalog, compile and publish it,
-``found`` and ``speaking`` print. Each command imports what it needs when it runs, so that ``--help`` is instant and ``stdio``
-starts without the rest.
+``found`` and ``speaking`` print. Each command imports what it needs when it runs, so that ``--help`` is instant and
+``stdio`` starts without the rest.
 
 Exit codes: 0 done, 1 the call or check failed, 2 wrong usage, 130 interrupted.
 """
