@@ -65,4 +65,5 @@ def test_listing_tools_imports_these_on_top() -> None:
         *(f"toolfold.meta_tools.{name}" for name in ("asked", "filling", "filters", "holdings", "tool_list")),
         *(f"toolfold.catalog.{name}" for name in ("query", "search", "spelling", "words")),
         *(f"toolfold.results{name}" for name in ("", ".tokens")),
+        "toolfold.names",
     }

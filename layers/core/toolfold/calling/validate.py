@@ -82,10 +82,10 @@ def expected(rule: Mapping[str, Any]) -> str:
 
 
 def _unknown(name: str, properties: Mapping[str, Any]) -> Problem:
-    import difflib  # for mistakes alone
+    from toolfold.names import closest  # for mistakes alone
 
     # The value is not repeated: a stray argument may well be an API key.
-    close = difflib.get_close_matches(name[:_SHOWN].lower(), list(properties), n=1, cutoff=0.6)
+    close = closest(name, properties)
     hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")
     return {"parameter": name[:_SHOWN], "problem": "is not a parameter of this tool", "expected": hint}
 

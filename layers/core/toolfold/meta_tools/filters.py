@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import reading
+from toolfold.names import bare, closest
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -57,14 +58,14 @@ def read(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
     """
     categories = _categories(tool, catalog, arguments)
     tags = reading.texts(tool, arguments, "tag")
-    known = {reading.bare(tag): tag for tag in catalog.counts("tags")} if tags else {}
+    known = {bare(tag): tag for tag in catalog.counts("tags")} if tags else {}
     tag_mode = reading.choice(tool, arguments, "tag_mode", ("any", "all"))
     access = [
         reading.choice(tool, {"access": given}, "access", ACCESS) for given in reading.texts(tool, arguments, "access")
     ]
     return Filters(
         categories,
-        tuple(dict.fromkeys(known.get(reading.bare(tag)) or _unknown_tag(tool, catalog, tag) for tag in tags)),
+        tuple(dict.fromkeys(known.get(bare(tag)) or _unknown_tag(tool, catalog, tag) for tag in tags)),
         tag_mode == "all",
         tuple(dict.fromkeys(value for value in access if value)),
     )
@@ -75,13 +76,13 @@ def _categories(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tu
     given = arguments.get("category")
     if given is None:
         return ()
-    known = {reading.bare(category.title): category.name for category in catalog.categories}
-    known |= {reading.bare(category.name): category.name for category in catalog.categories}
-    if isinstance(given, str) and (whole := known.get(reading.bare(given))):
+    known = {bare(category.title): category.name for category in catalog.categories}
+    known |= {bare(category.name): category.name for category in catalog.categories}
+    if isinstance(given, str) and (whole := known.get(bare(given))):
         return (whole,)
     found = []
     for asked in reading.texts(tool, arguments, "category"):
-        name = known.get(reading.bare(asked))
+        name = known.get(bare(asked))
         if name is None:
             raise _unknown(tool, "category", asked, known, [category.name for category in catalog.categories])
         found.append(name)
@@ -96,10 +97,10 @@ def _unknown_tag(tool: str, catalog: Catalog, tag: str) -> str:
 def _unknown(tool: str, kind: str, asked: str, known: Mapping[str, str], names: list[str]) -> Exception:
     """The error for a name that is none; ``known`` are the spellings it may have meant → names, ``names`` all, the most
     useful first."""
-    closest = list(dict.fromkeys(known[near] for near in reading.closest(asked, known)))
-    if closest:
-        hint = f"Did you mean {' or '.join(closest)}?"
+    near = list(dict.fromkeys(known[like] for like in closest(asked, known, most=3, least=reading.LIKE)))
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
     else:
         more = ", …" if len(names) > _SUGGESTED else ""
         hint = f"There are {', '.join(names[:_SUGGESTED])}{more}; or search with query alone."
-    return reading.refused(tool, f"there is no {kind} {reading.shown(asked)}", hint, closest=closest)
+    return reading.refused(tool, f"there is no {kind} {reading.shown(asked)}", hint, closest=near)

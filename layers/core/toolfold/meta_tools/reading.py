@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.errors import InvalidArguments
@@ -19,8 +19,8 @@ SHOWN = 64
 MOST_ITEMS = 50
 """Items of a list that are read. More than there are categories or tags to combine."""
 
-_CLOSE = 0.4
-"""Likeness from which on a known word is offered for an unknown one, as for the names of tools."""
+LIKE = 0.4
+"""How alike a known word must be to be offered for an unknown one, as for the names of tools."""
 
 
 def shown(value: Any) -> str:
@@ -41,19 +41,6 @@ def refused(tool: str, message: str, suggestion: str, **details: Any) -> Invalid
     return InvalidArguments(f"{tool}: {message}.", suggestion, **details)
 
 
-def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Of ``known`` those that ``word`` may have meant, best first, by their letters alone."""
-    import difflib  # for mistakes alone
-
-    plain = {bare(other): other for other in known}
-    return [plain[near] for near in difflib.get_close_matches(bare(word[:SHOWN]), list(plain), most, _CLOSE)]
-
-
-def bare(text: str) -> str:
-    """``text`` by which two spellings of a name are the same: small letters and digits alone."""
-    return "".join(sign for sign in text.casefold() if sign.isalnum())
-
-
 def only(tool: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
     """Refuse an argument that the meta-tool does not have: what it meant would be silently left undone.
 
@@ -62,7 +49,9 @@ def only(tool: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
     """
     for name in arguments:
         if name not in known:
-            near = closest(name, known, 1)
+            from toolfold.names import closest  # for mistakes alone
+
+            near = closest(name, known, least=LIKE)
             hint = f"Did you mean {near[0]}? " if near else ""
             raise refused(tool, f"there is no argument {shown(name)}", f"{hint}It takes {', '.join(known)}.")
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from toolfold.names import bare
 from toolfold.results import values
 from toolfold.results.render import compact
 from toolfold.results.shape import Table
@@ -14,17 +15,12 @@ _DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
 """What the column of dates is called by who has not seen the answer."""
 
 
-def plain(name: str) -> str:
-    """A name without case and signs."""
-    return "".join(filter(str.isalnum, name)).lower()
-
-
 def index_of(table: Table, name: str) -> int | None:
     """Where the column is: by its exact name, else without regard to case and signs; dates by any name for them."""
     if name in table.columns:
         return table.columns.index(name)
-    wanted = plain(name)
-    found = next((index for index, column in enumerate(table.columns) if plain(column) == wanted and wanted), None)
+    wanted = bare(name)
+    found = next((index for index, column in enumerate(table.columns) if bare(column) == wanted and wanted), None)
     return dates_of(table) if found is None and wanted in _DATE_NAMES else found
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from toolfold.errors import InvalidArguments
+from toolfold.names import bare, closest
 from toolfold.results import values
-from toolfold.results.cells import as_number, as_text, by_date, dates_of, index_of, plain
+from toolfold.results.cells import as_number, as_text, by_date, dates_of, index_of
 from toolfold.results.functions import aggregated
 from toolfold.results.select import Condition, Name, Selection, Take, refused
 from toolfold.results.shape import Document, Table
@@ -101,10 +102,10 @@ def _split(
     columns: Sequence[Name], tables: Sequence[Table], beside: Mapping[str, Any], strict: bool = False
 ) -> tuple[tuple[Name, ...], dict[str, Any]]:
     """Which names are columns, and the values of those that stand beside the tables."""
-    fields = {plain(key): key for key in reversed(list(beside))}
+    fields = {bare(key): key for key in reversed(list(beside))}
     of_tables, kept = [], {}
     for name in columns:
-        field = name.text if name.text in beside else fields.get(plain(name.text))
+        field = name.text if name.text in beside else fields.get(bare(name.text))
         if field is not None and not _known(name, tables):
             kept[field] = beside[field]
         elif strict:
@@ -122,10 +123,10 @@ def _has(table: Table, names: Sequence[Name]) -> bool:
 
 
 def _named(document: Document, name: Name) -> Table:
-    wanted = plain(name.text)
+    wanted = bare(name.text)
     for whole in (True, False):
         for table in document.tables:
-            if plain(table.name if whole else table.name.rpartition(".")[2]) == wanted:
+            if bare(table.name if whole else table.name.rpartition(".")[2]) == wanted:
                 return table
     raise refused(f"there is no table {name.text[:40]!r}", name.at, f"Tables: {', '.join(_listed(document.tables))}.")
 
@@ -135,11 +136,8 @@ def _listed(tables: Sequence[Table]) -> list[str]:
 
 
 def _no_column(name: Name, tables: Sequence[Table], beside: Mapping[str, Any]) -> InvalidArguments:
-    import difflib  # for mistakes alone
-
     there = list(dict.fromkeys([column for table in tables for column in table.columns] + list(beside)))
-    close = difflib.get_close_matches(name.text[:40].lower(), [column.lower() for column in there], n=1, cutoff=0.6)
-    meant = next((f"Did you mean {column}? " for column in there if close and column.lower() == close[0]), "")
+    meant = "".join(f"Did you mean {column}? " for column in closest(name.text, there))
     listed = ", ".join(there[:_SHOWN])
     return refused(f"there is no column {name.text[:40]!r}", name.at, f"{meant}Columns: {listed}.")
 
