@@ -1,6 +1,6 @@
 """A circuit breaker: a source that keeps failing is left alone for a while, and callers are told so at once.
 
-Powertools has one, cheap to import (14 ms); but its state is kept in DynamoDB, and a laptop has none. Here the state is
+Powertools has one; but its state is kept in DynamoDB, and a laptop has none. Here the state is
 the process's own: each Lambda environment finds out for itself, after a handful of failures.
 """
 

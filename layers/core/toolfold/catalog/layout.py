@@ -28,8 +28,8 @@ MOST_LISTED = 1000
 """Tools up to which the text of ``TOOL_LIST()`` is kept: some 25,000 tokens, more than a model should be given."""
 
 MOST_POSTINGS = 10_000
-"""Tools kept for one term, those for which it speaks loudest: a line of some 100 kB, parsed in a millisecond. What is
-lost by that: docs/decisions/catalog-layout.md."""
+"""Tools kept for one term, those for which it speaks loudest: a line of some 100 kB. What is lost by that:
+docs/decisions/catalog-layout.md."""
 
 Lines = Iterable[tuple[str, Any]]
 """Keys and values of a section, sorted by ``sections.needle``."""

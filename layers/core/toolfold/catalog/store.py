@@ -69,7 +69,7 @@ def open_store(settings: Settings) -> Callable[[], Catalog]:
 
 def embedded_path() -> Path:
     """The catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
-    from pathlib import Path  # 5 ms, which a first response need not wait for
+    from pathlib import Path  # costs time that a first response need not wait for
 
     return Path(_embedded())
 

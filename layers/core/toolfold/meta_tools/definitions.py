@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 _READ_ONLY = {"readOnlyHint": True}
-"""What only reads cannot destroy: the protocol gives destructiveHint no meaning beside it, and it costs 18 tokens."""
+"""What only reads cannot destroy: the protocol gives destructiveHint no meaning beside it, and it costs tokens."""
 
 _ANY_OBJECT = {"type": "object"}
 """All answer with an object, a failure with ``{"error": …}``: more is not true of every answer, and costs tokens."""

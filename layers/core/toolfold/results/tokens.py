@@ -56,8 +56,8 @@ _RARE = re.compile("[\u1200-\u177f\u1800-\u1dff\ua000-\uabff\ue000-\U0010ffff]")
 def count(text: str) -> int:
     """About as many tokens as ``text`` has in o200k; 0 for no text.
 
-    The errors are bounded by :data:`ENTRY_OVER`, :data:`LINE_OFF`, :data:`ANSWER_OFF` and :data:`SCRIPT_UNDER`. Takes
-    some 0.2 µs a token. Linear in the length for any text: no part of the expression reads more than 97 characters.
+    The errors are bounded by :data:`ENTRY_OVER`, :data:`LINE_OFF`, :data:`ANSWER_OFF` and :data:`SCRIPT_UNDER`. Linear
+    in the length for any text: no part of the expression reads more than 97 characters.
     """
     found = _TOKEN.findall(text)
     tokens = 2 * len(found) - found.count("")
