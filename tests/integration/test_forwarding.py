@@ -4,50 +4,25 @@ from __future__ import annotations
 
 import gzip
 import socket
-import ssl
 import threading
 import time
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
+from tests.support.sending import KEY, Send
 from tests.support.upstream import CSV, Upstream
-from toolfold.backends import http_api
-from toolfold.backends.connections import may_be_reached
-from toolfold.backends.http_api import Reply
+from toolfold.backends.checked import may_be_reached
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.settings import Settings
-
-KEY = "CANARYKEY0123456"
 
 
 @pytest.fixture
-def send(catalog: Catalog) -> Callable[..., Reply]:
-    """One call to an address, without anything around it."""
-
-    def sent(url: str, name: str = "CPI", within_s: float = 5.0, **arguments: Any) -> Reply:
-        environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url}
-        if "limit" in arguments:
-            environment["TOOLFOLD_MAX_ANSWER_BYTES"] = str(arguments.pop("limit"))
-        settings = Settings.from_environment(environment)
-        tool = catalog.get(name)
-        assert tool is not None
-        source = catalog.source(tool.source)
-        return http_api.call(source, tool, arguments, KEY, settings, time.monotonic() + within_s)
-
-    return sent
+def send(catalog: Catalog) -> Send:
+    return Send(catalog)
 
 
 class TestAddress:
@@ -84,7 +59,7 @@ class TestAddress:
 
     @pytest.mark.parametrize("host", ["rebound.example", "2130706433", "0x7f.1", "127.1", "127.0.0.2"])
     def test_one_that_leads_into_this_network_is_told_nothing(
-        self, send: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch, host: str
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, host: str
     ) -> None:
         real = socket.getaddrinfo
 
@@ -111,18 +86,18 @@ class TestAddress:
         "address",
         ["http://example.com/", "ftp://127.0.0.1/", "http://localhost.example.com/", "file:///etc/passwd", "x"],
     )
-    def test_one_that_is_not_https_is_not_used(self, send: Callable[..., Reply], address: str) -> None:
+    def test_one_that_is_not_https_is_not_used(self, send: Send, address: str) -> None:
         with pytest.raises(CallError, match="not https"):
             send(address)
 
-    def test_a_redirect_is_not_followed(self, send: Callable[..., Reply]) -> None:
+    def test_a_redirect_is_not_followed(self, send: Send) -> None:
         with Upstream() as elsewhere, Upstream((302, {"location": elsewhere.url}, b"")) as upstream:
             assert send(upstream.url).status == 302
             assert elsewhere.asked == []
 
 
 class TestParameters:
-    def test_values_stay_values(self, send: Callable[..., Reply]) -> None:
+    def test_values_stay_values(self, send: Send) -> None:
         symbol = "A&apikey=x#?/../%00\r\nHost: evil"
         with Upstream() as upstream:
             send(upstream.url, "TIME_SERIES_WEEKLY", symbol=symbol)
@@ -131,18 +106,18 @@ class TestParameters:
 
 
 class TestBody:
-    def test_letters_that_are_no_utf_8_are_replaced_and_the_rest_is_kept(self, send: Callable[..., Reply]) -> None:
+    def test_letters_that_are_no_utf_8_are_replaced_and_the_rest_is_kept(self, send: Send) -> None:
         with Upstream((200, {}, "symbol,name\nX,Société\n".encode("latin-1"))) as upstream:
             assert send(upstream.url).body == "symbol,name\nX,Soci\ufffdt\ufffd\n"
 
-    def test_a_long_history_is_fetched_whole(self, send: Callable[..., Reply]) -> None:
+    def test_a_long_history_is_fetched_whole(self, send: Send) -> None:
         rows = b"timestamp,value\n" + b"2026-01-01,1.2345\n" * 600_000
         packed = gzip.compress(rows[:900_000])
         with Upstream((200, {}, rows), (200, {"content-encoding": "gzip"}, packed)) as upstream:
             assert len(send(upstream.url, within_s=20).body) == len(rows)
             assert len(send(upstream.url).body) == 900_000  # small enough for any ratio
 
-    def test_one_beyond_the_limit_is_refused_when_it_is_reached(self, send: Callable[..., Reply]) -> None:
+    def test_one_beyond_the_limit_is_refused_when_it_is_reached(self, send: Send) -> None:
         with (
             Upstream((200, {}, CSV.encode() * 100_000)) as upstream,
             pytest.raises(CallError, match=r"larger than 0\.1"),
@@ -150,7 +125,7 @@ class TestBody:
             send(upstream.url, limit=100_000)
 
     @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-    def test_a_bomb_is_not_unpacked(self, send: Callable[..., Reply], encoding: str) -> None:
+    def test_a_bomb_is_not_unpacked(self, send: Send, encoding: str) -> None:
         packer = zlib.compressobj(9, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
         bomb = b"".join(packer.compress(bytes(1_000_000)) for _ in range(60)) + packer.flush()
         with Upstream((200, {"content-encoding": encoding}, bomb)) as upstream:
@@ -164,7 +139,7 @@ class TestBody:
     @pytest.mark.parametrize(
         "sent_first", [b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: "]
     )
-    def test_one_that_drips_is_given_up_in_time(self, send: Callable[..., Reply], sent_first: bytes) -> None:
+    def test_one_that_drips_is_given_up_in_time(self, send: Send, sent_first: bytes) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
 
             def drip() -> None:
@@ -185,91 +160,3 @@ class TestBody:
             thread.join()
         assert caught.value.code == "UPSTREAM_TIMEOUT"
         assert took < 1.5
-
-
-class TestSession:
-    def test_no_cookie_is_carried_from_one_key_to_the_next(self, send: Callable[..., Reply]) -> None:
-        with Upstream((200, {"set-cookie": "who=you"}, CSV.encode())) as upstream:
-            send(upstream.url)
-            send(upstream.url)
-            assert [headers.get("cookie") for headers in upstream.headers] == [None, None]
-            assert upstream.headers[0]["user-agent"].startswith("toolfold/")
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for localhost with its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    path.write_bytes(private + made.public_bytes(Encoding.PEM))
-    return path
-
-
-class TestTls:
-    @pytest.fixture
-    def serve(self, certificate: Path) -> Iterator[Callable[[bytes, float], str]]:
-        """The address of a TLS server that reads a request and sends bytes, again and again with a pause between."""
-        threads = []
-
-        def served(content: bytes, pause_s: float) -> str:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            listener = socket.create_server(("127.0.0.1", 0))
-
-            def answer() -> None:
-                with listener, suppress(OSError):
-                    peer, _ = listener.accept()
-                    with context.wrap_socket(peer, server_side=True) as secure:
-                        secure.recv(4000)
-                        secure.sendall(content)
-                        for _ in range(int(3 / pause_s) if pause_s else 0):
-                            secure.sendall(b"x")
-                            time.sleep(pause_s)
-
-            threads.append(threading.Thread(target=answer))
-            threads[-1].start()
-            return f"https://localhost:{listener.getsockname()[1]}/query"
-
-        yield served
-        for thread in threads:
-            thread.join()
-
-    def test_a_call_goes_over_tls(
-        self, send: Callable[..., Reply], serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-        head = f"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {len(CSV)}\r\n\r\n"
-        assert send(serve(head.encode() + CSV.encode(), 0.0)).body == CSV
-
-    def test_a_server_that_cannot_prove_who_it_is_is_told_nothing(
-        self, send: Callable[..., Reply], serve: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
-        with pytest.raises(CallError, match="could not be reached"):
-            send(serve(b"", 0.0))
-
-    @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\n\r\n"])
-    def test_one_that_drips_is_given_up_in_time(
-        self, send: Callable[..., Reply], serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, head: bytes
-    ) -> None:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-        started = time.monotonic()
-        with pytest.raises(CallError) as caught:
-            send(serve(head, 0.02), within_s=0.5)
-        assert caught.value.code == "UPSTREAM_TIMEOUT"
-        assert time.monotonic() - started < 2

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
-from typing import Any
+
+from toolfold import aws_credentials
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def open_bucket(bucket: str, prefix: str, timeout_s: float, retries: int) -> Any:
@@ -12,27 +16,42 @@ def open_bucket(bucket: str, prefix: str, timeout_s: float, retries: int) -> Any
 
     Each question to it may take ``timeout_s`` seconds, ``retries`` repetitions included.
 
-    Credentials and region are the environment's, an endpoint other than AWS's as well.
+    Credentials are those of ``aws_credentials``, the region and an endpoint other than AWS's the environment's.
 
     Raises:
-        ImportError: obstore, or boto3 where credentials are in profiles, is not installed.
+        ImportError: obstore is not installed.
+        AwsError: there are no credentials.
     """
+    from datetime import timedelta
+
     from obstore.store import S3Store
 
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint, "virtual_hosted_style_request": False}
-    if not os.environ.get("AWS_ACCESS_KEY_ID") and not os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
-        # On a laptop credentials are in profiles, which boto3 knows how to read.
-        from obstore.auth.boto3 import Boto3CredentialProvider
-
-        options["credential_provider"] = Boto3CredentialProvider()
+    if aws_credentials.from_environment() is None:  # those it reads itself
+        aws_credentials.current()  # now, where the error says more than obstore's
+        options["credential_provider"] = _lend
     limit = timedelta(seconds=timeout_s)
     return S3Store(
         bucket,
         prefix=prefix or None,
-        region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1",
+        region=aws_credentials.region() or "us-east-1",
         client_options={"timeout": limit, "allow_http": endpoint is not None},
         # A question that took all the time there is leaves none for another.
         retry_config={"max_retries": retries, "retry_timeout": limit},
         **options,
     )
+
+
+def _lend() -> dict[str, Any]:
+    """Credentials as obstore wishes them. It asks again five minutes before they end, or, where that is not known, at
+    each request."""
+    from datetime import UTC, datetime
+
+    found = aws_credentials.current()
+    return {
+        "access_key_id": found.key_id,
+        "secret_access_key": found.secret_key,
+        "token": found.token or None,
+        "expires_at": datetime.fromtimestamp(found.expires_at, UTC) if found.expires_at else datetime.now(UTC),
+    }

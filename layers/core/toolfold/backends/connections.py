@@ -1,102 +1,135 @@
-"""Connections that look whom they reached before anything is said, and do not wait for ever for its first words.
+"""The connections of all calls: kept, shared by all threads, over TLS with servers that prove who they are.
 
-A name service can be made to answer with an address inside the network that this process stands in. The address is
-checked on the connected socket, so that what was checked is what is used. Through a proxy (``HTTPS_PROXY``) it is the
-proxy that resolves names and connects; there the check is the proxy's.
+One that the other end has closed meanwhile is not used again. Which they are is decided anew at each call: another
+proxy, or other certificates, in the environment make others.
 """
 
 from __future__ import annotations
 
-import ipaddress
+import logging
+import os
+import ssl
 import threading
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from base64 import b64encode
+from urllib.parse import unquote, urlencode, urlsplit
 
-import requests.adapters
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import PoolManager, ProxyManager, Timeout
+from urllib3.exceptions import LocationValueError
+from urllib3.util import create_urllib3_context, parse_url
 
-from toolfold.backends.http_api import LOOPBACK
+from toolfold import __version__
+from toolfold.backends.checked import POOLS
+from toolfold.backends.proxies import proxy_for
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
+    from urllib3 import BaseHTTPResponse
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: an IPv4 address in the last four bytes
+    from toolfold.backends.http_api import Query
+
+_HEADERS = {
+    "User-Agent": f"toolfold/{__version__}",
+    # What is bounded while it is unpacked; other packages, where they happen to be installed, would add to it.
+    "Accept-Encoding": "gzip, deflate",
+    "Accept": "*/*",
+    "Connection": "keep-alive",
+}
+
+_BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+"""Variables that name certificates to trust instead of certifi's, a file or a folder; the first that is set holds."""
+
+_managers: dict[tuple[str | None, str | None], PoolManager] = {}
+_lock = threading.Lock()
 
 
-class ForbiddenAddress(Exception):
-    """The connection leads where nothing may be sent: a private, loopback or otherwise special address.
+def get(address: str, query: Query, connect_s: float, read_s: float) -> BaseHTTPResponse:
+    """Send one GET with ``query`` after what ``address`` already asks for, and return when the headers are there.
 
-    Not an ``OSError``, which urllib3 would wrap into errors of its own.
+    Its body is still to be read; whoever has done with it, read or not, calls ``close`` and ``release_conn``. Redirects
+    are answers like all others, and nothing is repeated. ``connect_s`` and ``read_s`` are the time-outs in seconds.
+
+    Raises:
+        checked.ForbiddenAddress: the name leads where it may not.
+        urllib3.exceptions.HTTPError, OSError: all else that can fail. Their texts hold the query.
     """
+    base = parse_url(address)
+    asked = "&".join(part for part in (base.query, urlencode(query)) if part)
+    headers = {**_HEADERS, **_proof("Authorization", address)}
+    return manager(address).urlopen(
+        "GET",
+        base._replace(auth=None, query=asked, fragment=None).url,
+        redirect=False,  # one would carry the key to another host
+        headers=headers,
+        retries=False,
+        timeout=Timeout(connect=connect_s, read=read_s),
+        preload_content=False,
+        decode_content=False,
+    )
 
 
-def may_be_reached(host: str, address: str) -> bool:
-    """Whether ``host`` may be found at ``address``: names of this machine on this machine, all others in public."""
-    ip = _unwrapped(ipaddress.ip_address(address.partition("%")[0]))
-    if host.strip("[]").lower() in LOOPBACK:
-        return ip.is_loopback
-    return ip.is_global and not ip.is_multicast
+def forget_connections() -> None:
+    """Close every connection that is kept. Calls on their way end as they would; the next ones connect anew."""
+    with _lock:
+        managers = list(_managers.values())
+    for manager in managers:
+        pools = [manager.pools.get(key) for key in manager.pools.keys()]  # noqa: SIM118 - it cannot be walked itself
+        manager.clear()
+        # Not left to the collector of garbage: an error that somebody still holds would hold them open.
+        for pool in filter(None, pools):
+            pool.close()
 
 
-def _unwrapped(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address inside an IPv6 one, where there is one."""
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip in _NAT64:
-            return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        return ip.ipv4_mapped or ip.sixtofour or ip
-    return ip
+def manager(address: str) -> PoolManager:
+    """What keeps the connections to ``address``: one for each proxy and each set of certificates, made once."""
+    proxy = proxy_for(address)
+    secure = proxy is not None or address.lower().startswith("https:")
+    bundle = next(filter(None, map(os.environ.get, _BUNDLES)), "") if secure else None
+    with _lock:
+        if (proxy, bundle) not in _managers:
+            _managers[proxy, bundle] = _made(proxy, bundle)
+        return _managers[proxy, bundle]
 
 
-class _Checked:
-    host: str
-    sock: socket.socket | None
-    timeout: float | None
-
-    def getresponse(self) -> Any:
-        """The response, its headers within the time-out as a whole: the socket's own starts anew with every byte."""
-        sock = self.sock
-        timer = threading.Timer(self.timeout or 60.0, _hang_up, (sock,))
-        timer.daemon = True
-        timer.start()
-        try:
-            return super().getresponse()  # type: ignore[misc]  # as below
-        finally:
-            timer.cancel()
-
-    def _new_conn(self) -> socket.socket:
-        sock: socket.socket = super()._new_conn()  # type: ignore[misc]  # of the connection it is mixed into
-        if not may_be_reached(self.host, sock.getpeername()[0]):
-            sock.close()
-            raise ForbiddenAddress
-        return sock
+def _made(proxy: str | None, bundle: str | None) -> PoolManager:
+    # Its lines name whole addresses, the key with them: of each request, and in warnings of odd headers and full pools.
+    logging.getLogger("urllib3").setLevel(logging.CRITICAL)
+    context = None if bundle is None else _trusting(bundle)
+    manager: PoolManager
+    if proxy is None:
+        manager = PoolManager(4, maxsize=16, ssl_context=context)
+    else:
+        if not parse_url(proxy).host:
+            raise LocationValueError("no host")
+        manager = ProxyManager(
+            proxy,
+            4,
+            maxsize=16,
+            ssl_context=context,
+            proxy_ssl_context=context,
+            proxy_headers=_proof("Proxy-Authorization", proxy),
+        )
+    manager.pool_classes_by_scheme = POOLS
+    return manager
 
 
-def _hang_up(sock: socket.socket | None) -> None:
-    if sock is not None:
-        with suppress(OSError):
-            sock.shutdown(2)  # both ways; whoever reads from it sees its end
+def _proof(header: str, address: str) -> dict[str, str]:
+    """The header for the name and the password in ``address``, where both are there."""
+    parts = urlsplit(address)
+    if not parts.username or parts.password is None:
+        return {}
+    known = f"{unquote(parts.username)}:{unquote(parts.password)}"
+    return {header: f"Basic {b64encode(known.encode('latin-1')).decode()}"}
 
 
-class _CheckedHttp(_Checked, HTTPConnection):
-    pass
+def _trusting(bundle: str) -> ssl.SSLContext:
+    """TLS 1.2 or newer, with servers that prove their names by ``bundle``, or by certifi's where that is empty."""
+    if not bundle:
+        import certifi
 
-
-class _CheckedHttps(_Checked, HTTPSConnection):
-    pass
-
-
-class _HttpPool(HTTPConnectionPool):
-    ConnectionCls = _CheckedHttp
-
-
-class _HttpsPool(HTTPSConnectionPool):
-    ConnectionCls = _CheckedHttps
-
-
-class CheckedAdapter(requests.adapters.HTTPAdapter):
-    """An adapter for ``requests`` whose direct connections are checked."""
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+        bundle = certifi.where()
+    context = create_urllib3_context(ssl_minimum_version=ssl.TLSVersion.TLSv1_2, cert_reqs=ssl.CERT_REQUIRED)
+    if os.path.isdir(bundle):
+        context.load_verify_locations(capath=bundle)
+    else:
+        context.load_verify_locations(cafile=bundle)
+    return context

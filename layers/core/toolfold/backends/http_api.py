@@ -1,22 +1,23 @@
 """Sources that are plain HTTP APIs: one GET with everything in the query string.
 
-``requests`` is imported by the first call, not by the first response: it costs more than all else together.
+``urllib3`` is imported by the first call, not by the first response: it costs more than all else together.
 """
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.backends.transient import BrokenOff, NoConnection
-from toolfold.errors import UpstreamError, UpstreamTimeout
+from toolfold.errors import CallError, UpstreamError, UpstreamTimeout
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import requests
+    from typing import Any
+
+    from urllib3 import BaseHTTPResponse
 
     from toolfold.catalog.model import Source, Tool
     from toolfold.settings import Settings
@@ -31,8 +32,7 @@ _RATIO = 100
 """Prices as JSON shrink to a tenth at best, so what unpacks to a hundredfold, and to over 1 MB, is made to do harm."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Record):
     """What the upstream sent: HTTP status, the body as text, ``Retry-After`` in seconds where it was given."""
 
     status: int
@@ -77,10 +77,10 @@ def call(
         BrokenOff: not reachable, or cut off; another try may mend it.
         UpstreamError: an address that may not be used, or a reply larger than allowed.
     """
-    import requests
-    import urllib3
+    from urllib3.exceptions import HTTPError
 
-    from toolfold.backends.connections import ForbiddenAddress
+    from toolfold.backends import connections
+    from toolfold.backends.checked import ForbiddenAddress
 
     address = address_of(source, settings)
     _check_address(address)
@@ -89,55 +89,42 @@ def call(
     if remaining <= 0:
         raise UpstreamTimeout(*_too_slow(source), retryable=True)
     try:
-        with _session().get(
-            address,
-            params=query,
-            timeout=(min(settings.connect_timeout_s, remaining), remaining),
-            allow_redirects=False,  # a redirect would carry the key to another host
-            stream=True,
-        ) as response:
+        response = connections.get(address, query, min(settings.connect_timeout_s, remaining), remaining)
+        try:
             body = _read(response, settings.max_answer_bytes, deadline, source)
+        finally:
+            response.close()
+            response.release_conn()
     # The exceptions' own texts hold the address with the key in it: nothing of them is passed on.
-    except requests.ConnectTimeout:
-        raise NoConnection(*_too_slow(source), retryable=True) from None
-    except (requests.Timeout, urllib3.exceptions.ReadTimeoutError):
-        raise UpstreamTimeout(*_too_slow(source), retryable=True) from None
-    except ForbiddenAddress:
-        raise UpstreamError(
+    except (ForbiddenAddress, HTTPError, OSError) as error:
+        raise _failure(error, source, deadline) from None
+    return Reply(response.status, body, _seconds(response.headers.get("Retry-After")))
+
+
+def _failure(error: Exception, source: Source, deadline: float) -> CallError:
+    """What it means that a call ended in ``error``."""
+    from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ReadTimeoutError
+
+    from toolfold.backends.checked import ForbiddenAddress
+
+    if isinstance(error, ForbiddenAddress):
+        return UpstreamError(
             f"The name of {source.title}'s server leads into a private network, so nothing was sent.",
             "Tell the operator: the name service of this machine, or the address set for the source, is wrong.",
-        ) from None
-    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
-        if time.monotonic() >= deadline:
-            raise UpstreamTimeout(*_too_slow(source), retryable=True) from None
-        raise BrokenOff(
-            f"{source.title} could not be reached, or broke off its answer.",
-            "Try again in a moment; if it keeps failing, tell the user that the service is down.",
-            retryable=True,
-        ) from None
-    return Reply(response.status_code, body, _seconds(response.headers.get("Retry-After")))
+        )
+    # A connection that is refused counts as one that timed out, to urllib3 alone.
+    if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
+        return NoConnection(*_too_slow(source), retryable=True)
+    if isinstance(error, ReadTimeoutError) or time.monotonic() >= deadline:
+        return UpstreamTimeout(*_too_slow(source), retryable=True)
+    return BrokenOff(
+        f"{source.title} could not be reached, or broke off its answer.",
+        "Try again in a moment; if it keeps failing, tell the user that the service is down.",
+        retryable=True,
+    )
 
 
-@functools.cache
-def _session() -> requests.Session:
-    from http.cookiejar import DefaultCookiePolicy
-
-    import requests
-
-    from toolfold import __version__
-    from toolfold.backends.connections import CheckedAdapter
-
-    session = requests.Session()
-    session.headers["User-Agent"] = f"toolfold/{__version__}"
-    # The session serves many keys: no cookie may carry anything from one to the next.
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    # Concurrent calls over stdio share the session; its pool is made for that.
-    for scheme in ("https://", "http://"):
-        session.mount(scheme, CheckedAdapter(pool_connections=4, pool_maxsize=16))
-    return session
-
-
-def _read(response: requests.Response, limit: int, deadline: float, source: Source) -> str:
+def _read(response: BaseHTTPResponse, limit: int, deadline: float, source: Source) -> str:
     """The decoded body, or the error of a body that is too large or too slow.
 
     Bytes that are no UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole answer, and the
@@ -149,14 +136,14 @@ def _read(response: requests.Response, limit: int, deadline: float, source: Sour
         if remaining <= 0:
             raise UpstreamTimeout(*_too_slow(source), retryable=True)
         # The socket's own time-out starts anew with every packet; only the deadline bounds a dripping upstream.
-        sock = getattr(response.raw.connection, "sock", None)
+        sock = getattr(response.connection, "sock", None)
         if sock is not None:
             sock.settimeout(remaining)
-        chunk = response.raw.read1(_CHUNK, decode_content=True)
+        chunk = response.read1(_CHUNK, decode_content=True)
         if not chunk:
             return body.decode("utf-8", errors="replace")
         body += chunk
-        if len(body) > max(_SMALL, response.raw.tell() * _RATIO):
+        if len(body) > max(_SMALL, response.tell() * _RATIO):
             raise UpstreamError(
                 f"{source.title} sent an answer that unpacks to more than {_RATIO} times its size.",
                 "Do not call this again; tell the user that the service sends harmful answers.",

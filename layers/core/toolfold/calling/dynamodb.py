@@ -6,16 +6,21 @@ instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes late, by day
 
 from __future__ import annotations
 
-import functools
 import math
-from contextlib import suppress
-from typing import Any
-from urllib.parse import urlsplit
+from base64 import b64decode, b64encode
 
+from toolfold import aws_json
+from toolfold.aws_credentials import AwsError
 from toolfold.calling.places import AHEAD_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ITEM_LIMIT = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
+
+_REFUSED = "ConditionalCheckFailedException"
 
 
 class Table:
@@ -24,50 +29,49 @@ class Table:
     Every request is given ``timeout_s`` to connect and as long to answer, and is not repeated.
 
     Raises:
-        Exception: of boto3's many kinds, when AWS cannot be reached, refuses, or is too slow.
+        AwsError: DynamoDB cannot be reached, refuses, or is too slow.
+        Exception: of obstore's many kinds, when the bucket is that.
     """
 
     def __init__(self, table: str, bucket: str, timeout_s: float) -> None:
-        import boto3
-        from botocore.config import Config
-
-        config = Config(connect_timeout=timeout_s, read_timeout=timeout_s, retries={"total_max_attempts": 1})
-        self._table = table
-        self._dynamodb: Any = boto3.client("dynamodb", config=config)
-        place = urlsplit(bucket)
-        self._bucket, self._prefix = place.netloc, place.path.strip("/")
-        # Made when it is first needed, which is seldom: the model of S3 alone takes a tenth of a second to read.
-        self._make_s3 = functools.cache(lambda: boto3.client("s3", config=config))
+        self._table, self._timeout_s = table, timeout_s
+        name, _, prefix = bucket.removeprefix("s3://").partition("/")
+        self._bucket, self._prefix = name, prefix.strip("/")
+        self._store: Any = None
 
     def get(self, name: str) -> bytes | None:
-        item = self._dynamodb.get_item(TableName=self._table, Key=_key(name)).get("Item", {})
+        item = self._ask("GetItem", Key=_key(name)).get("Item", {})
         if "large" in item and self._bucket:
             return self._large(item["large"]["S"])
-        return bytes(item["v"]["B"]) if "v" in item else None
+        return b64decode(item["v"]["B"], validate=True) if "v" in item else None
 
     def put(self, name: str, value: bytes, at: float, until: float) -> None:
         item = {**_key(name), "at": _number(at), "expires_at": _number(math.ceil(until))}
         if len(value) <= _ITEM_LIMIT:
-            item["v"] = {"B": value}
+            item["v"] = {"B": b64encode(value).decode()}
         elif self._bucket:
+            import obstore
+
             path = f"{self._prefix}/{name}".strip("/")
-            self._make_s3().put_object(Bucket=self._bucket, Key=path, Body=value)
+            obstore.put(self._s3(), path, value, use_multipart=False)
             item["large"] = {"S": path}
         else:
             return
-        # Refused: another process has put a newer one.
-        with suppress(self._dynamodb.exceptions.ConditionalCheckFailedException):
-            self._dynamodb.put_item(
-                TableName=self._table,
+        try:
+            self._ask(
+                "PutItem",
                 Item=item,
                 ConditionExpression="attribute_not_exists(pk) OR #at <= :at OR #at > :wrong",
                 ExpressionAttributeNames={"#at": "at"},
                 ExpressionAttributeValues={":at": _number(at), ":wrong": _number(at + AHEAD_S)},
             )
+        except AwsError as error:
+            if error.code != _REFUSED:  # else another process has put a newer one
+                raise
 
     def add(self, name: str, until: float) -> int:
-        changed = self._dynamodb.update_item(
-            TableName=self._table,
+        changed = self._ask(
+            "UpdateItem",
             Key=_key(name),
             UpdateExpression="ADD n :one SET expires_at = :until",
             ExpressionAttributeValues={":one": _number(1), ":until": _number(math.ceil(until))},
@@ -77,8 +81,8 @@ class Table:
 
     def reserve(self, name: str, now: float, until: float) -> float:
         try:
-            self._dynamodb.update_item(
-                TableName=self._table,
+            self._ask(
+                "UpdateItem",
                 Key=_key(name),
                 UpdateExpression="SET n = :until, expires_at = :forget",
                 ConditionExpression="attribute_not_exists(n) OR n <= :now",
@@ -89,19 +93,33 @@ class Table:
                 },
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except self._dynamodb.exceptions.ConditionalCheckFailedException as taken:
-            return float(taken.response["Item"]["n"]["N"])
+        except AwsError as error:
+            if error.code != _REFUSED:
+                raise
+            return float(error.reply["Item"]["n"]["N"])
         return 0.0
 
+    def _ask(self, operation: str, **asked: Any) -> dict[str, Any]:
+        return aws_json.ask("dynamodb", operation, {"TableName": self._table, **asked}, self._timeout_s)
+
     def _large(self, path: str) -> bytes | None:
-        s3: Any = self._make_s3()
+        import obstore
+        from obstore.exceptions import PermissionDeniedError
+
         try:
-            return bytes(s3.get_object(Bucket=self._bucket, Key=path)["Body"].read())
-        except s3.exceptions.ClientError as error:
+            return bytes(obstore.get(self._s3(), path).bytes())
+        except (FileNotFoundError, PermissionDeniedError):
             # The bucket's lifecycle was faster. S3 calls that "denied" to those who may not list.
-            if error.response["Error"]["Code"] in ("NoSuchKey", "AccessDenied"):
-                return None
-            raise
+            return None
+
+    def _s3(self) -> Any:
+        # Made when it is first needed, which is seldom.
+        if self._store is None:
+            from toolfold.object_store import open_bucket
+
+            # It knows but one limit: to connect and to answer.
+            self._store = open_bucket(self._bucket, "", 2 * self._timeout_s, retries=0)
+        return self._store
 
 
 def _key(name: str) -> dict[str, Any]:
