@@ -34,7 +34,7 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
 
     for name in list(os.environ):
-        if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_", "POWERTOOLS_")):
+        if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_")):
             monkeypatch.delenv(name)
 
 

@@ -4,12 +4,23 @@ Everything happens in the core layer; this file only names its entry, and builds
 environment, when CPU is plentiful.
 """
 
-from typing import Any
+from __future__ import annotations
+
+import os
 
 from toolfold.settings import Settings
 from toolfold.transports.aws_lambda import Gateway
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 gateway = Gateway(Settings.from_environment())
+
+if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
+    from toolfold.transports import snapshot  # nobody waits for this environment yet
+
+    snapshot.prepare(gateway)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

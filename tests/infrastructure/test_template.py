@@ -5,9 +5,10 @@ Every assertion reads the translated template: what SAM adds on its own counts a
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -199,10 +200,55 @@ class TestFunction:
 
         assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
 
-    def test_it_never_logs_events(self, resources: dict[str, Resource]) -> None:
-        variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
 
-        assert variables["POWERTOOLS_LOGGER_LOG_EVENT"] == "false"
+class TestSnapStart:
+    def test_it_is_off_unless_asked_for(self, resources: dict[str, Resource]) -> None:
+        parameter = sam_template.load(TEMPLATE)["Parameters"]["SnapStart"]
+        apply_on = only(resources, "AWS::Lambda::Function")["SnapStart"]["ApplyOn"]
+
+        assert (parameter["Default"], parameter["AllowedValues"]) == ("false", ["true", "false"])
+        assert apply_on == {"Fn::If": ["SnapStartOn", "PublishedVersions", "None"]}
+
+    def test_the_function_has_nothing_that_it_excludes(self, resources: dict[str, Resource]) -> None:
+        """https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html, features and limitations."""
+        function = only(resources, "AWS::Lambda::Function")
+
+        assert function["Runtime"] >= "python3.12"
+        assert function.keys().isdisjoint({"FileSystemConfigs", "EphemeralStorage", "ImageConfig"})
+        assert "ProvisionedConcurrencyConfig" not in strings(resources)
+
+    def test_the_api_invokes_the_newest_version_or_without_versions_the_newest_code(
+        self, resources: dict[str, Resource]
+    ) -> None:
+        alias, version = resources["GatewayAlias"]["Properties"], resources["GatewayVersion"]
+        paths = only(resources, "AWS::ApiGatewayV2::Api")["Body"]["paths"]
+        integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
+
+        assert integration["uri"]["Fn::Sub"].endswith("/functions/${GatewayFunction.Arn}:live/invocations")
+        assert only(resources, "AWS::Lambda::Permission")["FunctionName"] == {"Ref": "GatewayAlias"}
+        assert (alias["Name"], alias["FunctionName"]) == ("live", {"Ref": "GatewayFunction"})
+        newest = {"Fn::GetAtt": ["GatewayVersion", "Version"]}
+        assert alias["FunctionVersion"] == {"Fn::If": ["SnapStartOn", newest, "$LATEST"]}
+        assert version["Condition"] == "SnapStartOn"
+
+    def test_each_deployment_publishes_a_version_and_deletes_the_former(self, resources: dict[str, Resource]) -> None:
+        """CloudFormation replaces a version whose description changes; Lambda makes none when nothing has changed."""
+        stamp = {"Fn::FindInMap": ["Package", "This", "Stamp"]}
+        version, function = resources["GatewayVersion"], only(resources, "AWS::Lambda::Function")
+
+        assert version["Properties"]["Description"] == stamp
+        assert function["Description"]["Fn::Join"][1][-1] == {"Fn::If": ["SnapStartOn", stamp, ""]}
+        assert (version["DeletionPolicy"], version["UpdateReplacePolicy"]) == ("Delete", "Delete")
+
+    def test_make_deploy_stamps_what_was_built(self, tmp_path: Path) -> None:
+        [line] = [line for line in (ROOT / "aws.mk").read_text().splitlines() if "Stamp: unstamped" in line]
+        built = tmp_path / "template.yaml"
+        shutil.copy(TEMPLATE, built)
+        command = line.strip().replace("$$", "$").replace(".aws-sam/build/template.yaml", str(built))
+        subprocess.run(command, shell=True, check=True)
+
+        stamp = sam_template.load(built)["Mappings"]["Package"]["This"]["Stamp"]
+        assert re.fullmatch(r"deployed-\d{8}-\d{6}", stamp)
 
 
 class TestSecrets:
@@ -265,12 +311,14 @@ class TestApi:
         permission = only(resources, "AWS::Lambda::Permission")
 
         assert permission["Principal"] == "apigateway.amazonaws.com"
-        assert permission["SourceArn"]["Fn::Sub"][0].endswith("/*/mcp")
+        assert permission["SourceArn"]["Fn::Sub"].endswith(":${Api}/*/*/mcp")
 
 
 def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, Resource]) -> None:
     untaggable = {
+        "AWS::Lambda::Alias",
         "AWS::Lambda::LayerVersion",
+        "AWS::Lambda::Version",
         "AWS::Logs::MetricFilter",
         "AWS::Lambda::Permission",
         "AWS::S3::BucketPolicy",
@@ -305,4 +353,4 @@ def test_calls_are_counted_by_code_from_the_line_that_each_leaves(resources: dic
     # The names in the pattern are those of the line; see calling/story.py.
     assert counted["FilterPattern"] == '{ $.message = "call" }'
     assert dimension["Value"] == "$.code"
-    assert "code" in {field.name for field in dataclasses.fields(Story)}
+    assert "code" in vars(Story("GLOBAL_QUOTE"))

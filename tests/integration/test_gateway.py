@@ -16,10 +16,9 @@ import pytest
 
 from tests.conftest import KEY
 from toolfold.errors import SettingsError
-from toolfold.observability import logger
 from toolfold.sandbox.server import Sandbox
 from toolfold.settings import Settings
-from toolfold.transports.aws_lambda import Gateway
+from toolfold.transports.aws_lambda import Gateway, logger
 
 EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted(Path("events").glob("*.json"))}
 CONTEXT = SimpleNamespace(aws_request_id="request-1", get_remaining_time_in_millis=lambda: 29_000)
@@ -121,7 +120,7 @@ def test_a_broken_base64_body_is_refused(handler: Handler) -> None:
 )
 def test_an_event_of_another_kind_is_refused(handler: Handler, event: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    monkeypatch.setattr(logger.registered_handler, "stream", stream)
+    monkeypatch.setattr(logger.handlers[-1], "stream", stream)
     response = handler(event)
     assert response["statusCode"] == 400
     assert "HTTP API, REST API or function URL" in response["body"]
@@ -212,7 +211,7 @@ def test_the_log_holds_names_and_codes_and_never_a_key(
 ) -> None:
     handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
     stream = io.StringIO()
-    monkeypatch.setattr(logger.registered_handler, "stream", stream)
+    monkeypatch.setattr(logger.handlers[-1], "stream", stream)
     event = {**calling(symbol, **{"x-api-key": KEY}), "rawQueryString": f"apikey={KEY}"}
     response = handler(event)
     assert KEY not in response["body"]

@@ -10,17 +10,22 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from toolfold.calling import places
 from toolfold.calling.cache import Cache
 from toolfold.calling.entry import Entry, pack, unpack
-from toolfold.calling.places import Careful, Memory, Place
+from toolfold.calling.home import folder_of_the_user
+from toolfold.calling.places import Careful, Memory
 from toolfold.calling.single_flight import SingleFlight
 from toolfold.calling.sqlite_file import SqliteFile
 from toolfold.errors import InvalidArguments, RateLimited, SettingsError
 from toolfold.settings import Settings
+
+if TYPE_CHECKING:
+    from toolfold.calling.places import Place
 
 LIMIT = 1_000_000
 ENTRY = Entry("csv", "timestamp,open\n2026-01-13,1.0\nzażółć", 1000.0, 2000.0)
@@ -337,9 +342,8 @@ def test_a_setting_that_makes_no_sense_is_named(name: str, value: str) -> None:
 
 
 def test_a_users_cache_is_where_the_system_keeps_such_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Path("/somewhere/cache")
-    assert places.file_of_the_user({"XDG_CACHE_HOME": str(folder)}) == folder / "toolfold" / "answers.sqlite"
+    assert folder_of_the_user({"XDG_CACHE_HOME": "/somewhere/cache"}) == "/somewhere/cache/toolfold"
     monkeypatch.setattr(sys, "platform", "linux")
-    assert places.file_of_the_user({}) == Path.home() / ".cache" / "toolfold" / "answers.sqlite"
+    assert folder_of_the_user({}) == str(Path.home() / ".cache" / "toolfold")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert places.file_of_the_user({}) == Path.home() / "Library" / "Caches" / "toolfold" / "answers.sqlite"
+    assert folder_of_the_user({}) == str(Path.home() / "Library" / "Caches" / "toolfold")

@@ -22,12 +22,13 @@ _WIDTH = 110
 
 def run() -> int:
     """Play the demo on stdout. Returns 0, or 1 when a step did not answer as it should."""
-    os.environ.setdefault("POWERTOOLS_LOG_LEVEL", "WARNING")  # the handler's request log would interrupt the story
     from toolfold.sandbox.server import Sandbox
     from toolfold.transports.local_http import LocalGateway
 
     with Sandbox() as sandbox:
-        settings = Settings.from_environment({**os.environ, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
+        # The log of the requests would interrupt the story.
+        ours = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
+        settings = Settings.from_environment({**os.environ, **ours})
         with LocalGateway(settings) as gateway:
             print(
                 f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)"

@@ -25,7 +25,10 @@ ever carry an API key, a path of the server or a traceback.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 
 class ToolfoldError(Exception):

@@ -1,41 +1,49 @@
-"""The one logger of the HTTP transports. Nobody makes another.
+"""The log of the HTTP transports: a JSON object a line, which CloudWatch can query.
 
-Powertools' Logger writes JSON lines that CloudWatch can query. It is given names and codes only: no bodies, no
-arguments, no headers, no query strings, since any of them may hold an API key.
+It is given names and codes only: no bodies, no arguments, no headers, no query strings, since any of them may hold an
+API key. Nor are tracebacks written, whose last line is an exception's text.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
-from typing import Any
+import time
+
+_OWN = {*vars(logging.makeLogRecord({})), "message", "asctime"}
+"""What every record has; all else was given by whoever logs."""
 
 
-def _make_logger() -> Any:
-    """Powertools' Logger, imported without botocore.
+class JsonLines(logging.Formatter):
+    """``{"level", "message", "timestamp", "service", …}``: the time in UTC (RFC 3339), then what the line is about.
 
-    Powertools imports botocore, where there is one, to sign its name into the user agent of AWS calls. None is made
-    through botocore on the request path, and the import is not wanted there.
+    Of an invocation that X-Ray records ``xray_trace_id`` is in it, by which a line and its trace are found together.
     """
-    absent = "botocore" not in sys.modules
-    if absent:
-        sys.modules["botocore"] = None  # type: ignore[assignment]  # what makes an import raise ImportError
-    try:
-        from aws_lambda_powertools.logging import Logger
-    finally:
-        if absent:
-            del sys.modules["botocore"]
-    service = os.environ.get("POWERTOOLS_SERVICE_NAME", "toolfold")
-    return Logger(service=service, location=None, use_rfc3339=True)
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "level": record.levelname,
+            "message": record.getMessage(),
+            "timestamp": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.msecs:03.0f}Z",
+            "service": "toolfold",
+        }
+        trace = os.environ.get("_X_AMZN_TRACE_ID", "")
+        if "Sampled=1" in trace:
+            line["xray_trace_id"] = trace.partition("Root=")[2].partition(";")[0]
+        line |= {name: value for name, value in vars(record).items() if name not in _OWN}
+        return json.dumps(line, ensure_ascii=False, default=str)
 
 
-logger = _make_logger()
+def write_json_lines(level: str) -> None:
+    """Let what is logged under ``toolfold`` come out as JSON lines on standard output, from ``level`` on.
 
-
-def adopt_library_logs() -> None:
-    """Let what the core logs (``logging.getLogger("toolfold")``) come out as the same JSON lines."""
+    Asked again it takes the place of what it did before; other handlers stay.
+    """
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(JsonLines())
     core = logging.getLogger("toolfold")
-    core.handlers = list(logger.handlers)
-    core.setLevel(logger.log_level)
+    core.handlers = [*(other for other in core.handlers if not isinstance(other.formatter, JsonLines)), handler]
+    core.setLevel(level)
     core.propagate = False

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from toolfold.errors import SettingsError
+from toolfold.records import Record
 
 VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_CATALOG": (
@@ -73,6 +73,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
         "Over stdio and at a terminal empty is a folder in the user's cache folder; elsewhere it is off.",
     ),
     "TOOLFOLD_LINK_S": ("3600", "Seconds for which a link to it in S3 can be opened; at most 86400."),
+    "TOOLFOLD_LOG_LEVEL": ("INFO", "From which level on the HTTP server logs: DEBUG, INFO, WARNING or ERROR."),
     "TOOLFOLD_ALLOW_KEY_IN_QUERY": ("false", "Whether the address may carry the API key as ?apikey=."),
     "TOOLFOLD_ALLOWED_ORIGINS": ("", "Comma-separated web origins that may call over HTTP; * allows every origin."),
 }
@@ -93,8 +94,7 @@ _YES_NO = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The settings in force. Times in seconds, sizes in bytes."""
 
     catalog: str
@@ -114,7 +114,7 @@ class Settings:
     late_s: float
     no_data_ttl_s: float
     error_ttl_s: float
-    key_salt: str = field(repr=False)
+    key_salt: str
     requests_per_day: int | None
     requests_per_second: float | None
     max_wait_s: float
@@ -129,8 +129,11 @@ class Settings:
     max_tokens_ceiling: int
     offload: str
     link_s: float
+    log_level: str
     allow_key_in_query: bool
     allowed_origins: tuple[str, ...]
+
+    _secret = frozenset({"key_salt"})
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -186,6 +189,7 @@ class Settings:
             max_tokens_ceiling=int(number("TOOLFOLD_MAX_TOKENS_CEILING")),
             offload=_offload(text("TOOLFOLD_OFFLOAD")),
             link_s=_link_s(number("TOOLFOLD_LINK_S")),
+            log_level=_level(text("TOOLFOLD_LOG_LEVEL")),
             allow_key_in_query=_yes_no("TOOLFOLD_ALLOW_KEY_IN_QUERY", text("TOOLFOLD_ALLOW_KEY_IN_QUERY")),
             allowed_origins=tuple(
                 origin.strip().rstrip("/") for origin in text("TOOLFOLD_ALLOWED_ORIGINS").split(",") if origin.strip()
@@ -236,6 +240,12 @@ def _link_s(seconds: float) -> float:
     if not 1 <= seconds <= 86400:
         raise SettingsError(f"TOOLFOLD_LINK_S must be from 1 to 86400, not {seconds:g}.")
     return seconds
+
+
+def _level(name: str) -> str:
+    if name.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise SettingsError(f"TOOLFOLD_LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {name!r}.")
+    return name.upper()
 
 
 def _yes_no(name: str, value: str) -> bool:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Literal
 
-State = Literal["closed", "open", "half-open"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    State = Literal["closed", "open", "half-open"]
 
 
 class Breaker:

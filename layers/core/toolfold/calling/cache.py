@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from toolfold.calling import entry as entries
 from toolfold.calling.entry import Entry
 from toolfold.calling.places import Careful, Memory
 
-Layer = Literal["memory", "shared"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Layer = Literal["memory", "shared"]
 
 
 class Cache:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-from toolfold.calling import keys, validate
+from toolfold.calling import keys
 from toolfold.errors import InvalidArguments
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.calling.keeper import Keeper
     from toolfold.calling.outcome import Outcome
+    from toolfold.calling.validate import Problem
     from toolfold.catalog.model import Catalog, Tool
     from toolfold.settings import Settings
 
@@ -48,12 +51,19 @@ class Caller:
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
         """
+        from toolfold.calling import validate
+
         checked, problems = validate.check(tool.parameters, tool.call, arguments)
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)
         key = keys.find(source, presented, self.settings)
         return self._keeper(source.backend).call(source, tool, checked, key, fresh, deadline)
+
+    def forget(self) -> None:
+        """Drop what is held, counted and known of calls, and the connections to where it is shared."""
+        with self._lock:
+            self._keepers.clear()
 
     def _keeper(self, backend: str) -> Keeper:
         # Imported on the first call, so that listing and describing tools never pays for it.
@@ -67,7 +77,7 @@ class Caller:
             return self._keepers[backend]
 
 
-def _invalid(tool: Tool, problems: list[validate.Problem]) -> InvalidArguments:
+def _invalid(tool: Tool, problems: list[Problem]) -> InvalidArguments:
     first = problems[0]
     more = f" ({len(problems) - 1} more in problems)" if len(problems) > 1 else ""
     return InvalidArguments(

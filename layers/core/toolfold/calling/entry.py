@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
-from typing import Literal
 
 from toolfold.calling.places import AHEAD_S
 from toolfold.errors import CALL_ERRORS, CallError
+from toolfold.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 _DIGEST = 16
 _LEVEL = 1
 """Of zlib. Prices shrink to a fifth even so, in a third of the time of the default level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """``body`` was fetched at ``at`` and is good until ``until``, both in seconds since 1970.
 
     ``kind`` is json or csv for data; the body of an error is a JSON object with code, message, suggestion, details.

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from toolfold.backends.transient import BrokenOff
 from toolfold.errors import CALL_ERRORS, AuthRejected, CallError, NoData, RateLimited, UpstreamError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.backends.http_api import Reply
     from toolfold.calling.outcome import Kind
     from toolfold.catalog.model import Source, Tool
@@ -146,7 +148,7 @@ def _raise_if_cut(source: Source, body: str) -> None:
         raise BrokenOff(f"{source.title} broke off its answer.", _AGAIN, retryable=True)
 
 
-class _Lenient(dict[str, Any]):
+class _Lenient(dict[str, object]):
     """Leaves a placeholder as it is when there is no argument for it."""
 
     def __missing__(self, key: str) -> str:

@@ -6,9 +6,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Source, Tool
 
 _LAYOUT = 1

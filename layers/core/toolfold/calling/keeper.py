@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from toolfold.calling import identity, places
 from toolfold.calling.breaker import Breaker
@@ -16,7 +15,7 @@ from toolfold.calling.cache import Cache
 from toolfold.calling.entry import Entry
 from toolfold.calling.limits import Limits
 from toolfold.calling.outcome import Outcome
-from toolfold.calling.requesting import Backend, Request, Requester
+from toolfold.calling.requesting import Request, Requester
 from toolfold.calling.single_flight import SingleFlight
 from toolfold.calling.story import Story
 from toolfold.calling.ttl import ttl
@@ -30,7 +29,11 @@ from toolfold.errors import (
     UpstreamTimeout,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from toolfold.calling.requesting import Backend
     from toolfold.catalog.model import Source, Tool
     from toolfold.settings import Settings
 
@@ -58,7 +61,7 @@ class Keeper:
         )
         limits = Limits(settings, memory, shared, clock, monotonic, sleep)
         self._requester = Requester(backend, limits, settings, monotonic, sleep)
-        self._flights: SingleFlight[Entry] = SingleFlight()
+        self._flights = SingleFlight()
         self._breakers: dict[str, Breaker] = {}
         self._lock = threading.Lock()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from toolfold.errors import AuthRequired
+from toolfold.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
+class Presented(Record):
     """The keys a request carries, each empty when absent. ``repr`` hides them."""
 
-    bearer: str = field(default="", repr=False)
-    x_api_key: str = field(default="", repr=False)
-    query: str = field(default="", repr=False)
+    bearer: str = ""
+    x_api_key: str = ""
+    query: str = ""
+
+    _secret = frozenset({"bearer", "x_api_key", "query"})
 
 
 NOTHING = Presented()

@@ -18,18 +18,21 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.calling import new_york
 from toolfold.calling.places import AHEAD_S
 from toolfold.errors import RateLimited
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from toolfold.calling.places import Careful, Memory, Place
     from toolfold.settings import Settings
 
-T = TypeVar("T")
+    T = TypeVar("T")
+
 
 DAY_S = 86400
 _DAILY_FROM_S = 3600
@@ -46,8 +49,7 @@ _SKEW_S = 5.0
 _PER_SECOND = re.compile(r"(\d+) per second")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Record):
     """What is known of a key. Times are seconds since 1970.
 
     Until ``blocked_until`` no call is made; ``said`` is the error of the upstream: message, suggestion and limit; it
@@ -130,14 +132,14 @@ class Limits:
         if wait >= _DAILY_FROM_S:
             resets = new_york.next_midnight(now)
             until = min(resets, now + self._settings.quota_probe_s)
-            known = replace(self._of(key_id, now), blocked_until=until, resets_at=resets, said=said)
+            known = self._of(key_id, now).but(blocked_until=until, resets_at=resets, said=said)
         elif wait > self._settings.max_wait_s:
-            known = replace(self._of(key_id, now), blocked_until=now + wait, resets_at=now + wait, said=said)
+            known = self._of(key_id, now).but(blocked_until=now + wait, resets_at=now + wait, said=said)
         else:
             rate = _PER_SECOND.match(details.get("limit") or "")
             gap = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
-            known = replace(self._of(key_id, now), spaced_until=now + DAY_S, gap_s=gap)
-        self._keep(key_id, replace(known, at=now), now)
+            known = self._of(key_id, now).but(spaced_until=now + DAY_S, gap_s=gap)
+        self._keep(key_id, known.but(at=now), now)
         return self._blocked(known, key_id, now) if known.blocked_until > now else error
 
     def _blocked(self, known: Known, key_id: str, now: float) -> RateLimited:
@@ -201,7 +203,7 @@ class Limits:
 
     def _keep(self, key_id: str, known: Known, now: float) -> None:
         self._remember(key_id, known, now)
-        blob = json.dumps(asdict(known)).encode()
+        blob = json.dumps(vars(known)).encode()
         self._asked(lambda place: place.put(f"limits/{key_id}", blob, now, now + DAY_S))
 
     def _asked(self, question: Callable[[Place], T]) -> T | None:

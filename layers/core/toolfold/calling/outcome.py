@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
 
-Kind = Literal["json", "csv"]
+from toolfold.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Kind = Literal["json", "csv"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     """An upstream's answer that was found to be data.
 
     ``body`` is its own text, without a byte order mark and outer white space, the key blanked out; ``kind`` says what

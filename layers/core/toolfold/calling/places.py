@@ -6,43 +6,42 @@ A place may fail in any way; :class:`Careful` makes of every failure a slower ca
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
     from toolfold.settings import Settings
+
+    T = TypeVar("T")
+
+    class Place(Protocol):
+        """Holds values and numbers by name. Times are seconds since 1970; after ``until`` a name may be forgotten."""
+
+        def get(self, name: str) -> bytes | None:
+            """The value last put, whether stale or not, or None."""
+
+        def put(self, name: str, value: bytes, at: float, until: float) -> None:
+            """Hold ``value``, unless a newer one than ``at`` is held; one over ``AHEAD_S`` later does not count."""
+
+        def add(self, name: str, until: float) -> int:
+            """Count one more; the count so far."""
+
+        def reserve(self, name: str, now: float, until: float) -> float:
+            """Take the name until ``until``: 0 when it was free; else when it will be, and it is not taken."""
+
 
 logger = logging.getLogger("toolfold")
 
-T = TypeVar("T")
 
 AHEAD_S = 300.0
 """What is dated further in the future than this was written by a clock that was wrong, and says nothing."""
 
 _NUMBERS = 10_000
 """Counters kept in memory; each is for one key and one day, or for one second."""
-
-
-class Place(Protocol):
-    """Holds values and numbers by name. Times are seconds since 1970; after ``until`` a name may be forgotten."""
-
-    def get(self, name: str) -> bytes | None:
-        """The value last put, whether stale or not, or None."""
-
-    def put(self, name: str, value: bytes, at: float, until: float) -> None:
-        """Hold ``value``, unless a value newer than ``at`` is held; one from over ``AHEAD_S`` later does not count."""
-
-    def add(self, name: str, until: float) -> int:
-        """Count one more; the count so far."""
-
-    def reserve(self, name: str, now: float, until: float) -> float:
-        """Take the name until ``until``: 0 when it was free; else when it will be, and it is not taken."""
 
 
 class Memory:
@@ -126,8 +125,7 @@ class Careful:
 
     def _rest(self, error: Exception) -> None:
         # The type alone: a text may hold a path or an address. AWS's own code, where there is one, is a word.
-        response = getattr(error, "response", None)
-        code = response.get("Error", {}).get("Code", "") if isinstance(response, Mapping) else ""
+        code = getattr(error, "code", "")
         logger.warning("the shared cache fails (%s); it is left alone for a while", code or type(error).__name__)
         self._place, self._rests_until = None, self._clock() + self._cooldown_s
 
@@ -146,33 +144,10 @@ def open_shared(settings: Settings, clock: Callable[[], float]) -> Careful | Non
             from toolfold.calling.dynamodb import Table
 
             return Table(where.removeprefix("dynamodb://"), settings.cache_bucket, settings.cache_timeout_s)
+        from pathlib import Path
+
         from toolfold.calling.sqlite_file import SqliteFile
 
         return SqliteFile(Path(where).expanduser(), settings.cache_file_bytes, settings.cache_timeout_s)
 
     return Careful(opened, settings.cache_cooldown_s, clock)
-
-
-def file_of_the_user(environment: Mapping[str, str] | None = None) -> Path:
-    """Where a user's cache belongs on this system, by its own conventions."""
-    read = os.environ if environment is None else environment
-    if read.get("XDG_CACHE_HOME"):
-        folder = Path(read["XDG_CACHE_HOME"])
-    elif sys.platform == "darwin":
-        folder = Path("~/Library/Caches").expanduser()
-    elif sys.platform == "win32":
-        folder = Path(read.get("LOCALAPPDATA") or "~/AppData/Local").expanduser()
-    else:
-        folder = Path("~/.cache").expanduser()
-    return folder / "toolfold" / "answers.sqlite"
-
-
-def at_home(settings: Settings) -> Settings:
-    """``settings`` for a process of one user: what is held, and answers too long to show, in files of theirs, unless
-    told otherwise."""
-    held = file_of_the_user()
-    return replace(
-        settings,
-        cache=settings.cache or str(held),
-        offload=settings.offload or str(held.parent / "answers"),
-    )

@@ -5,17 +5,19 @@ urllib3 has retries of its own; they know no deadline, sleep unseen, and take an
 
 from __future__ import annotations
 
-import random
+import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from toolfold.backends.transient import Transient
 from toolfold.calling import faults
 from toolfold.errors import CallError, RateLimited
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.backends.http_api import Reply
     from toolfold.calling.limits import Limits
     from toolfold.calling.outcome import Kind
@@ -23,11 +25,10 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
     from toolfold.settings import Settings
 
-Backend = Callable[["Source", "Tool", Mapping[str, Any], str, "Settings", float], "Reply"]
+    Backend = Callable[["Source", "Tool", Mapping[str, Any], str, "Settings", float], "Reply"]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Record):
     """One call to be made. ``key`` is the API key itself, ``key_id`` its hash; ``deadline`` is monotonic."""
 
     source: Source
@@ -36,6 +37,11 @@ class Request:
     key: str
     key_id: str
     deadline: float
+
+
+def _of_the_kernel() -> float:
+    """From 0 to 1. Not from ``random``, whose state copies of one snapshot share: they would pause alike."""
+    return os.urandom(1)[0] / 255
 
 
 class Requester:
@@ -48,7 +54,7 @@ class Requester:
         settings: Settings,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = _of_the_kernel,
     ) -> None:
         self._backend, self._limits, self._settings = backend, limits, settings
         self._monotonic, self._sleep, self._jitter = monotonic, sleep, jitter

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolfold.calling.entry import Entry
 
 
-class _Flight(Generic[T]):
+class _Flight:
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.landed = threading.Event()
-        self.results: list[T] = []
+        self.results: list[Entry] = []
         self.error: Exception | None = None
 
 
-class SingleFlight(Generic[T]):
+class SingleFlight:
     """Runs work by name, each name once at a time. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[Hashable, _Flight[T]] = {}
+        self._flights: dict[Hashable, _Flight] = {}
 
-    def run(self, name: Hashable, owner: str, work: Callable[[], T], patience_s: float) -> T:
+    def run(self, name: Hashable, owner: str, work: Callable[[], Entry], patience_s: float) -> Entry:
         """What ``work`` returns, or what the same work, begun by another thread, returns or raises.
 
         Args:
@@ -50,7 +51,7 @@ class SingleFlight(Generic[T]):
             if flight.error is not None and flight.owner == owner:
                 raise flight.error
 
-    def _lead(self, name: Hashable, flight: _Flight[T], work: Callable[[], T]) -> T:
+    def _lead(self, name: Hashable, flight: _Flight, work: Callable[[], Entry]) -> Entry:
         try:
             result = work()
             flight.results.append(result)

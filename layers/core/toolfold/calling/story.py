@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 logger = logging.getLogger("toolfold")
 
 
-@dataclass(slots=True)
 class Story:
     """Filled in while the call goes on. Times in seconds."""
 
-    tool: str
-    code: str = "OK"
-    problem: str = ""
-    """The sentence of the error. Those of calls are fixed texts: they hold no arguments."""
-    cached: str = "no"
-    """Where the answer was held: memory, shared, another call under way (joined), or kept past its time (late), for
-    which ``problem`` is the reason."""
-    requests: int = 0
-    refused: bool = True
-    """Whether it ended before its next request, by a rule of ours: then it says nothing of the upstream."""
-    upstream_s: float = 0.0
-    waited_s: float = 0.0
-    size: int = 0
-    """Characters of the answer."""
-    breaker: str = "closed"
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.code = "OK"
+        self.problem = ""
+        """The sentence of the error. Those of calls are fixed texts: they hold no arguments."""
+        self.cached = "no"
+        """Where the answer was held: memory, shared, another call under way (joined), or kept past its time (late), for
+        which ``problem`` is the reason."""
+        self.requests = 0
+        self.refused = True
+        """Whether it ended before its next request, by a rule of ours: then it says nothing of the upstream."""
+        self.upstream_s = 0.0
+        self.waited_s = 0.0
+        self.size = 0
+        """Characters of the answer."""
+        self.breaker = "closed"
 
     def tell(self) -> None:
         """Write the line."""

@@ -14,10 +14,13 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
-Problem = dict[str, Any]
-"""``{"parameter", "problem", "expected"}``, for the answer."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Problem = dict[str, Any]
+    """``{"parameter", "problem", "expected"}``, for the answer."""
 
 _TOLD = 20
 """Unknown arguments that are spelled out. Their number is the caller's choice; the size of the answer must not be."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from toolfold.catalog.sections import Members, Read, damaged, line_key, numbers, sections_of
+from toolfold.catalog.sections import Members, damaged, line_key, numbers, sections_of
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from toolfold.catalog.sections import Block
+    from typing import Any, TypeVar
+
+    from toolfold.catalog.sections import Block, Read
+
+    T = TypeVar("T")
 
 FORMAT = 2
 """Version of the compiled layout. A reader refuses any other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """A place that tools live at. Fields as in ``catalog.sources.Source``."""
 
     id: str
@@ -31,8 +34,7 @@ class Source:
     unknown_notice: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Record):
     """One callable entry.
 
     ``parameters`` is a JSON Schema; ``call`` is what the backend needs: ``function``, ``query`` (parameter → query key
@@ -62,8 +64,7 @@ class Tool:
     answer: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(Record):
     """What a listing shows of a tool."""
 
     name: str
@@ -72,8 +73,7 @@ class Brief:
     access: str
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(Record):
     """A group of tools, as listed."""
 
     name: str
@@ -97,6 +97,9 @@ _TOOL = {
 """Fields of a tool's entry → their types in JSON."""
 
 
+_MOST_KEPT = 2000
+
+
 class Catalog:
     """All tools of all sources. Immutable; names are matched without regard to case.
 
@@ -109,7 +112,7 @@ class Catalog:
         ValueError: the head is not that of a compiled catalog of this format.
     """
 
-    __slots__ = ("_counts", "_head", "_read", "_sections", "_sources", "categories", "sha256")
+    __slots__ = ("_counts", "_head", "_kept", "_read", "_sections", "_sources", "categories", "sha256")
 
     def __init__(self, head: Any, read: Read, sha256: str = "") -> None:
         found = head.get("format") if isinstance(head, dict) else None
@@ -133,6 +136,7 @@ class Catalog:
         if missing := _SECTIONS - self._sections.keys():
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         self.sha256 = sha256
+        self._kept: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         return int(self._head["count"])
@@ -140,6 +144,18 @@ class Catalog:
     def __iter__(self) -> Iterator[str]:
         """Names, in listing order."""
         return (line.name for line in self._lines())
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` made for ``key`` before, or makes now: for what follows from the catalog alone and is asked for
+        again and again. Kept with the catalog, up to some thousand things."""
+        found = self._kept.get(key)
+        if found is None:
+            found = make()
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = found
+        made: T = found
+        return made
 
     def expect(self, **keys: Iterable[str]) -> None:
         """Fetch side by side what will be asked for: section → keys. Only a saving of time, and only for a catalog
@@ -248,7 +264,7 @@ def _is_tool(value: Any) -> bool:
 
 
 def _is_line(value: Any) -> bool:
-    return _is_texts(value) and len(value) == len(Brief.__slots__)
+    return _is_texts(value) and len(value) == len(Brief.__annotations__)
 
 
 def _is_position(value: Any) -> bool:
@@ -264,7 +280,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def _source(id_: str, entry: Mapping[str, Any]) -> Source:
-    fields = {key: value for key, value in entry.items() if key in Source.__slots__}
+    fields = {key: value for key, value in entry.items() if key in Source.__annotations__}
     fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
     texts = (entry["title"], entry["description"], entry["backend"], entry["base_url"], entry["no_data"])
     if not all(isinstance(text, str) for text in texts) or not isinstance(entry["auth"], dict):

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from toolfold.catalog import spelling
 from toolfold.catalog.words import STOP, plain, stem
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
@@ -45,8 +45,7 @@ MOST_WORDS = 64
 """Of a request that are read, and signs of a script without spaces: nobody needs more, and each costs time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Record):
     """``term`` of the index, what it is ``worth``, and the ``word`` of the request that it is there for."""
 
     term: str
@@ -54,15 +53,15 @@ class Term:
     word: str
 
 
-@dataclass(frozen=True, slots=True)
 class Reading:
     """A request as the index sees it.
 
     ``named`` are the positions of tools whose whole name is in it → whether it can be meant as nothing but that name.
     """
 
-    terms: list[Term] = field(default_factory=list)
-    named: dict[int, bool] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.terms: list[Term] = []
+        self.named: dict[int, bool] = {}
 
 
 def read(catalog: Catalog, text: str) -> Reading:

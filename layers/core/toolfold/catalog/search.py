@@ -7,12 +7,12 @@ stands in the index as well, after the last tool: a request that fits such a top
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from toolfold.catalog.query import Reading, Term, read
 from toolfold.catalog.spelling import Pattern
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -43,16 +43,16 @@ _ENOUGH = 200
 TOOL_LIST can show."""
 
 
-@dataclass(frozen=True, slots=True)
 class Hit:
     """A tool that fits: its position in the catalog, and how well, in hundredths of the index's weights."""
 
-    position: int
-    score: float
+    __slots__ = ("position", "score")
+
+    def __init__(self, position: int, score: float) -> None:
+        self.position, self.score = position, score
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Record):
     """What a search found: the tools that fit, best first, none when nothing does.
 
     ``leaders`` of them, from the first, are about as good as the best: one when there is a clear winner.

@@ -24,9 +24,25 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol
 
 from toolfold.errors import CatalogUnavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Read(Protocol):
+        """What gives blocks their bytes. ``far``: asking for several at once saves time."""
+
+        far: bool
+
+        def __call__(self, blocks: Sequence[Block], /) -> Sequence[Span]:
+            """The blocks, in their order.
+
+            Raises:
+                CatalogUnavailable: one of them cannot be had.
+            """
+
 
 logger = logging.getLogger("toolfold")
 
@@ -35,19 +51,6 @@ Block = tuple[int, int, str]
 
 Span = tuple[bytes, int, int]
 """Bytes, and where in them a block begins and ends."""
-
-
-class Read(Protocol):
-    """What gives blocks their bytes. ``far``: asking for several at once saves time."""
-
-    far: bool
-
-    def __call__(self, blocks: Sequence[Block], /) -> Sequence[Span]:
-        """The blocks, in their order.
-
-        Raises:
-            CatalogUnavailable: one of them cannot be had.
-        """
 
 
 HASH_DIGITS = 32

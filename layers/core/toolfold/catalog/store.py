@@ -18,20 +18,22 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.sections import Read, Whole, parse_head, unavailable
+from toolfold.catalog.sections import Whole, parse_head, unavailable
 from toolfold.errors import CatalogUnavailable, SettingsError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any, TypeVar
 
+    from toolfold.catalog.sections import Read
     from toolfold.settings import Settings
 
-logger = logging.getLogger("toolfold")
+    T = TypeVar("T")
 
-T = TypeVar("T")
+logger = logging.getLogger("toolfold")
 
 POINTER = "current.json"
 SMALL = 2 << 20
@@ -157,6 +159,10 @@ class S3Store:
             self._rest_s = _LOOK_AGAIN_S
         self._looked_at = time.monotonic()
         return self._catalog
+
+    def forget(self) -> None:
+        """Close connections to S3, and look at the pointer again when the catalog is asked for next."""
+        self._client, self._rest_s = None, 0.0
 
     def _current(self) -> Catalog:
         match _parsed(self._get(POINTER)):

@@ -6,13 +6,14 @@ Used when the catalog is compiled and when it is searched: both sides must cut w
 from __future__ import annotations
 
 import re
-import unicodedata
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _LETTERS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 _UNSPACED = "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff"
-_APART = re.compile(rf"(?<=\d)(?=[A-Za-z]{{3}})|(?<=[{_UNSPACED}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_UNSPACED}])")
+_UNIT = re.compile(r"(?<=\d)(?=[A-Za-z]{3})")
+# Compiled when it is first needed: large sets of characters take milliseconds.
+_SCRIPTS = rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_UNSPACED}])"
 
 STOP = frozenset(
     """
@@ -46,10 +47,13 @@ def plain(text: str) -> str:
     no spaces apart from others (のRSI: の RSI)."""
     text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
     if not text.isascii():
+        import unicodedata  # not for most requests
+
         text = unicodedata.normalize("NFKD", text.translate(_LETTERS))
         # Marks are accents in Latin script and vowels in some others, whose words are told apart well enough without.
         text = "".join(character for character in text if not unicodedata.category(character).startswith("M"))
-    return _APART.sub(" ", text)
+        text = re.sub(_SCRIPTS, " ", text)
+    return _UNIT.sub(" ", text)
 
 
 def terms(text: str) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def tools() -> MetaTools:
     """The meta-tools with the settings of the environment, for a command on a person's machine."""
     from toolfold.calling.caller import Caller
-    from toolfold.calling.places import at_home
+    from toolfold.calling.home import at_home
     from toolfold.catalog.store import open_store
     from toolfold.meta_tools.dispatch import MetaTools
 

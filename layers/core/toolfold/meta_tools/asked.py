@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import filters, reading, tiers
 from toolfold.meta_tools.filters import Filters
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Catalog
 
 TOOL = "TOOL_LIST"
@@ -24,15 +26,14 @@ LEAST_TOKENS, MOST_TOKENS = 100, 100_000
 MOST_OFFSET = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Record):
     """What a TOOL_LIST is asked for. ``query`` is one line, empty when nothing is searched for; None: not given.
 
     ``notice`` is what the caller should be told about the arguments themselves.
     """
 
     query: str = ""
-    filters: Filters = field(default_factory=Filters)
+    filters: Filters = Filters()
     limit: int | None = None
     offset: int | None = None
     token_budget: int | None = None

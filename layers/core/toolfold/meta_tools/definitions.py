@@ -5,9 +5,10 @@ Every word here is in every conversation, so the three together have a budget, h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Catalog
 
 _READ_ONLY = {"readOnlyHint": True}

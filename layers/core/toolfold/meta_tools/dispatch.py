@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from toolfold.calling.keys import NOTHING, Presented
 from toolfold.errors import CallError, InternalError
 from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.result import Result, failed
-from toolfold.meta_tools.tool_call import tool_call
-from toolfold.meta_tools.tool_get import tool_get
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.calling.caller import Caller
     from toolfold.catalog.model import Catalog
 
@@ -23,12 +22,11 @@ logger = logging.getLogger("toolfold")
 NAMES = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
 
 
-@dataclass(frozen=True, slots=True)
 class MetaTools:
     """The three meta-tools over a catalog that is asked for at every call, so that it can change or be missing."""
 
-    catalog: Callable[[], Catalog]
-    caller: Caller
+    def __init__(self, catalog: Callable[[], Catalog], caller: Caller) -> None:
+        self.catalog, self.caller = catalog, caller
 
     def definitions(self) -> list[dict[str, Any]]:
         """The three tools of ``tools/list``."""
@@ -57,12 +55,17 @@ class MetaTools:
         """
         try:
             catalog = self.catalog()
+            # Each is imported when it is first called: a cold start pays for what it is asked.
             if name == "TOOL_LIST":
-                from toolfold.meta_tools.tool_list import tool_list  # not for a cold start that only lists the three
+                from toolfold.meta_tools.tool_list import tool_list
 
                 return tool_list(catalog, arguments)
             if name == "TOOL_GET":
+                from toolfold.meta_tools.tool_get import tool_get
+
                 return tool_get(catalog, arguments)
+            from toolfold.meta_tools.tool_call import tool_call
+
             return tool_call(catalog, self.caller, arguments, presented, deadline)
         except CallError as error:
             return failed(error)

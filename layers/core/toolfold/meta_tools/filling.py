@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import tiers
+from toolfold.records import Record
 from toolfold.results import tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Catalog
 
 LINES_KEPT = 3
 """Lines for which a fuller tier leaves room: a tool in full that hides its rivals cannot be chosen against them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Record):
     """A tool in its tier, as data and as text, and the tokens of the text with its line feed."""
 
     entry: dict[str, Any]
@@ -36,7 +37,7 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
         Empty when there is no room for a single line.
     """
     catalog.expect_briefs(positions)
-    lines = [_shown(catalog, position, tiers.MINIMAL) for position in positions[: LINES_KEPT + 1]]
+    lines = [_in_tier(catalog, position, tiers.MINIMAL) for position in positions[: LINES_KEPT + 1]]
     filled: list[Shown] = []
     tier = tiers.FULL
     for place, position in enumerate(positions):
@@ -44,7 +45,7 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
         tier = max(tier, best(place))
         shown = lines[0]
         while tier < tiers.MINIMAL:
-            fuller = _shown(catalog, position, tier)
+            fuller = _in_tier(catalog, position, tier)
             if fuller.cost + kept <= room:
                 shown = fuller
                 break
@@ -54,8 +55,12 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
         filled.append(shown)
         room -= shown.cost
         following = place + 1 + LINES_KEPT
-        lines = lines[1:] + [_shown(catalog, at, tiers.MINIMAL) for at in positions[following : following + 1]]
+        lines = lines[1:] + [_in_tier(catalog, at, tiers.MINIMAL) for at in positions[following : following + 1]]
     return filled
+
+
+def _in_tier(catalog: Catalog, position: int, tier: int) -> Shown:
+    return catalog.once((position, tier), lambda: _shown(catalog, position, tier))
 
 
 def _shown(catalog: Catalog, position: int, tier: int) -> Shown:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import reading
 from toolfold.names import bare, closest
+from toolfold.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Catalog
 
 ACCESS = ("free", "mixed", "premium")
@@ -18,8 +20,7 @@ _SUGGESTED = 10
 """Names offered for one that is unknown and like none: the most frequent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Record):
     """What a tool must be: of one of the categories, of one of the kinds of access, with any or all of the tags.
 
     Names are the catalog's own; an empty tuple asks for nothing.

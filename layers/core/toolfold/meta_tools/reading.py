@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from toolfold.errors import InvalidArguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SHOWN = 64
 """Characters of what was sent that are repeated: enough to recognise it."""

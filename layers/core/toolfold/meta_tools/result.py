@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from toolfold.errors import CallError
+from toolfold.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Record):
     """``structured`` is a JSON object that fits the meta-tool's output schema, ``text`` the same for a model."""
 
     structured: Mapping[str, Any]

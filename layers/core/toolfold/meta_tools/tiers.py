@@ -10,11 +10,13 @@ The data holds JSON Schema, for programs; the text says the same in words, in ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools.result import compact
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Brief, Tool
 
 FULL, MEDIUM, MINIMAL = 1, 2, 3

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_get import not_found
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.calling.caller import Caller
     from toolfold.calling.keys import Presented
     from toolfold.catalog.model import Catalog, Tool
+    from toolfold.results.select import Selection
 
 OWN = ("select", "max_tokens", "fresh")
 """What TOOL_CALL takes beside the tool's name and its arguments."""
@@ -41,13 +44,12 @@ def tool_call(
     if tool is None:
         raise not_found(catalog, name)
     inner, own = _apart(tool, arguments)
-    from toolfold.results import select
     from toolfold.results.present import LEAST_TOKENS, Wishes, present
 
     settings = caller.settings
     wishes = Wishes(
         raw=_names_a_form(tool, inner),
-        select=select.read(own["select"]),  # before anything is sent
+        select=_selection(own["select"]),  # before anything is sent
         max_tokens=max(LEAST_TOKENS, min(_tokens(own["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)),
         place="" if settings.offload == "off" else settings.offload,
         link_s=settings.link_s,
@@ -59,6 +61,14 @@ def tool_call(
         outcome.body, outcome.kind, tool.answer, wishes, cached=outcome.cached, age_s=outcome.age_s, late=outcome.late
     )
     return Result(shown.structured, shown.text)
+
+
+def _selection(given: Any) -> Selection | None:
+    if given is None:
+        return None
+    from toolfold.results import select  # its expressions take time to compile
+
+    return select.read(given)
 
 
 def _apart(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments, ToolNotFound
 from toolfold.meta_tools import reading, tiers
 from toolfold.meta_tools.result import Result, compact
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Catalog, Tool
 
 _NAME = re.compile(r"\w+")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
 from toolfold.meta_tools import asked, holdings, reading, tiers
@@ -14,7 +13,10 @@ from toolfold.meta_tools.filling import fill
 from toolfold.meta_tools.result import Result
 from toolfold.results import tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from toolfold.catalog.model import Catalog
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
@@ -66,7 +68,7 @@ def _whole(catalog: Catalog, wanted: Asked) -> Result:
         text = _lines(wanted.notice, f"{step} {total:,} tools.", *holdings.lines(catalog))
         return _result(catalog, wanted, text, [], step, matched=total, more=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
-    every = [tiers.line(catalog.brief(position))[0] for position in range(total)]
+    every = catalog.once("every line", lambda: [tiers.line(catalog.brief(position))[0] for position in range(total)])
     return _result(catalog, wanted, _lines(wanted.notice, catalog.listing), every, step, matched=total)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 from toolfold.names import bare
 from toolfold.results import values
 from toolfold.results.render import compact
 from toolfold.results.shape import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
 """What the column of dates is called by who has not seen the answer."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
 
 from toolfold.errors import InvalidArguments
 from toolfold.names import bare, closest
@@ -17,6 +16,10 @@ from toolfold.results.cells import as_number, as_text, by_date, dates_of, index_
 from toolfold.results.functions import aggregated
 from toolfold.results.select import Condition, Name, Selection, Take, refused
 from toolfold.results.shape import Document, Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -143,7 +146,7 @@ def _no_column(name: Name, tables: Sequence[Table], beside: Mapping[str, Any]) -
 
 
 def _at(table: Table, name: Name) -> int:
-    return cast(int, index_of(table, name.text))  # only tables that have every name are worked on
+    return index_of(table, name.text)  # type: ignore[return-value]  # only tables that have every name are worked on
 
 
 # Rows
@@ -155,7 +158,7 @@ def _rows(selection: Selection, columns: Sequence[Name], table: Table) -> tuple[
     for condition in selection.conditions:
         rows = _meeting(condition, table, rows)
     for low, high in selection.dates:
-        at = cast(int, dates)  # only tables that have dates are worked on
+        at: int = dates  # type: ignore[assignment]  # only tables that have dates are worked on
         rows = [row for row in rows if row[at] is not None and _within(row[at], low, high)]
     if selection.take is not None:
         rows = _taken(selection.take, table, rows, dates)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any, cast
 
 from toolfold.results import values
 from toolfold.results.cells import as_number, as_text, by_date, index_of
 from toolfold.results.select import Aggregate, refused
 from toolfold.results.shape import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def aggregated(
@@ -39,7 +42,7 @@ def _lines(
     function = aggregate.function
     if aggregate.column is None:
         return [("count", len(rows), None)]
-    index = cast(int, index_of(table, aggregate.column.text))
+    index: int = index_of(table, aggregate.column.text)  # type: ignore[assignment]  # no table without it comes here
     name = table.columns[index]
     called = f"{function}({name})"
     present = [row for row in rows if row[index] is not None]

@@ -13,8 +13,11 @@ import secrets
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 logger = logging.getLogger("toolfold")
 

@@ -6,9 +6,11 @@ are given; how often is bounded before anything is evaluated.
 
 from __future__ import annotations
 
-from typing import Any
-
 from toolfold.results.select import refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_COPIES = 200
 """How many times an expression may multiply its input: ten fields of which one has twenty, and more than any needs."""

@@ -10,15 +10,20 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from toolfold.errors import UpstreamError
+from toolfold.records import Record
 from toolfold.results import preview, render, shape, tokens, values
-from toolfold.results.select import Selection, refused
 from toolfold.results.shape import Document
 
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from toolfold.results.select import Selection
+
+    _T = TypeVar("_T")
+
 
 LEAST_TOKENS = 500
 """No answer is made to fit less: a header of forty columns with two rows and a notice needs as much."""
@@ -40,8 +45,7 @@ _TELLING = ("close", "adjusted_close", "value", "price", "totalRevenue", "report
 """Columns that are asked for most, for the example of asking for less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Record):
     """How an answer is wanted.
 
     ``raw``: in the upstream's own form. ``place``: where the whole of a long answer is kept (``offload``), or empty;
@@ -58,8 +62,7 @@ class Wishes:
     deadline: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
+class Presented(Record):
     """``structured`` is a JSON object: ``result``, ``cached``, ``age_s``, ``late`` where an answer is past its time,
     and ``preview`` where there is more."""
 
@@ -151,6 +154,8 @@ def _raw(
 ) -> Presented:
     selection = wishes.select
     if selection is not None and not (selection.path and kind == "json"):
+        from toolfold.results.select import refused
+
         raise refused(
             "works on toolfold's own form" if kind == "json" else "does not work on the upstream's CSV",
             None,

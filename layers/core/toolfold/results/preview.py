@@ -9,13 +9,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
+from toolfold.records import Record
 from toolfold.results import values
 from toolfold.results.shape import Document, Table
 
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
+
 
 _STAGES = ((None, None, 3), (400, 8, 2), (100, 3, 1), (30, 1, 0))
 """Characters of a text, items of an inner list, and the fewest rows that are worth showing so."""
@@ -33,14 +37,13 @@ _TOLD = 4
 """Cuts that are told one by one."""
 
 
-@dataclass
 class Cuts:
     """What was left out. ``shown`` and ``total`` count rows of tables, or of the longest list."""
 
-    shown: int = 0
-    total: int = 0
-    told: list[str] = field(default_factory=list)
-    more: int = 0
+    def __init__(self, shown: int = 0, total: int = 0) -> None:
+        self.shown, self.total = shown, total
+        self.told: list[str] = []
+        self.more = 0
 
     def tell(self, what: str) -> None:
         """Note one cut."""
@@ -53,8 +56,7 @@ class Cuts:
         return ", ".join([*self.told, *([f"and {self.more} more cuts"] if self.more else [])])
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Record):
     """How much is kept: rows (or items of the outer lists), characters of a text, items of an inner list."""
 
     rows: int

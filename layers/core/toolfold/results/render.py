@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any
 
 from toolfold.results.shape import Document, Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def compact(value: Any) -> str:

@@ -20,10 +20,13 @@ Words are taken as models write them: ``where``, ``and``, ``columns:``, ``avg`` 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
 
 from toolfold.errors import InvalidArguments
+from toolfold.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LONGEST = 500
 """Characters of an expression: twenty columns and ten conditions, and a bound for what must be read."""
@@ -38,16 +41,14 @@ GRAMMAR = (
 """For the model whose expression was not understood."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Record):
     """A column or table as it was written, and at which character."""
 
     text: str
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Record):
     """``column operator value``; operators are ``= != < <= > >= ~``."""
 
     column: Name
@@ -55,8 +56,7 @@ class Condition:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(Record):
     """So many rows: ``first`` and ``last`` by date, ``top`` and ``bottom`` ``by`` a column, ``limit`` as listed."""
 
     which: str
@@ -64,16 +64,14 @@ class Take:
     by: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(Record):
     """A function over a column; ``count`` may have none."""
 
     function: str
     column: Name | None
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Record):
     """What an expression asks for. ``dates`` are pairs of lower and upper bound, either may be empty."""
 
     columns: tuple[Name, ...] = ()

@@ -10,17 +10,19 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from toolfold.errors import UpstreamError
+from toolfold.records import Record
 from toolfold.results import values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record):
     """Rows of typed cells under named columns; ``name`` is the path it was found at, dotted, or empty."""
 
     name: str
@@ -37,12 +39,14 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Document(Record):
     """A shaped answer: its tables, and ``rest``, the JSON value that is left without them ({}: nothing)."""
 
     tables: tuple[Table, ...] = ()
-    rest: Any = field(default_factory=dict)
+    rest: Any = _NOTHING
 
 
 def document(body: str, kind: str, answer: Mapping[str, Any]) -> Document:

@@ -10,7 +10,10 @@ import json
 import re
 from collections.abc import Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MISSING_WORDS = frozenset(("", "None", "null", "n/a", "N/A"))
 """What stands for "no value" wherever it stands."""

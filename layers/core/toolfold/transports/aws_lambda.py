@@ -6,30 +6,34 @@ visibly, not a request.
 
 from __future__ import annotations
 
+import logging
 import time
-from dataclasses import replace
-from typing import Any
 
 from toolfold.calling.caller import Caller
 from toolfold.catalog.store import open_store
 from toolfold.meta_tools.dispatch import MetaTools
-from toolfold.observability import adopt_library_logs, logger
+from toolfold.observability import write_json_lines
 from toolfold.settings import Settings
 from toolfold.transports import lambda_events
 from toolfold.wire.http import Access, Response, refuse
 from toolfold.wire.mcp import Server
 
-adopt_library_logs()
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+logger = logging.getLogger("toolfold")
 
 
 class Gateway:
     """Answers events. ``hosts`` is for local servers; see :class:`toolfold.wire.http.Access`."""
 
     def __init__(self, settings: Settings, hosts: tuple[str, ...] = ()) -> None:
+        write_json_lines(settings.log_level)
         self._margin_s = settings.deadline_margin_s
         self._allow_key_in_query = settings.allow_key_in_query
         tools = MetaTools(open_store(settings), Caller(settings))
-        self._server = Server(tools, Access(settings.allowed_origins, hosts))
+        self.server = Server(tools, Access(settings.allowed_origins, hosts))
 
     def __call__(self, event: Any, request_id: str = "", remaining_s: float | None = None) -> dict[str, Any]:
         """The response to ``event``, in the form that every payload format takes.
@@ -61,4 +65,4 @@ class Gateway:
         except lambda_events.UnknownEvent as unknown:
             logger.error("event not understood: %s", unknown)
             return refuse(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
-        return self._server.respond(replace(request, deadline=deadline))
+        return self.server.respond(request.but(deadline=deadline))

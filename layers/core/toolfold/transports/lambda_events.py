@@ -11,13 +11,14 @@ The path is not looked at: the routes of the API decide what reaches the functio
 
 from __future__ import annotations
 
-import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from typing import Any
-from urllib.parse import parse_qs
 
 from toolfold.wire.http import Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 KEY_PARAMETER = "apikey"
 
@@ -63,12 +64,14 @@ def _body(event: Mapping[str, Any]) -> bytes:
     if not event.get("isBase64Encoded"):
         return bytes(body.encode("utf-8", "surrogatepass"))
     try:
-        return base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
+        return binascii.a2b_base64(body, strict_mode=True)
+    except ValueError:
         raise UnknownEvent("the body is not base64") from None
 
 
 def _key(event: Mapping[str, Any], version_2: bool) -> str:
     if version_2:
+        from urllib.parse import parse_qs  # where keys may be in the address, which is seldom
+
         return str(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, [""])[0])
     return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER, ""))

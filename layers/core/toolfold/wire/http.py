@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+
+from toolfold.records import Record
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -26,36 +26,38 @@ _PREFLIGHT: Headers = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Record):
     """One HTTP request: header names in lower case, in the order sent; ``key_in_query`` is what ``?apikey=`` held.
 
     ``deadline`` is when the response must be there, by ``time.monotonic``; None where nobody ends the wait.
     """
 
     method: str
-    headers: Headers = field(repr=False)
-    body: bytes = field(repr=False)
-    key_in_query: str = field(default="", repr=False)
+    headers: Headers
+    body: bytes
+    key_in_query: str = ""
     deadline: float | None = None
+
+    _secret = frozenset({"headers", "body", "key_in_query"})
 
     def header(self, name: str) -> str | None:
         """The first value of a header, trimmed."""
         return next((value.strip() for key, value in self.headers if key == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+_NOTHING: Mapping[str, str] = {}
+
+
+class Response(Record):
     """One HTTP response. ``about`` describes the exchange for the log: names and codes, never content or keys."""
 
     status: int
     headers: Headers = ()
     body: bytes = b""
-    about: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Record):
     """Who may call: ``origins`` of web pages (``*`` for every one), ``hosts`` by which a local server may be called."""
 
     origins: tuple[str, ...] = ()
@@ -118,6 +120,8 @@ def _may_call(origin: str, access: Access) -> bool:
 
 
 def _hostname(address: str) -> str:
+    from urllib.parse import urlsplit  # for browsers and local servers alone
+
     try:
         return urlsplit(address).hostname or ""
     except ValueError:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
+from toolfold.records import Record
 from toolfold.wire.versions import INVALID_REQUEST, PARSE_ERROR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Id = str | int
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record):
     """A request (``id`` is set) or a notification (``id`` is None)."""
 
     method: str
@@ -75,7 +77,7 @@ def error(rejected: Rejected) -> bytes:
 
 
 def _decoded(body: bytes) -> Any:
-    text = body.decode("utf-8-sig")
+    text = body.decode().removeprefix("\ufeff")
     data = _JSON.decode(text)
     if "\\u" in text:
         # An escape can be half of a surrogate pair. No UTF-8 spells that: such an id could not be sent back.

@@ -5,11 +5,9 @@ A tools-only server without sessions: every request is answered from itself alon
 
 from __future__ import annotations
 
-import base64
+import binascii
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from toolfold import __version__
 from toolfold.calling.keys import Presented
@@ -17,6 +15,12 @@ from toolfold.meta_tools import dispatch
 from toolfold.wire import http, jsonrpc, versions
 from toolfold.wire.http import ANYONE
 from toolfold.wire.jsonrpc import Message, Rejected
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    _Method = Callable[["Server", http.Request, Message, dict[str, str]], dict[str, Any]]
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
 
@@ -29,12 +33,11 @@ _LOGGED_METHOD = re.compile(r"[A-Za-z0-9._/-]{1,64}\Z")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=\Z")
 
 
-@dataclass(frozen=True, slots=True)
 class Server:
     """Answers requests. ``access`` says who may call from where."""
 
-    tools: dispatch.MetaTools
-    access: http.Access = ANYONE
+    def __init__(self, tools: dispatch.MetaTools, access: http.Access = ANYONE) -> None:
+        self.tools, self.access = tools, access
 
     def respond(self, request: http.Request) -> http.Response:
         """The response to one request. Never raises for anything a client can send."""
@@ -53,17 +56,39 @@ class Server:
         stateless = stateless or versions.META_VERSION in _meta(message)
         try:
             _check_envelope(request, message, stateless)
-            method = _METHODS[stateless].get(message.method)
-            if method is None:
-                raise Rejected(versions.METHOD_NOT_FOUND, f"There is no method {message.method[:64]!r} here.")
-            value = method(self, request, message, about)
+            value = self._value(request, message, stateless, about)
         except Rejected as rejected:
             rejected.id = message.id
             status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
             return _rejection(rejected, status.get(rejected.code, 200), about)
-        if stateless:
-            value = {"resultType": "complete", **value, "_meta": {versions.META_SERVER: SERVER_INFO}}
         return http.json_response(200, jsonrpc.result(message.id, value), about)
+
+    def reply(self, message: Message) -> bytes:
+        """The answer to a message that came without HTTP; nothing for a notification.
+
+        No header says which era it is of: its ``_meta`` does, and ``initialize``, which is always a handshake. Never
+        raises for anything a client can send.
+        """
+        if message.id is None:
+            return b""
+        stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
+        try:
+            if stateless:
+                _check_complete(_meta(message))
+                _check_served(_meta(message))
+            return jsonrpc.result(message.id, self._value(_NO_HTTP, message, stateless, {}))
+        except Rejected as rejected:
+            rejected.id = message.id
+            return jsonrpc.error(rejected)
+
+    def _value(
+        self, request: http.Request, message: Message, stateless: bool, about: dict[str, str]
+    ) -> Mapping[str, Any]:
+        method = _METHODS[stateless].get(message.method)
+        if method is None:
+            raise Rejected(versions.METHOD_NOT_FOUND, f"There is no method {message.method[:64]!r} here.")
+        value = method(self, request, message, about)
+        return {"resultType": "complete", **value, "_meta": {versions.META_SERVER: SERVER_INFO}} if stateless else value
 
     def _initialize(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
         wanted = message.params.get("protocolVersion")
@@ -114,9 +139,9 @@ class Server:
         }
 
 
-_CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
+_NO_HTTP = http.Request("", (), b"")
 
-_Method = Callable[[Server, http.Request, Message, dict[str, str]], dict[str, Any]]
+_CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
 
 _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     False: {
@@ -178,9 +203,7 @@ def _check_envelope(request: http.Request, message: Message, stateless: bool) ->
         if sum(key == name for key, _ in request.headers) > 1:
             raise Rejected(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
     meta = _meta(message)
-    missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
-    if missing:
-        raise Rejected(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
+    _check_complete(meta)
     wanted = meta[versions.META_VERSION]
     mirrored = [("mcp-protocol-version", sent, wanted), ("mcp-method", request.header("mcp-method"), message.method)]
     named_by = versions.NAMED_BY.get(message.method)
@@ -189,8 +212,18 @@ def _check_envelope(request: http.Request, message: Message, stateless: bool) ->
     for name, mirror, value in mirrored:
         if mirror != value or mirror is None:
             raise Rejected(versions.HEADER_MISMATCH, f"The header {name} is missing, or not what the body says.")
-    if wanted not in versions.STATELESS:
-        raise _unsupported(wanted)
+    _check_served(meta)
+
+
+def _check_complete(meta: Mapping[str, Any]) -> None:
+    missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
+    if missing:
+        raise Rejected(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
+
+
+def _check_served(meta: Mapping[str, Any]) -> None:
+    if meta[versions.META_VERSION] not in versions.STATELESS:
+        raise _unsupported(meta[versions.META_VERSION])
     if not isinstance(meta[versions.META_CAPABILITIES], dict):
         raise Rejected(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
 
@@ -206,9 +239,9 @@ def _decoded(value: str | None) -> str | None:
     if match is None:
         return value
     try:
-        decoded = base64.b64decode(match[1], validate=True)
+        decoded = binascii.a2b_base64(match[1], strict_mode=True)
         # Only the spelling that an encoder makes: two headers that look different must not name the same tool.
-        return decoded.decode() if base64.b64encode(decoded).decode() == match[1] else None
+        return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == match[1] else None
     except ValueError:  # no base64, no ASCII, no UTF-8
         return None
 
