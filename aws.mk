@@ -42,7 +42,9 @@ validate: .venv-sam/.installed ## lint the template, as written and as CloudForm
 e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
 	TOOLFOLD_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
 
+# The stamp makes CloudFormation publish a version where SnapStart is on; see GatewayVersion in the template.
 deploy: build ## deploy to AWS; the first time with ARGS=--guided
+	sed -i.unstamped "s/Stamp: unstamped/Stamp: deployed-$$(date -u +%Y%m%d-%H%M%S)/" .aws-sam/build/template.yaml
 	$(with_sam) sam deploy $(ARGS)
 
 publish: .venv/.dev ## make the compiled catalog the current one: make publish TO=s3://BUCKET/catalog

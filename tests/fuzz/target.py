@@ -53,7 +53,7 @@ class Target:
         for handler in log_streams():
             handler.setStream(self.nowhere)
         self._gateway = Gateway(Settings.from_environment(_ENVIRONMENT))
-        tools = self._gateway._server.tools
+        tools = self._gateway.server.tools
         self._server = Server(tools, Access(("*",)))
         self._local = Server(tools, Access(hosts=LOOPBACK))
         self.slowest_s = 0.0

@@ -192,6 +192,11 @@ class TestFunction:
             assert layer["CompatibleRuntimes"] == [function["Runtime"]]
             assert layer["CompatibleArchitectures"] == function["Architectures"]
 
+    def test_it_has_the_memory_that_was_chosen(self, resources: dict[str, Resource]) -> None:
+        page = (ROOT / "docs/decisions/memory-size.md").read_text()
+
+        assert f"**{only(resources, 'AWS::Lambda::Function')['MemorySize']:,} MB**" in page
+
     def test_it_ends_before_the_api_gives_up(self, resources: dict[str, Resource]) -> None:
         assert only(resources, "AWS::Lambda::Function")["Timeout"] < 30
 

@@ -19,6 +19,7 @@ import pytest
 from tests.support import built_function
 from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
+from tests.unit.test_import_budget import OTHERS, OURS
 from toolfold.catalog.publish import publish
 from toolfold.catalog.store import object_name
 from toolfold.sandbox.server import Sandbox
@@ -79,7 +80,7 @@ def runtime(start: Callable[..., LambdaRuntime], published: str) -> Iterator[Lam
         variables = {
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
             "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
-            "POWERTOOLS_LOG_LEVEL": "DEBUG",
+            "TOOLFOLD_LOG_LEVEL": "DEBUG",
         }
         with start(published, **variables) as runtime:
             yield runtime
@@ -192,6 +193,20 @@ class TestEvents:
         assert {name: answer["statusCode"] for name, answer in answered.items()} == self.table()
 
 
+class TestColdStart:
+    def test_the_runtime_client_has_imported_what_the_import_budget_leaves_to_it(
+        self, start: Callable[..., LambdaRuntime]
+    ) -> None:
+        """The budget (tests/unit/test_import_budget.py), held where it counts: in the real client."""
+        event = json.loads((ROOT / "events/tools-list.json").read_text(encoding="utf-8"))
+        with start("", PYTHONPROFILEIMPORTTIME="1") as runtime:
+            runtime.invoke(event)
+        told = [line.rpartition("|")[2].strip() for line in runtime.log if line.startswith("import time:")]
+        modules = told[told.index("toolfold") :]
+        assert sum(name.partition(".")[0] == "toolfold" for name in modules) <= OURS
+        assert {name for name in modules if not name.startswith(("toolfold", "_"))} <= {*OTHERS, "app"}
+
+
 class TestSecrets:
     def test_no_log_line_holds_a_key(self, start: Callable[..., LambdaRuntime], published: str) -> None:
         """Wherever the key is sent, and whatever goes wrong upstream: here nobody listens at its address."""
@@ -199,7 +214,7 @@ class TestSecrets:
         variables = {
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/query",
             "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
-            "POWERTOOLS_LOG_LEVEL": "DEBUG",
+            "TOOLFOLD_LOG_LEVEL": "DEBUG",
             "ALPHA_VANTAGE_API_KEY": CONFIGURED_KEY,
         }
         answers = []

@@ -14,6 +14,7 @@ import pytest
 from tests.support.aws_services import lead_to
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream, said
+from toolfold import aws_credentials, aws_json
 from toolfold.backends import http_api
 from toolfold.calling.dynamodb import Table
 from toolfold.calling.keeper import Keeper
@@ -93,6 +94,18 @@ class TestTable:
         assert table.get("a") == b"value"
         item = aws.get_item(TableName=TABLE, Key={"pk": {"S": "a"}})["Item"]
         assert item["expires_at"] == {"N": "2001"}
+
+    @pytest.mark.parametrize("value", [b"", bytes(range(256)) * 3, b"\xff\xfe\x00", bytes(390_000)])
+    def test_every_byte_comes_back_as_it_was(self, table: Table, aws: Any, value: bytes) -> None:
+        table.put("bytes", value, 1000.0, 2000.0)
+        assert table.get("bytes") == value
+        assert aws.get_item(TableName=TABLE, Key={"pk": {"S": "bytes"}})["Item"]["v"] == {"B": value}
+
+    def test_it_outlives_the_connections(self, table: Table) -> None:
+        table.put("a", b"value", 1000.0, 2000.0)
+        aws_json.forget()
+        aws_credentials.forget()
+        assert table.get("a") == b"value"
 
     def test_a_slow_writer_does_not_undo_a_newer_value(self, table: Table) -> None:
         table.put("a", b"new", 1000.5, 2000.0)
@@ -220,7 +233,7 @@ class TestBadDays:
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
         warnings = self.calls(make, caplog)
-        assert warnings == ["the shared cache fails (EndpointConnectionError); it is left alone for a while"]
+        assert warnings == ["the shared cache fails (NewConnectionError); it is left alone for a while"]
 
     def test_no_credentials(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -230,7 +243,7 @@ class TestBadDays:
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
         monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
-        monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # it remembers credentials
+        aws_credentials.forget()
         assert self.calls(make, caplog) == ["the shared cache fails (NoCredentialsError); it is left alone for a while"]
 
     def test_silence(
@@ -249,7 +262,8 @@ class TestBadDays:
             (400, b'{"__type": "ProvisionedThroughputExceededException"}', "ProvisionedThroughputExceededException"),
             (400, b'{"__type": "AccessDeniedException"}', "AccessDeniedException"),
             (500, b'{"__type": "InternalServerError"}', "InternalServerError"),
-            (200, b"no JSON", "KeyError"),
+            (200, b"no JSON", "UnreadableReply"),
+            (200, b'{"Item": 7}', "TypeError"),
         ],
     )
     def test_a_refusal(
@@ -269,7 +283,7 @@ class TestBadDays:
 
     def test_a_bucket_that_refuses(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         table = Table(TABLE, "s3://no-such-bucket/cache", 5.0)
-        with pytest.raises(Exception, match="NoSuchBucket"):
+        with pytest.raises(FileNotFoundError):
             table.put("a", bytes(500_000), 1000.0, 2000.0)
         assert table.get("a") is None  # no item that names an object which is not there
 

@@ -2,7 +2,8 @@
 
 The function runs in AWS's own runtime client (``awslambdaric``), as an ordinary process; ``runtime_api`` plays the
 service on the other side. Start-up, crashes, time-outs and the size limit of an answer are therefore real; memory,
-CPU and the read-only file system are not imitated.
+CPU and the read-only file system are not imitated. With ``AWS_LAMBDA_INITIALIZATION_TYPE=snap-start`` the process
+waits in its snapshot between its hooks, until it is restored; it is the same process, not a copy.
 
     with LambdaRuntime(function=Path("build/Fn"), layers=[Path("build/Layer")], python=Path("bin/python")) as runtime:
         answer = runtime.invoke({"version": "2.0", ...})
@@ -32,6 +33,9 @@ from tests.support.runtime_api import Report, RuntimeApi, Work
 INIT_LIMIT_S = 10.0
 """Lambda ends an initialisation that takes longer than 10 s."""
 
+RESTORE_LIMIT_S = 10.0
+"""And a restoration, hooks included."""
+
 ANSWER_LIMIT_BYTES = 6_291_556
 """The largest answer of a synchronous invocation: 6 MB, plus what Lambda grants for its envelope."""
 
@@ -55,7 +59,8 @@ class LambdaRuntime:
 
     As in Lambda, the process starts with the first invocation and is kept for the next ones; ``environment`` is all
     it sees beside what Lambda sets itself. ``python`` belongs to an environment with only the runtime client and
-    boto3, so that a package missing from the layers is missing here as well. Concurrent callers wait for each other.
+    boto3, so that a package missing from the layers is missing here as well. ``managed``: folders with the packages of
+    the managed runtime, found before those of ``python``. Concurrent callers wait for each other.
     """
 
     def __init__(
@@ -68,16 +73,23 @@ class LambdaRuntime:
         environment: Mapping[str, str] | None = None,
         timeout_s: float = 29.0,
         memory_mb: int = 512,
+        managed: Sequence[Path] = (),
     ) -> None:
         self.timeout_s = timeout_s
         self.log: list[str] = []
         """Every line the function wrote, of all its processes; complete once the runtime is closed."""
         self.init_times_s: list[float] = []
         """Seconds from the start of a process until it asked for its first event, one entry per process."""
+        self.duration_s = 0.0
+        """Seconds that the last invocation took, from handing out the event to having the answer."""
         self._command = [str(python), "-m", "awslambdaric", handler]
         self._function = function
-        self._variables = _lambda_variables(function, layers, handler, memory_mb) | dict(environment or {})
+        self.variables: Mapping[str, str] = _lambda_variables(function, layers, handler, memory_mb, managed) | dict(
+            environment or {}
+        )
+        """All that the process sees of the environment, but for the address of the Runtime API."""
         self._process: _Process | None = None
+        self._is_frozen = False
         self._one_at_a_time = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -86,8 +98,21 @@ class LambdaRuntime:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.stop()
 
+    @property
+    def pid(self) -> int:
+        """The running process.
+
+        Raises:
+            RuntimeError: none is running.
+        """
+        if self._process is None:
+            raise RuntimeError("no process was started")
+        return self._process.pid
+
     def start(self) -> None:
         """Start the process now rather than with the first invocation; nothing happens when it runs already.
+
+        With SnapStart, as far as its snapshot.
 
         Raises:
             FunctionError: the handler cannot be imported, or importing it took longer than 10 s.
@@ -97,12 +122,31 @@ class LambdaRuntime:
                 return
             self.stop()
             started = time.perf_counter()
-            self._process = _Process(self._command, self._function, self._variables, self.log)
+            self._process = _Process(self._command, self._function, self.variables, self.log)
             report = self._process.next_report(INIT_LIMIT_S)
-            if report is None or report.kind != "ready":
+            if report is None or report.kind not in ("ready", "snapshot"):
                 self.stop()
                 raise FunctionError(_failure(report, "init", INIT_LIMIT_S))
+            self._is_frozen = report.kind == "snapshot"
             self.init_times_s.append(time.perf_counter() - started)
+
+    def restore(self) -> None:
+        """Let the process go on from its snapshot; nothing happens to one that runs.
+
+        Raises:
+            FunctionError: a hook failed, or took longer than 10 s.
+        """
+        with self._one_at_a_time:
+            self.start()
+            if not self._is_frozen:
+                return
+            assert self._process is not None
+            self._process.restore()
+            report = self._process.next_report(RESTORE_LIMIT_S)
+            if report is None or report.kind != "ready":
+                self.stop()
+                raise FunctionError(_failure(report, "restore", RESTORE_LIMIT_S))
+            self._is_frozen = False
 
     def stop(self) -> None:
         """End the process, if there is one; the next invocation starts another."""
@@ -114,7 +158,7 @@ class LambdaRuntime:
     def update_environment(self, **variables: str) -> None:
         """Change environment variables; as in Lambda, this ends the running process."""
         self.stop()
-        self._variables |= variables
+        self.variables = {**self.variables, **variables}
 
     def invoke(self, event: Mapping[str, Any]) -> Any:
         """Run the handler with ``event`` and return its answer, both through JSON as in Lambda.
@@ -123,7 +167,7 @@ class LambdaRuntime:
             FunctionError: the handler raised, the process ended, the time was up, or the answer is too large.
         """
         with self._one_at_a_time:
-            self.start()
+            self.restore()
             assert self._process is not None
             work = Work(str(uuid.uuid4()), json.dumps(event).encode(), int((time.time() + self.timeout_s) * 1000))
             self._process.send(work)
@@ -131,6 +175,7 @@ class LambdaRuntime:
             if report is None or report.kind == "exit":
                 self.stop()
                 raise FunctionError(_failure(report, work.request_id, self.timeout_s))
+        self.duration_s = report.taken_s
         if report.kind == "error":
             raise FunctionError(json.loads(report.body))
         if len(report.body) > ANSWER_LIMIT_BYTES:
@@ -180,11 +225,18 @@ class _Process:
             thread.start()
 
     @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
     def is_running(self) -> bool:
         return self._popen.poll() is None
 
     def send(self, work: Work) -> None:
         self._work.put(work)
+
+    def restore(self) -> None:
+        self._api.restored.set()
 
     def next_report(self, timeout_s: float) -> Report | None:
         """What the process says next, or None when it says nothing for ``timeout_s`` seconds."""
@@ -196,6 +248,7 @@ class _Process:
         with suppress(ProcessLookupError):  # the process, and all that it started, has ended by itself
             os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait()
+        self._api.restored.set()  # as below
         self._work.put(None)  # frees the thread that waits for work on behalf of the process
         self._api.shutdown()
         for thread in self._threads:
@@ -211,11 +264,13 @@ class _Process:
         self._reports.put(Report("exit", str(self._popen.wait()).encode()))
 
 
-def _lambda_variables(function: Path, layers: Sequence[Path], handler: str, memory_mb: int) -> dict[str, str]:
+def _lambda_variables(
+    function: Path, layers: Sequence[Path], handler: str, memory_mb: int, managed: Sequence[Path]
+) -> dict[str, str]:
     """What Lambda itself puts into the environment, as far as a handler may read it."""
     return {
         "PATH": os.defpath,
-        "PYTHONPATH": os.pathsep.join([str(function), *(str(layer / "python") for layer in layers)]),
+        "PYTHONPATH": os.pathsep.join(map(str, [function, *(layer / "python" for layer in layers), *managed])),
         "PYTHONDONTWRITEBYTECODE": "1",  # code is mounted read-only there: no .pyc appears after the build
         "LANG": "en_US.UTF-8",
         "TZ": ":UTC",

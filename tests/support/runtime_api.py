@@ -1,12 +1,16 @@
 """The service side of the Lambda Runtime API: hands events to a function's process, takes in what it says.
 
 Four endpoints, https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: the next event, its response, its
-error, and a failed initialisation. Nothing is decided here; whoever owns the two queues does.
+error, and a failed initialisation; and the two of SnapStart, https://docs.aws.amazon.com/lambda/latest/dg/
+snapstart-runtime-hooks-custom.html: to wait in the snapshot, and a failed restoration. Nothing is decided here; whoever
+owns the two queues does.
 """
 
 from __future__ import annotations
 
 import queue
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,11 +31,16 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the runtime said, or that its process has ended (``body`` is then the exit status)."""
+    """What the runtime said, or that its process has ended (``body`` is then the exit status).
 
-    kind: Literal["ready", "response", "error", "exit"]
+    ``request_id`` of an error outside of invocations is ``init`` or ``restore``. ``taken_s``: seconds from handing out
+    the work to having the answer.
+    """
+
+    kind: Literal["snapshot", "ready", "response", "error", "exit"]
     body: bytes = b""
     request_id: str = ""
+    taken_s: float = 0.0
 
 
 class RuntimeApi(ThreadingHTTPServer):
@@ -44,6 +53,9 @@ class RuntimeApi(ThreadingHTTPServer):
         self.work = work
         self.reports = reports
         self.is_ready = False
+        self.handed_out_at = 0.0
+        self.restored = threading.Event()
+        """Set it, and a process that waits in its snapshot goes on."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Silent: the only errors here are those of a process that was killed while it was answering."""
@@ -55,7 +67,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: RuntimeApi
 
     def do_GET(self) -> None:
-        """``/invocation/next`` waits, without limit, until there is work."""
+        """``/invocation/next`` and ``/restore/next`` wait, without limit, until there is work, or a restoration."""
+        if self.path == f"{_API}/restore/next":
+            self.server.reports.put(Report("snapshot"))
+            self.server.restored.wait()
+            return self._answer(200, b"", {})
         if self.path != f"{_API}/invocation/next":
             return self.send_error(404)
         if not self.server.is_ready:
@@ -65,6 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
         if work is None:
             self.close_connection = True
             return None
+        self.server.handed_out_at = time.perf_counter()
         return self._answer(
             200,
             work.event,
@@ -77,13 +94,14 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def do_POST(self) -> None:
-        """``/invocation/<id>/response``, ``/invocation/<id>/error`` and ``/init/error``."""
+        """``/invocation/<id>/response``, ``/invocation/<id>/error``, ``/init/error`` and ``/restore/error``."""
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        taken_s = time.perf_counter() - self.server.handed_out_at
         *start, subject, what = self.path.split("/")
         kind: Literal["response", "error"] = "response" if what == "response" else "error"
         if "/".join(start) not in (_API, f"{_API}/invocation") or what not in ("response", "error"):
             return self.send_error(404)
-        self.server.reports.put(Report(kind, body, subject))
+        self.server.reports.put(Report(kind, body, subject, taken_s))
         return self._answer(202, b'{"status":"OK"}', {})
 
     def _answer(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:

@@ -54,6 +54,7 @@ def test_one_process_serves_many_events_with_the_layer_and_without_this_environm
     assert first["pid"] == second["pid"]
     assert not first["inherited"]
     assert 0 < first["left_ms"] <= 5000
+    assert first["pid"] == runtime.pid
     assert len(runtime.init_times_s) == 1
     runtime.stop()
     assert runtime.log == ["seen one", "seen two"]
@@ -115,6 +116,14 @@ def test_http_reaches_the_handler_as_an_api_gateway_event(runtime: LambdaRuntime
         caught.value.close()
 
 
+def test_the_time_of_an_invocation_is_that_of_the_last_one(runtime: LambdaRuntime) -> None:
+    runtime.invoke({"sleep": 0.2})
+    assert 0.2 <= runtime.duration_s < 2
+
+    runtime.invoke({})
+    assert 0 < runtime.duration_s < 0.2
+
+
 def test_a_failed_invocation_is_a_500_without_its_reason(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def handler(event, context): raise ValueError('secret')\n")
     with (
@@ -125,3 +134,50 @@ def test_a_failed_invocation_is_a_500_without_its_reason(tmp_path: Path) -> None
         urllib.request.urlopen(url)
     assert b"secret" not in caught.value.read()
     caught.value.close()
+
+
+HOOKED = """
+import snapshot_restore_py
+steps = ["init"]
+
+@snapshot_restore_py.register_before_snapshot
+def before():
+    steps.append("before")
+
+@snapshot_restore_py.register_after_restore
+def after():
+    steps.append("after")
+    FAILURE
+
+def handler(event, context):
+    return steps
+"""
+
+
+def hooked(folder: Path, failure: str = "pass") -> LambdaRuntime:
+    (folder / "app.py").write_text(HOOKED.replace("FAILURE", failure))
+    snap_start = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
+    return LambdaRuntime(function=folder, layers=[], python=STAND_IN, environment=snap_start)
+
+
+def test_a_process_waits_in_its_snapshot_between_its_hooks(tmp_path: Path) -> None:
+    with hooked(tmp_path) as runtime:
+        runtime.start()
+
+        assert runtime.invoke({}) == ["init", "before", "after"]
+        assert runtime.invoke({}) == ["init", "before", "after"]
+        assert len(runtime.init_times_s) == 1
+
+
+def test_without_snapstart_no_hook_runs(tmp_path: Path) -> None:
+    with hooked(tmp_path) as runtime:
+        runtime.update_environment(AWS_LAMBDA_INITIALIZATION_TYPE="on-demand")
+
+        assert runtime.invoke({}) == ["init"]
+
+
+def test_a_hook_that_fails_after_the_restoration_is_reported(tmp_path: Path) -> None:
+    with hooked(tmp_path, failure="raise ValueError('no way back')") as runtime:
+        runtime.start()
+        with pytest.raises(FunctionError, match="ValueError: no way back"):
+            runtime.restore()

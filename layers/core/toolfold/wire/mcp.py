@@ -222,8 +222,11 @@ def _check_complete(meta: Mapping[str, Any]) -> None:
 
 
 def _check_served(meta: Mapping[str, Any]) -> None:
-    if meta[versions.META_VERSION] not in versions.STATELESS:
-        raise _unsupported(meta[versions.META_VERSION])
+    wanted = meta[versions.META_VERSION]
+    if not isinstance(wanted, str):
+        raise Rejected(versions.INVALID_PARAMS, f"{versions.META_VERSION} must be a string.")
+    if wanted not in versions.STATELESS:
+        raise _unsupported(wanted)
     if not isinstance(meta[versions.META_CAPABILITIES], dict):
         raise Rejected(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
 

@@ -1,0 +1,92 @@
+"""The built package with SnapStart, in AWS's runtime client: warm before it is asked, and well when it is restored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support import built_function
+from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
+from tests.support.lambda_runtime import LambdaRuntime
+from tests.support.mcp_requests import message
+from toolfold.catalog.publish import publish
+from toolfold.sandbox.server import Sandbox
+
+CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
+CHANGED = CATALOG.replace(b"Latest price", b"Newest price", 1)
+PLACE = "s3://snapshots/catalog"
+
+pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+
+
+@pytest.fixture(scope="module")
+def s3_url() -> Iterator[str]:
+    from tests.support import aws_services  # a second to import: not when these tests are skipped
+
+    with aws_services.serving() as url:
+        yield url
+
+
+@pytest.fixture
+def s3(s3_url: str) -> Any:
+    import boto3
+
+    keys = {"aws_access_key_id": "t", "aws_secret_access_key": "t"}
+    client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1", **keys)
+    client.create_bucket(Bucket="snapshots")
+    yield client
+    for item in client.list_objects_v2(Bucket="snapshots").get("Contents", ()):
+        client.delete_object(Bucket="snapshots", Key=item["Key"])
+    client.delete_bucket(Bucket="snapshots")
+
+
+@pytest.fixture
+def runtime(s3_url: str, s3: Any, sandbox: Sandbox) -> Iterator[LambdaRuntime]:
+    variables = {
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
+        "AWS_ENDPOINT_URL": s3_url,
+        "TOOLFOLD_CATALOG": PLACE,
+        "TOOLFOLD_CACHE": "memory",
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+        "ALPHA_VANTAGE_API_KEY": "sandbox",
+    }
+    with built_function.read(RUN_HERE).runtime(variables) as runtime:
+        yield runtime
+
+
+def called(runtime: LambdaRuntime, name: str, **arguments: Any) -> str:
+    """The body of the answer to one call of a meta-tool."""
+    event = json.loads((ROOT / "events/tool-call.json").read_text())
+    event["body"] = json.dumps(message("tools/call", {"name": name, "arguments": arguments}))
+    answer = runtime.invoke(event)
+    assert answer["statusCode"] == 200
+    return str(answer["body"])
+
+
+def test_a_snapshot_answers_from_the_catalog_that_is_current_when_it_is_restored(
+    runtime: LambdaRuntime, s3: Any, sandbox: Sandbox
+) -> None:
+    publish(CATALOG, PLACE, s3)
+    sandbox.forget_requests()
+    runtime.start()
+    assert sandbox.requests == []
+    publish(CHANGED, PLACE, s3)
+
+    assert "Newest price" in called(runtime, "TOOL_LIST")
+    quote = called(runtime, "TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments={"symbol": "IBM"})
+    assert '\\"symbol\\":\\"IBM\\"' in quote
+    assert len(sandbox.requests) == 1
+    runtime.stop()
+    assert len(runtime.init_times_s) == 1
+    assert [line for line in runtime.log if "warmed up" in line or "put right" in line or "Traceback" in line] == []
+
+
+def test_a_snapshot_without_a_catalog_opens_one_when_there_is_one(runtime: LambdaRuntime, s3: Any) -> None:
+    runtime.start()
+    publish(CATALOG, PLACE, s3)
+    assert "Latest price" in called(runtime, "TOOL_LIST")
+    runtime.stop()
+    assert any("nothing is warmed up: CatalogUnavailable" in line for line in runtime.log)

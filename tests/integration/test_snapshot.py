@@ -1,0 +1,223 @@
+"""An environment that is made ahead of its requests is warm, and a snapshot of it holds nothing that copies may share.
+
+The copies are made by ``fork``, in a process without threads of its own: obstore has some, so S3 is tested in one
+process, and in the runtime client (test_built_snapshot.py).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.conftest import KEY
+from tests.support import mcp_requests
+from tests.support.aws_services import lead_to
+from toolfold.backends import connections
+from toolfold.calling import secrets
+from toolfold.catalog.publish import publish
+from toolfold.catalog.store import embedded_path
+from toolfold.sandbox.server import Sandbox
+from toolfold.settings import Settings
+from toolfold.transports import snapshot
+from toolfold.transports.aws_lambda import Gateway
+
+OTHER_KEY = "CANARYKEY6543210"
+CONTENT = embedded_path().read_bytes()
+CHANGED = CONTENT.replace(b"Latest price", b"Newest price", 1)
+PLACE = "s3://snapshots/catalog"
+TOLD = '{"told"'
+
+
+@pytest.fixture
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A bucket for catalogs and a table for answers."""
+    lead_to(endpoint, monkeypatch)
+    s3: Any = boto3.client("s3")
+    dynamodb: Any = boto3.client("dynamodb")
+    s3.create_bucket(Bucket="snapshots")
+    dynamodb.create_table(
+        TableName="snapshots",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    yield
+    dynamodb.delete_table(TableName="snapshots")
+    for item in s3.list_objects_v2(Bucket="snapshots").get("Contents", ()):
+        s3.delete_object(Bucket="snapshots", Key=item["Key"])
+    s3.delete_bucket(Bucket="snapshots")
+
+
+@pytest.fixture
+def make(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[..., Gateway]]:
+    core = logging.getLogger("toolfold")
+
+    def made(**environment: str) -> Gateway:
+        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **environment}
+        gateway = Gateway(Settings.from_environment(settings))
+        core.addHandler(caplog.handler)
+        return gateway
+
+    yield made
+    core.removeHandler(caplog.handler)
+    gc.unfreeze()
+
+
+def listed(gateway: Gateway) -> str:
+    """What TOOL_LIST answers."""
+    request = mcp_requests.request(mcp_requests.message("tools/call", {"name": "TOOL_LIST", "arguments": {}}))
+    return str(json.loads(gateway.server.respond(request).body)["result"])
+
+
+def told(lines: list[str]) -> list[dict[str, Any]]:
+    """What the process says beside its log."""
+    return [json.loads(line)["told"] for line in lines if line.startswith(TOLD)]
+
+
+def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, sandbox: Sandbox) -> None:
+    manager: Any = boto3.client("secretsmanager")
+    secret = manager.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=KEY)["ARN"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(["layers/core", "."]),
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
+        "ALPHA_VANTAGE_API_KEY": secret,
+        "TOOLFOLD_CACHE": "dynamodb://snapshots",
+        "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+    }
+    command = [sys.executable, "-m", "tests.support.snapshot_copies"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        [before] = told([next(line for line in process.stdout or () if line.startswith(TOLD))])
+        manager.put_secret_value(SecretId=secret, SecretString=OTHER_KEY)
+        sandbox.forget_requests()
+        one, two = told(process.communicate("go on\n", timeout=60)[0].splitlines())
+
+    # There was something to drop, or this would show nothing.
+    assert before["first"]["result"]["symbol"] == "IBM"
+    assert before["warm"] >= 1  # to the upstream; moto closes its own after each answer
+    assert before["held"] == 1
+    assert (before["left"], before["left_held"]) == (0, 0)
+    assert one["unseeded"] == two["unseeded"]
+    assert one["seeded"] != two["seeded"]
+    for copy in (one, two):
+        assert copy["answer"]["result"]["symbol"] == "IBM"
+    assert [dict(request)["apikey"] for request in sandbox.requests] == [OTHER_KEY, OTHER_KEY]
+
+
+def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make: Callable[..., Gateway]) -> None:
+    publish(CONTENT, PLACE)
+    gateway = make(TOOLFOLD_CATALOG=PLACE, TOOLFOLD_CATALOG_MAX_AGE_S="86400")
+    snapshot.prepare(gateway)
+    publish(CHANGED, PLACE)
+    assert "Newest price" not in listed(gateway)  # it is young
+    snapshot.before_snapshot(gateway.server)
+    snapshot.after_restore(gateway.server)
+    assert "Newest price" in listed(gateway)
+
+
+def test_what_was_held_of_calls_is_asked_for_again(
+    make: Callable[..., Gateway], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    gateway = make()
+    sandbox.forget_requests()
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
+
+    def cached() -> bool:
+        return bool(gateway.server.tools.call("TOOL_CALL", arguments).structured["cached"])
+
+    assert [cached(), cached()] == [False, True]
+    snapshot.after_restore(gateway.server)
+    assert [cached(), cached()] == [False, True]
+    assert len(sandbox.requests) == 2
+
+
+def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
+    aws: None, make: Callable[..., Gateway], caplog: pytest.LogCaptureFixture
+) -> None:
+    gateway = make(TOOLFOLD_CATALOG=PLACE)
+    snapshot.prepare(gateway)
+    assert "nothing is warmed up: CatalogUnavailable" in caplog.messages
+    publish(CONTENT, PLACE)
+    assert "Latest price" in listed(gateway)
+
+
+def test_warming_up_asks_no_upstream_and_logs_no_request(
+    make: Callable[..., Gateway], sandbox: Sandbox, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    sandbox.forget_requests()
+    caplog.set_level(logging.INFO, "toolfold")
+    snapshot.prepare(make())
+    assert sandbox.requests == []
+    assert caplog.messages == []
+
+
+def test_a_hook_does_the_rest_when_a_part_of_it_fails(
+    make: Callable[..., Gateway], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise OSError("canary")
+
+    gateway = make()
+    secrets._held["reference"] = KEY, 0.0
+    monkeypatch.setattr(connections, "forget_connections", fails)
+    for hook in (snapshot.before_snapshot, snapshot.after_restore):
+        hook(gateway.server)
+    assert secrets._held == {}
+    assert caplog.messages == ["not everything was put right around a snapshot: OSError"] * 2
+
+
+PROGRAM = """
+import json, sys
+from tests.support.snapshot_copies import CONTEXT, load
+app = load()
+before = set(sys.modules)
+for body in json.load(sys.stdin):
+    event = json.load(open("events/tool-call.json")) | {"body": json.dumps(body)}
+    answer = json.loads(app.handler(event, CONTEXT)["body"])
+    assert not answer["result"]["isError"], answer
+print(json.dumps({"told": sorted(set(sys.modules) - before)}))
+"""
+
+REQUESTS = [
+    ("TOOL_LIST", {"query": "stock price"}),
+    ("TOOL_GET", {"tool_name": "TIME_SERIES_DAILY"}),
+    ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}),
+    ("TOOL_CALL", {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "max_tokens": 500}),
+    ("TOOL_CALL", {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 3"}),
+]
+
+
+def test_requests_to_a_warm_environment_import_nothing_more(aws: None, sandbox: Sandbox) -> None:
+    publish(CONTENT, PLACE)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(["layers/core", "."]),
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
+        "TOOLFOLD_CATALOG": PLACE,
+        "TOOLFOLD_CACHE": "dynamodb://snapshots",
+        "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+        "TOOLFOLD_OFFLOAD": "s3://snapshots/offload",
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+    }
+    bodies = [mcp_requests.message("tools/call", {"name": name, "arguments": sent}) for name, sent in REQUESTS]
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(
+        command, input=json.dumps(bodies), env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [more] = told(done.stdout.splitlines())
+    assert more == []

@@ -1,0 +1,91 @@
+"""A snapshot of the function and two copies of it, by ``fork``: the memory of all three is the same.
+
+Python seeds ``random`` anew in a process that was forked, which nobody does after a snapshot: that is undone. Run by
+test_snapshot.py with the environment of a function; reads a line when it may go on, writes one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import sys
+from contextlib import suppress
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from toolfold.calling import secrets
+
+HOOKS: dict[str, Any] = {}
+CONTEXT = SimpleNamespace(aws_request_id="1", get_remaining_time_in_millis=lambda: 20_000)
+
+
+def runtimes_hooks() -> ModuleType:
+    """What the managed runtime brings, as far as it is used."""
+    module: Any = ModuleType("snapshot_restore_py")
+    module.register_before_snapshot = lambda hook, *values: HOOKS.update(before=lambda: hook(*values))
+    module.register_after_restore = lambda hook, *values: HOOKS.update(after=lambda: hook(*values))
+    return module  # type: ignore[no-any-return]
+
+
+def load() -> Any:
+    spec = importlib.util.spec_from_file_location("app", "handlers/gateway/app.py")
+    assert spec is not None
+    assert spec.loader is not None
+    app = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(app)
+    return app
+
+
+def sockets() -> int:
+    """How many connections this process has open."""
+    found = 0
+    for descriptor in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # the one that listed them
+            found += os.readlink(f"/proc/self/fd/{descriptor}").startswith("socket:")
+    return found
+
+
+def called(app: Any) -> Any:
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}, "fresh": True}
+    with open("events/tool-call.json", encoding="utf-8") as file:
+        event = json.load(file)
+    del event["headers"]["authorization"]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    event["body"] = json.dumps({**message, "params": {"name": "TOOL_CALL", "arguments": arguments}})
+    return json.loads(app.handler(event, CONTEXT)["body"])["result"]["structuredContent"]
+
+
+def tell(**said: Any) -> None:
+    os.write(
+        1, json.dumps({"told": said}).encode() + b"\n"
+    )  # in one piece, past the buffer that the copies would share
+
+
+def main() -> None:
+    sys.modules["snapshot_restore_py"] = runtimes_hooks()
+    app = load()
+    # More than any warm-up does: connections to the upstream and to AWS, a key that was read there, an answer held.
+    first = called(app)
+    warm, held = sockets(), len(secrets._held)
+    HOOKS["before"]()
+    tell(first=first, warm=warm, held=held, left=sockets(), left_held=len(secrets._held))
+    sys.stdin.readline()
+    state = random.getstate()
+    copies = []
+    for _ in range(2):
+        copy = os.fork()
+        if copy == 0:
+            random.setstate(state)
+            unseeded = random.random()
+            HOOKS["after"]()
+            tell(unseeded=unseeded, seeded=random.random(), answer=called(app), sockets=sockets())
+            os._exit(0)
+        copies.append(copy)
+    for copy in copies:
+        os.waitpid(copy, 0)
+
+
+if __name__ == "__main__":
+    main()
