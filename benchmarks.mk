@@ -1,10 +1,38 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-retrieval bench-scale bench-tokens fuzz
+.PHONY: bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-tokens fuzz
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
+
+# What draws its pictures. The packages of the contenders are installed by the benchmark itself, into build/cold.
+.venv-bench/.installed: .venv/bin/uv requirements/bench.txt
+	$(bin)/uv venv --quiet --clear --python $(bin)/python .venv-bench
+	VIRTUAL_ENV=.venv-bench $(bin)/uv pip install --quiet --require-hashes -r requirements/bench.txt
+	touch $@
+
+# Some twenty minutes; ARGS=--quick, two.
+bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/measurements.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m tests.benchmarks.cold $(ARGS)
+
+# Some five minutes; ARGS=--quick, two.
+bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/decisions/memory-size.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.memory $(ARGS)
+
+# The peers' packages have the versions of requirements/peers.txt, without what the managed runtime brings.
+brought := boto3 botocore jmespath python-dateutil s3transfer six urllib3
+
+.PHONY: lock-bench
+lock: lock-bench
+lock-bench: lock-peers ## pin again what bench-lambda installs
+	cd requirements && ../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
+		--custom-compile-command "make lock" bench.in -o bench.txt
+	cd scripts/peers/requirements && for peer in awslabs_handler fastmcp_mangum mcp_sdk; do \
+		../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13 \
+			--custom-compile-command "make lock" $(addprefix --no-emit-package ,$(brought)) \
+			-c ../../../requirements/peers.txt $$peer.in -o $$peer.txt || exit 1; \
+	done
 
 # FastMCP, one of the searches compared, lives with the other clients (conformance.mk).
 bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/retrieval.md; ARGS=--write writes its tables

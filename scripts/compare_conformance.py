@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts import measured_page
+from scripts.peers.hosting import write_meta_tools
 from tests.conformance.suite import SCENARIOS, Verdict, expected_failures, judge
 from tests.conformance.toolbox import FOLDER, QUOTE, TOOLFOLD, listening
 from toolfold.meta_tools.result import compact
@@ -78,7 +79,7 @@ def pinned(package: str) -> str:
 
 def servers() -> list[Server]:
     def peer(heading: str, script: str) -> Server:
-        return Server(heading, [PEERS_PYTHON, "-m", f"scripts.peers.{script}"])
+        return Server(heading, [PEERS_PYTHON, ROOT / "scripts/peers" / f"{script}.py"])
 
     fastmcp = f"FastMCP {pinned('fastmcp')} + Mangum {pinned('mangum')}"
     return [
@@ -118,7 +119,9 @@ def compare() -> dict[str, list[Verdict]]:
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "layers/core")]),
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
             "ALPHA_VANTAGE_API_KEY": "sandbox",
+            "META_TOOLS": str(home / "meta_tools.json"),
         }
+        write_meta_tools(home / "meta_tools.json")
         for number, server in enumerate(servers()):
             of_server = verdicts.setdefault(server.heading, [])
             with listening(server.command, env=environment, log=home / f"{number}.log") as url:

@@ -5,34 +5,30 @@ https://github.com/awslabs/mcp/tree/main/src/mcp-lambda-handler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from awslabs.mcp_lambda_handler import MCPLambdaHandler
+from meta_tools import call, definitions
 
-from scripts.peers.meta_tools import definitions, serve_events, tools
+server = MCPLambdaHandler("meta-tools", "1")
 
 
-def make() -> Callable[[Mapping[str, Any], Any], Any]:
-    server = MCPLambdaHandler("meta-tools", "1")
+def offer(name: str) -> None:
+    def run(**arguments: Any) -> str:
+        return str(call(name, arguments).text)
 
-    @server.tool()
-    def TOOL_LIST() -> str:  # noqa: N802 - the library takes the tool's name from the function
-        return tools.call("TOOL_LIST", {}).text
+    run.__name__ = name  # the library takes the tool's name from the function
+    server.tool()(run)
+    # Instead of what the library derives. No output schema: it has no way to send structured content.
+    server.tools[name] = {key: value for key, value in definitions[name].items() if key != "outputSchema"}
 
-    @server.tool()
-    def TOOL_GET(tool_name: Any) -> str:  # noqa: N802
-        return tools.call("TOOL_GET", {"tool_name": tool_name}).text
 
-    @server.tool()
-    def TOOL_CALL(tool_name: str, arguments: Any = None) -> str:  # noqa: N802
-        return tools.call("TOOL_CALL", {"tool_name": tool_name, "arguments": arguments or {}}).text
+for name in definitions:
+    offer(name)
 
-    for name, definition in definitions.items():
-        # Instead of what the library derives. No output schema: it has no way to send structured content.
-        server.tools[name] = {key: value for key, value in definition.items() if key != "outputSchema"}
-    return server.handle_request
-
+handler = server.handle_request
 
 if __name__ == "__main__":
-    serve_events(make)
+    from scripts.peers.hosting import serve_events
+
+    serve_events(handler)

@@ -1,60 +1,103 @@
-"""The meta-tools on the protocol's Python SDK: its high-level server, stateless, with JSON answers, under uvicorn.
+"""The meta-tools on the protocol's Python SDK: its high-level server, stateless, with JSON answers; in Lambda by way
+of Mangum, elsewhere under uvicorn.
 
 SDK's way for several replicas: https://github.com/modelcontextprotocol/python-sdk, `stateless_http` and
-`json_response`. Bound to 127.0.0.1 it checks Host and Origin by itself.
+`json_response`.
 """
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import mcp_types as types
-import uvicorn
+from mangum import Mangum
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from meta_tools import call, definitions, instructions
 
-from scripts.peers.meta_tools import announce, definitions, tools
+TOOLS = [types.Tool.model_validate(definition) for definition in definitions.values()]
 
 
 class Server(MCPServer[Any]):
     """Lists the tools with toolfold's schemas; those that the SDK would derive from the functions differ in detail."""
 
     async def list_tools(self) -> list[types.Tool]:
-        return [types.Tool.model_validate(definition) for definition in definitions.values()]
+        return TOOLS
 
 
 server = Server(
     "meta-tools",
     version="1",
-    instructions=tools.instructions(),
+    instructions=instructions,
     cache_hints={"tools/list": CacheHint(ttl_ms=3_600_000, scope="public")},
 )
 
 
 def answer(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-    result = tools.call(name, arguments)
+    result = call(name, {key: value for key, value in arguments.items() if value is not None})
     content = [types.TextContent(type="text", text=result.text)]
     return types.CallToolResult(content=content, structured_content=dict(result.structured), is_error=result.is_error)
 
 
 @server.tool("TOOL_LIST")
-def tool_list() -> types.CallToolResult:
-    return answer("TOOL_LIST", {})
+def tool_list(
+    query: str | None = None,
+    category: str | None = None,
+    tag: list[str] | None = None,
+    tag_mode: str | None = None,
+    access: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    token_budget: int | None = None,
+    detail: str | None = None,
+) -> types.CallToolResult:
+    return answer("TOOL_LIST", locals())
 
 
 @server.tool("TOOL_GET")
-def tool_get(tool_name: str | list[str]) -> types.CallToolResult:
-    return answer("TOOL_GET", {"tool_name": tool_name})
+def tool_get(
+    tool_name: str | list[str], detail: str | None = None, known: dict[str, Any] | None = None
+) -> types.CallToolResult:
+    return answer("TOOL_GET", locals())
 
 
 @server.tool("TOOL_CALL")
-def tool_call(tool_name: str, arguments: dict[str, Any] | str | None = None) -> types.CallToolResult:
-    return answer("TOOL_CALL", {"tool_name": tool_name, "arguments": arguments or {}})
+def tool_call(
+    tool_name: str,
+    arguments: dict[str, Any] | str | None = None,
+    select: str | None = None,
+    max_tokens: int | None = None,
+    fresh: bool | None = None,
+) -> types.CallToolResult:
+    return answer("TOOL_CALL", locals())
 
 
-if __name__ == "__main__":
-    app = server.streamable_http_app(stateless_http=True, json_response=True, host="127.0.0.1")
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer an event of API Gateway.
+
+    An app for each: Mangum runs the lifespan at each invocation, and the SDK's session manager runs once in its life
+    (https://github.com/modelcontextprotocol/python-sdk/issues/3121). The server, with its tools, is made once. The
+    check of Host, meant for servers on a developer's machine, would refuse the name of the API.
+    """
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=unchecked)
+    return Mangum(app)(event, context)
+
+
+def serve() -> None:
+    """Bound to 127.0.0.1 the app checks Host and Origin by itself."""
+    import socket
+
+    import uvicorn
+
+    from scripts.peers.hosting import announce
+
+    app = server.streamable_http_app(stateless_http=True, json_response=True)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         announce(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    serve()

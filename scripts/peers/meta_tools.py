@@ -1,44 +1,36 @@
-"""What every peer is given: toolfold's meta-tools over the sandbox, and a way to say where it listens.
+"""What every peer is given: toolfold's three meta-tools. Their definitions are there at once, what does the work is
+imported by the first call: a peer's start pays for its own library and for nothing of toolfold.
 
-Peers run in an environment of their own (.venv-peers), which finds toolfold and tests.support on PYTHONPATH.
+The definitions come from ``meta_tools.json`` beside this file, or from the file that $META_TOOLS names
+(``scripts.peers.hosting`` writes it).
 """
 
 from __future__ import annotations
 
+import functools
+import json
 import os
-import sys
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from collections.abc import Mapping
 from typing import Any
 
-from tests.support import http_api
-from toolfold.calling.caller import Caller
-from toolfold.catalog.store import open_store
-from toolfold.meta_tools.dispatch import MetaTools
-from toolfold.settings import Settings
+with open(os.environ.get("META_TOOLS", os.path.join(os.path.dirname(__file__), "meta_tools.json"))) as _file:
+    _given = json.load(_file)
 
-settings = Settings.from_environment(os.environ)
-tools = MetaTools(open_store(settings), Caller(settings))
-definitions: dict[str, dict[str, Any]] = {definition["name"]: definition for definition in tools.definitions()}
+instructions: str = _given["instructions"]
+definitions: dict[str, dict[str, Any]] = {definition["name"]: definition for definition in _given["tools"]}
 
 
-def announce(url: str) -> None:
-    """Tell whoever started this process where it listens, as ``toolfold serve`` does."""
-    print(f"listening on {url}", file=sys.stderr, flush=True)
+def call(name: str, arguments: Mapping[str, Any]) -> Any:
+    """The ``toolfold.meta_tools.result.Result`` of a meta-tool."""
+    return _tools().call(name, arguments)
 
 
-def serve_events(make: Callable[[], Callable[[Mapping[str, Any], Any], Any]]) -> None:
-    """Serve a Lambda handler behind what API Gateway does to requests, until the process is ended.
+@functools.cache
+def _tools() -> Any:
+    from toolfold.calling.caller import Caller
+    from toolfold.catalog.store import open_store
+    from toolfold.meta_tools.dispatch import MetaTools
+    from toolfold.settings import Settings
 
-    ``make`` builds the handler. It is built, and called with one event at a time, in one thread: as in Lambda.
-    """
-    with ThreadPoolExecutor(1) as lambda_thread:
-        handler = lambda_thread.submit(make).result()
-
-        def answer(event: Mapping[str, Any]) -> Any:
-            return lambda_thread.submit(handler, event, None).result()
-
-        with http_api.serve(answer) as url:
-            announce(url)
-            Event().wait()
+    settings = Settings.from_environment(os.environ)
+    return MetaTools(open_store(settings), Caller(settings))

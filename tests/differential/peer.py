@@ -31,7 +31,7 @@ class Peer:
 
     def __init__(self, tools: MetaTools, security: TransportSecuritySettings | None = None) -> None:
         self._manager = StreamableHTTPSessionManager(
-            _server(tools), json_response=True, stateless=True, security_settings=security
+            server(tools), json_response=True, stateless=True, security_settings=security
         )
         self._open = ExitStack()
 
@@ -95,7 +95,7 @@ def _asgi_scope(request: Request) -> dict[str, Any]:
     }
 
 
-def _server(tools: MetaTools) -> Server[Any]:
+def server(tools: MetaTools) -> Server[Any]:
     listed = [types.Tool.model_validate(definition) for definition in tools.definitions()]
 
     async def on_list_tools(_context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:

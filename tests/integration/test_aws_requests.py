@@ -29,6 +29,7 @@ from tests.support.aws_services import lead_to
 from tests.support.upstream import Reply, Upstream
 from toolfold import aws_credentials, aws_json
 from toolfold.aws_credentials import AwsError
+from toolfold.connections import forget_connections
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -40,10 +41,10 @@ def _anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if name.startswith("AWS_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     lead_to("http://127.0.0.1:1", monkeypatch)
-    aws_json.forget()
+    forget_connections()
     aws_credentials.forget()
     yield
-    aws_json.forget()
+    forget_connections()
 
 
 def ask(timeout_s: float = 5.0, region: str = "") -> dict[str, Any]:
@@ -275,7 +276,7 @@ class TestConnections:
         for _ in range(3):
             ask()
         assert len(made) == 1
-        aws_json.forget()
+        forget_connections()
         ask()
         assert len(made) == 2
 
@@ -313,7 +314,7 @@ class TestConnections:
             with pytest.raises(AwsError, match="400") as held:
                 ask()
             assert not ended.wait(0.1)
-            aws_json.forget()
+            forget_connections()
             assert ended.wait(5)
         assert held.value.__traceback__ is not None
 
@@ -370,7 +371,7 @@ class TestTls:
                 ask()
             assert asked == []  # it was told nothing
             monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-            aws_json.forget()
+            forget_connections()
             assert ask() == {}
             # The right certificate under a wrong name.
             monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://{address.replace('127.0.0.1', 'localhost')}")

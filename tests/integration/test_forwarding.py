@@ -63,8 +63,8 @@ class TestAddress:
     ) -> None:
         real = socket.getaddrinfo
 
-        def resolve(name: str, *rest: Any, **more: Any) -> Any:
-            return real("127.0.0.1" if name == "rebound.example" else name, *rest, **more)
+        def resolve(name: bytes, *rest: Any, **more: Any) -> Any:
+            return real(b"127.0.0.1" if name == b"rebound.example" else name, *rest, **more)
 
         monkeypatch.setattr(socket, "getaddrinfo", resolve)
         for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):

@@ -14,7 +14,7 @@ import pytest
 from tests.support.aws_services import lead_to
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream, said
-from toolfold import aws_credentials, aws_json
+from toolfold import aws_credentials, connections
 from toolfold.backends import http_api
 from toolfold.calling.dynamodb import Table
 from toolfold.calling.keeper import Keeper
@@ -103,7 +103,7 @@ class TestTable:
 
     def test_it_outlives_the_connections(self, table: Table) -> None:
         table.put("a", b"value", 1000.0, 2000.0)
-        aws_json.forget()
+        connections.forget_connections()
         aws_credentials.forget()
         assert table.get("a") == b"value"
 

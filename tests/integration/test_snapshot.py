@@ -22,7 +22,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support import mcp_requests
 from tests.support.aws_services import lead_to
-from toolfold.backends import connections
+from toolfold import connections
 from toolfold.calling import secrets
 from toolfold.catalog.publish import publish
 from toolfold.catalog.store import embedded_path

@@ -17,7 +17,7 @@ import pytest
 from tests.support.sending import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
-from toolfold.backends import connections
+from toolfold import outbound
 from toolfold.backends.transient import BrokenOff
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
@@ -37,7 +37,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in connections._BUNDLES:
+    for name in outbound._BUNDLES:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -88,9 +88,10 @@ def test_they_may_be_a_folder(
 
 
 def test_else_by_those_of_certifi(send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_managers", {})
     monkeypatch.setattr(certifi, "where", lambda: str(certificate))
+    outbound._context.cache_clear()
     assert send(serve(OK, 0.0)).body == CSV
+    outbound._context.cache_clear()
 
 
 def test_a_server_that_cannot_prove_who_it_is_is_told_nothing(send: Send, serve: Any) -> None:

@@ -409,3 +409,29 @@ def test_an_upstream_that_is_down_is_said_to_be(make_tools: Callable[..., MetaTo
 def test_the_key_is_not_sent_in_clear_to_another_machine(make_tools: Callable[..., MetaTools], address: str) -> None:
     found = error(call(make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=address), "GLOBAL_QUOTE", {"symbol": "IBM"}))
     assert "https" in found["message"]
+
+
+# Results as JSON
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("TOOL_LIST", {}),
+        ("TOOL_LIST", {"query": "price of a stock"}),
+        ("TOOL_LIST", {"query": "price", "limit": 1, "detail": "minimal"}),
+        ("TOOL_LIST", {"category": "forex"}),
+        ("TOOL_LIST", {"query": "???"}),
+        ("TOOL_LIST", {"tag": "nothing like it"}),
+        ("TOOL_GET", {"tool_name": "global_quote"}),
+        ("TOOL_GET", {"tool_name": ["RSI", "NO_SUCH_TOOL"], "detail": "medium"}),
+        ("TOOL_GET", {"tool_name": "RSI", "known": {"RSI": "0"}}),
+        ("TOOL_CALL", {"tool_name": "RSI", "arguments": {}}),
+    ],
+)
+def test_what_is_put_together_as_json_is_what_it_holds(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
+    for _ in range(2):  # the second time it may be one that was kept
+        result = tools.call(name, arguments)
+        structured, text = map(json.loads, result.as_json())
+        assert structured == json.loads(json.dumps(result.structured))
+        assert text == result.text

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    import urllib3
-
 _SERVICES = {
     # The name in addresses and signatures: what operations are named for, the version of JSON, the endpoint's variable.
     "dynamodb": ("DynamoDB_20120810", "1.0", "AWS_ENDPOINT_URL_DYNAMODB"),
@@ -29,20 +27,15 @@ _SERVICES = {
 _LONGEST = 16 << 20
 """Bytes of a reply; DynamoDB's longest is 16 MB: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
 
-_CHUNK = 64 << 10
-_CONNECTIONS = 16
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{2,79}\Z")
 _REGION = re.compile(r"[a-z0-9-]{1,63}\Z")
-
-_pools: dict[tuple[str, str], urllib3.PoolManager] = {}
-"""Connections kept, by scheme and the proxy that they go through, if any."""
 
 
 def ask(service: str, operation: str, asked: Mapping[str, Any], timeout_s: float, region: str = "") -> dict[str, Any]:
     """What ``service`` (``dynamodb``, ``secretsmanager``, ``ssm``) answers to ``operation`` with the members ``asked``.
 
-    ``timeout_s`` seconds to connect, and as many for the answer; nothing is repeated. ``region`` where it is not the
-    environment's.
+    ``timeout_s`` seconds to connect, and as many for the answer. Nothing is repeated, but that ``Get...`` is sent again
+    when a connection that had rested was closed under it. ``region`` where it is not the environment's.
 
     Raises:
         AwsError: it refused, was not reached, was too slow, or answered what is no JSON object.
@@ -57,7 +50,8 @@ def ask(service: str, operation: str, asked: Mapping[str, Any], timeout_s: float
     endpoint = os.environ.get(variable) or os.environ.get("AWS_ENDPOINT_URL") or f"https://{service}.{region}.{domain}"
     headers = {"Content-Type": f"application/x-amz-json-{version}", "X-Amz-Target": f"{target}.{operation}"}
     body = json.dumps(asked, separators=(",", ":")).encode()
-    status, content = _post(endpoint, headers, body, service, region, timeout_s)
+    again = operation.startswith("Get")  # all others may write: a counter must not count twice
+    status, content = _post(endpoint, headers, body, service, region, timeout_s, again)
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):
@@ -69,26 +63,14 @@ def ask(service: str, operation: str, asked: Mapping[str, Any], timeout_s: float
     return reply
 
 
-def forget() -> None:
-    """Close all connections; the next request makes its own."""
-    while _pools:
-        kept = _pools.popitem()[1].pools
-        for key in kept.keys():  # noqa: SIM118 - it cannot be walked itself
-            pool = kept.get(key)
-            if pool is not None:
-                pool.close()  # at once: an error that somebody still holds would keep it from the collector
-
-
 def _post(
-    endpoint: str, headers: dict[str, str], body: bytes, service: str, region: str, timeout_s: float
+    endpoint: str, headers: dict[str, str], body: bytes, service: str, region: str, timeout_s: float, again: bool
 ) -> tuple[int, bytes]:
     from urllib.parse import urlsplit
 
-    import urllib3
-
     from toolfold import __version__
     from toolfold.aws_signature import sign
-    from toolfold.outbound import proxy_for
+    from toolfold.exchange import SendingError, send
 
     try:
         parts = urlsplit(endpoint)
@@ -99,60 +81,22 @@ def _post(
     path = parts.path or "/"
     headers["Host"] = parts.netloc.rpartition("@")[2]
     signed = sign(headers, body, service, region, aws_credentials.current(), time.time(), path)
-    deadline = time.monotonic() + 2 * timeout_s
     try:
-        response = _pool(parts.scheme, proxy_for(parts.scheme, headers["Host"])).urlopen(
+        answer = send(
             "POST",
             f"{parts.scheme}://{headers['Host']}{path}",
-            body=body,
-            headers={**signed, "User-Agent": f"toolfold/{__version__}"},
-            timeout=urllib3.Timeout(connect=timeout_s, read=timeout_s),
-            retries=False,
-            redirect=False,
-            preload_content=False,
+            {**signed, "User-Agent": f"toolfold/{__version__}"},
+            body,
+            connect_s=timeout_s,
+            answer_s=timeout_s,
+            deadline=time.monotonic() + 2 * timeout_s,
+            limit=_LONGEST,
+            again=again,
+            trusted=("AWS_CA_BUNDLE",),
         )
-        try:
-            return response.status, _read(response, deadline)
-        finally:
-            response.close()  # a connection that was read to its end has been given back before
-    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        # Its text is not passed on: it may quote what was sent.
-        raise AwsError(type(error).__name__) from None
-
-
-def _pool(scheme: str, proxy: str) -> urllib3.PoolManager:
-    found = _pools.get((scheme, proxy))
-    if found is None:
-        found = _pools[scheme, proxy] = _made(proxy, "https" in (scheme, proxy.partition(":")[0]))
-    return found
-
-
-def _made(proxy: str, secure: bool) -> urllib3.PoolManager:
-    import urllib3
-
-    from toolfold.outbound import tls
-
-    trusted = tls("AWS_CA_BUNDLE") if secure else None
-    if not proxy:
-        return urllib3.PoolManager(maxsize=_CONNECTIONS, ssl_context=trusted)
-    from urllib.parse import unquote
-
-    login = urllib3.util.parse_url(proxy).auth
-    named = urllib3.util.make_headers(proxy_basic_auth=unquote(login)) if login else None
-    return urllib3.ProxyManager(
-        proxy, maxsize=_CONNECTIONS, ssl_context=trusted, proxy_ssl_context=trusted, proxy_headers=named
-    )
-
-
-def _read(response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
-    body = bytearray()
-    while chunk := response.read1(_CHUNK, decode_content=False):
-        body += chunk
-        if len(body) > _LONGEST:
-            raise AwsError("ReplyTooLarge")
-        if time.monotonic() > deadline:  # the socket's own time-out starts anew with every packet
-            raise AwsError("ReadTimeoutError")
-    return bytes(body)
+    except SendingError as error:
+        raise AwsError(error.code) from None
+    return answer.status, bytes(answer.body)
 
 
 def _code(reply: Any, status: int) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 from scripts import measured_page
 from tests.benchmarks.scale import generate
-from tests.benchmarks.scale.slow_s3 import SlowS3
+from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from toolfold.catalog.publish import publish
 from toolfold.catalog.store import embedded_path
 
@@ -85,22 +85,10 @@ def in_slow_s3(paths: Mapping[int, Path], processes: int) -> str:
     served = FOLDER / "bucket"
     shutil.rmtree(served, ignore_errors=True)
     for size, path in paths.items():
-        publish(path.read_bytes(), f"s3://scale/{size}", _Folder(served))
+        publish(path.read_bytes(), f"s3://scale/{size}", FolderClient(served))
     with SlowS3(served, DELAY_S).running() as server:
         places = {size: (f"s3://scale/{size}", _aws(server.address)) for size in paths}
         return _times(f"Catalog in S3, {DELAY_S * 1000:.0f} ms a request", places, processes)
-
-
-class _Folder:
-    """As much of an S3 client as publishing needs, over a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def put_object(self, *, Bucket: str, Key: str, Body: bytes, **_: Any) -> None:  # noqa: N803 - boto3's names
-        path = self._folder / Bucket / Key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(Body)
 
 
 def in_moto(paths: Mapping[int, Path]) -> str:

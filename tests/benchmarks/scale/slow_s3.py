@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 
 class SlowS3(ThreadingHTTPServer):
@@ -37,6 +38,18 @@ class SlowS3(ThreadingHTTPServer):
             self.shutdown()
             self.server_close()
             thread.join()
+
+
+class FolderClient:
+    """As much of boto3's S3 client as publishing needs, over the folder that :class:`SlowS3` serves."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put_object(self, *, Bucket: str, Key: str, Body: bytes, **_: Any) -> None:  # noqa: N803 - boto3's names
+        path = self._folder / Bucket / Key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(Body)
 
 
 class _Handler(BaseHTTPRequestHandler):

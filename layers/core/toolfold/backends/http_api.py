@@ -1,13 +1,14 @@
 """Sources that are plain HTTP APIs: one GET with everything in the query string.
 
-``urllib3`` is imported by the first call, not by the first response: it costs more than all else together.
+What sends it is imported by the first call, not by the first response.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from contextlib import suppress
+from urllib.parse import urlencode, urlsplit
 
 from toolfold.backends.transient import BrokenOff, NoConnection
 from toolfold.errors import CallError, UpstreamError, UpstreamTimeout
@@ -17,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from urllib3 import BaseHTTPResponse
-
     from toolfold.catalog.model import Source, Tool
     from toolfold.settings import Settings
 
@@ -26,10 +25,8 @@ Query = list[tuple[str, str]]
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-_CHUNK = 65536
-_SMALL = 1_000_000
-_RATIO = 100
-"""Prices as JSON shrink to a tenth at best, so what unpacks to a hundredfold, and to over 1 MB, is made to do harm."""
+_HEADERS = {"Accept-Encoding": "gzip, deflate", "Accept": "*/*", "Connection": "keep-alive"}
+"""Sent with every request. No other packing is asked for: these two are unpacked within bounds (``unpack``)."""
 
 
 class Reply(Record):
@@ -75,47 +72,79 @@ def call(
         NoConnection: no connection in time; another try may mend it.
         UpstreamTimeout: no complete reply in time.
         BrokenOff: not reachable, or cut off; another try may mend it.
-        UpstreamError: an address that may not be used, or a reply larger than allowed.
+        UpstreamError: an address that may not be used, a proxy that is set wrongly, or a reply larger than allowed.
     """
-    from urllib3.exceptions import HTTPError
-
-    from toolfold.backends import connections
-    from toolfold.backends.checked import ForbiddenAddress
+    from toolfold import __version__
+    from toolfold.backends.checked import may_be_reached
+    from toolfold.backends.unpack import TooLarge, Undecodable, unpack
+    from toolfold.exchange import SendingError, send
+    from toolfold.outbound import proof
 
     address = address_of(source, settings)
     _check_address(address)
     query = [*build_query(source, tool, arguments), (source.auth["query_key"], key)]
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
+    if time.monotonic() >= deadline:
         raise UpstreamTimeout(*_too_slow(source), retryable=True)
+    headers = {"User-Agent": f"toolfold/{__version__}", **_HEADERS}
+    if known := proof(address):
+        headers["Authorization"] = known
+    limit = settings.max_answer_bytes
     try:
-        response = connections.get(address, query, min(settings.connect_timeout_s, remaining), remaining)
-        try:
-            body = _read(response, settings.max_answer_bytes, deadline, source)
-        finally:
-            response.close()
-            response.release_conn()
-    # The exceptions' own texts hold the address with the key in it: nothing of them is passed on.
-    except (ForbiddenAddress, HTTPError, OSError) as error:
-        raise _failure(error, source, deadline) from None
-    return Reply(response.status, body, _seconds(response.headers.get("Retry-After")))
+        answer = send(
+            "GET",
+            _with_query(address, query),
+            headers,
+            None,
+            connect_s=settings.connect_timeout_s,
+            deadline=deadline,
+            limit=limit,
+            again=True,
+            allowed=may_be_reached,
+        )
+        body = unpack(answer.body, answer.headers.get("content-encoding", ""), limit, deadline)
+    except SendingError as error:
+        raise _failure(error.code, source, limit) from None
+    except TooLarge as error:
+        raise _harmful(source) if error.harmful else _too_large(limit) from None
+    except Undecodable:
+        raise _failure("ProtocolError", source, limit) from None
+    except TimeoutError:
+        raise _failure("ReadTimeoutError", source, limit) from None
+    # Bytes that are no UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole answer, and the
+    # replacement shows.
+    text = body.decode("utf-8", errors="replace")
+    return Reply(answer.status, text, _seconds(answer.headers.get("retry-after")))
 
 
-def _failure(error: Exception, source: Source, deadline: float) -> CallError:
-    """What it means that a call ended in ``error``."""
-    from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ReadTimeoutError
+def _with_query(address: str, query: Query) -> str:
+    """``address`` with ``query`` after what it already asks for."""
+    parts = urlsplit(address)
+    asked = "&".join(part for part in (parts.query, urlencode(query)) if part)
+    return parts._replace(query=asked, fragment="").geturl()
 
-    from toolfold.backends.checked import ForbiddenAddress
 
-    if isinstance(error, ForbiddenAddress):
+def _failure(code: str, source: Source, limit: int) -> CallError:
+    """What a code of ``exchange.SendingError`` means."""
+    if code == "ForbiddenAddressError":
         return UpstreamError(
             f"The name of {source.title}'s server leads into a private network, so nothing was sent.",
             "Tell the operator: the name service of this machine, or the address set for the source, is wrong.",
         )
-    # A connection that is refused counts as one that timed out, to urllib3 alone.
-    if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
+    if code == "ProxySchemeError":
+        return UpstreamError(
+            "The proxy that is set for this machine is none for plain HTTP, and no other kind can be used.",
+            "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to an address that begins with http://.",
+        )
+    if code == "ProxyAuthenticationError":
+        return UpstreamError(
+            "The proxy that is set for this machine wants a name and a password, or others.",
+            "Tell the operator: they belong into the address of the proxy, http://name:password@host:port.",
+        )
+    if code == "ReplyTooLarge":
+        return _too_large(limit)
+    if code == "ConnectTimeoutError":
         return NoConnection(*_too_slow(source), retryable=True)
-    if isinstance(error, ReadTimeoutError) or time.monotonic() >= deadline:
+    if code == "ReadTimeoutError":
         return UpstreamTimeout(*_too_slow(source), retryable=True)
     return BrokenOff(
         f"{source.title} could not be reached, or broke off its answer.",
@@ -124,35 +153,20 @@ def _failure(error: Exception, source: Source, deadline: float) -> CallError:
     )
 
 
-def _read(response: BaseHTTPResponse, limit: int, deadline: float, source: Source) -> str:
-    """The decoded body, or the error of a body that is too large or too slow.
+def _too_large(limit: int) -> UpstreamError:
+    return UpstreamError(
+        f"The answer is larger than {limit / 1e6:g} MB.",
+        "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them.",
+    )
 
-    Bytes that are no UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole answer, and the
-    replacement shows.
-    """
-    body = bytearray()
-    while True:
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            raise UpstreamTimeout(*_too_slow(source), retryable=True)
-        # The socket's own time-out starts anew with every packet; only the deadline bounds a dripping upstream.
-        sock = getattr(response.connection, "sock", None)
-        if sock is not None:
-            sock.settimeout(remaining)
-        chunk = response.read1(_CHUNK, decode_content=True)
-        if not chunk:
-            return body.decode("utf-8", errors="replace")
-        body += chunk
-        if len(body) > max(_SMALL, response.tell() * _RATIO):
-            raise UpstreamError(
-                f"{source.title} sent an answer that unpacks to more than {_RATIO} times its size.",
-                "Do not call this again; tell the user that the service sends harmful answers.",
-            )
-        if len(body) > limit:
-            raise UpstreamError(
-                f"The answer is larger than {limit / 1e6:g} MB.",
-                "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them.",
-            )
+
+def _harmful(source: Source) -> UpstreamError:
+    from toolfold.backends.unpack import RATIO
+
+    return UpstreamError(
+        f"{source.title} sent an answer that unpacks to more than {RATIO} times its size.",
+        "Do not call this again; tell the user that the service sends harmful answers.",
+    )
 
 
 def _too_slow(source: Source) -> tuple[str, str]:
@@ -163,9 +177,10 @@ def _too_slow(source: Source) -> tuple[str, str]:
 
 
 def _check_address(address: str) -> None:
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
-        return
+    with suppress(ValueError):  # it is no address at all
+        parts = urlsplit(address)
+        if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
+            return
     raise UpstreamError(
         "The address set for this source is not https, so the key is not sent to it.",
         "Tell the operator to set an https address (http is allowed for this machine alone).",
@@ -173,4 +188,6 @@ def _check_address(address: str) -> None:
 
 
 def _seconds(retry_after: str | None) -> int | None:
-    return int(retry_after) if retry_after is not None and retry_after.isdigit() else None
+    if retry_after is None or len(retry_after) > 9 or not (retry_after.isascii() and retry_after.isdigit()):
+        return None
+    return int(retry_after)

@@ -1,6 +1,6 @@
 """From a call that has to be made to the upstream's data: the turn of its key, the request, and another try.
 
-urllib3 has retries of its own; they know no deadline, sleep unseen, and take an empty answer for an answer.
+HTTP clients have retries of their own; they know no deadline, sleep unseen, and take an empty answer for an answer.
 """
 
 from __future__ import annotations

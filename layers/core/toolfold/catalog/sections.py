@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
+
 Block = tuple[int, int, str]
 """Start, length, and the first digits of the SHA-256, in hexadecimal."""
 
@@ -98,7 +100,7 @@ class Whole:
 
 def needle(key: str) -> bytes:
     """How the line of ``key`` begins; lines are sorted by this. No needle is the beginning of another."""
-    return json.dumps(key, ensure_ascii=False).encode(errors="surrogatepass") + b":"
+    return f"{_quoted(key)}:".encode(errors="surrogatepass")
 
 
 class Section:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from toolfold.meta_tools import tiers
+from toolfold.meta_tools.result import compact
 from toolfold.records import Record
 from toolfold.results import tokens
 
@@ -19,11 +20,15 @@ LINES_KEPT = 3
 
 
 class Shown(Record):
-    """A tool in its tier, as data and as text, and the tokens of the text with its line feed."""
+    """A tool in its tier, as data, also as JSON, and as text. ``cost`` are the tokens of the text with its line feed,
+    ``pieces`` and ``last`` what ``tokens.pieces`` finds in it with a line feed and without."""
 
     entry: dict[str, Any]
+    json: str
     text: str
     cost: int
+    pieces: int
+    last: int
 
 
 def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int], room: int) -> list[Shown]:
@@ -37,7 +42,7 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
         Empty when there is no room for a single line.
     """
     catalog.expect_briefs(positions)
-    lines = [_in_tier(catalog, position, tiers.MINIMAL) for position in positions[: LINES_KEPT + 1]]
+    lines = [in_tier(catalog, position, tiers.MINIMAL) for position in positions[: LINES_KEPT + 1]]
     filled: list[Shown] = []
     tier = tiers.FULL
     for place, position in enumerate(positions):
@@ -45,7 +50,7 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
         tier = max(tier, best(place))
         shown = lines[0]
         while tier < tiers.MINIMAL:
-            fuller = _in_tier(catalog, position, tier)
+            fuller = in_tier(catalog, position, tier)
             if fuller.cost + kept <= room:
                 shown = fuller
                 break
@@ -55,11 +60,12 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
         filled.append(shown)
         room -= shown.cost
         following = place + 1 + LINES_KEPT
-        lines = lines[1:] + [_in_tier(catalog, at, tiers.MINIMAL) for at in positions[following : following + 1]]
+        lines = lines[1:] + [in_tier(catalog, at, tiers.MINIMAL) for at in positions[following : following + 1]]
     return filled
 
 
-def _in_tier(catalog: Catalog, position: int, tier: int) -> Shown:
+def in_tier(catalog: Catalog, position: int, tier: int) -> Shown:
+    """The tool at ``position``, in ``tier``."""
     return catalog.once((position, tier), lambda: _shown(catalog, position, tier))
 
 
@@ -72,4 +78,5 @@ def _shown(catalog: Catalog, position: int, tier: int) -> Shown:
         if tool is None:
             raise LookupError(brief.name)
         entry, text = (tiers.full if tier == tiers.FULL else tiers.medium)(tool)
-    return Shown(entry, text, tokens.count(text + "\n"))
+    pieces = tokens.pieces(text + "\n")
+    return Shown(entry, compact(entry), text, tokens.with_margin(pieces), pieces, tokens.pieces(text))

@@ -38,9 +38,18 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     detail = reading.choice("TOOL_GET", arguments, "detail", tuple(tiers.DETAILS)) or "full"
     known = _known(arguments.get("known"))
     catalog.expect(tools=[name.upper() for name in names])
-    entries = [_entry(catalog, name, detail, known) for name in names]
-    alone = isinstance(given, str) and len(entries) == 1
-    return Result({"tools": entries}, compact(entries[0] if alone else entries))
+    if isinstance(given, str) and len(names) == 1:
+        name = catalog.name_of(names[0])
+        if name is None or known:
+            return _result([_entry(catalog, names[0], detail, known)], alone=True)
+        # What is asked for most, and always the same.
+        return catalog.once((detail, name), lambda: _result([_entry(catalog, name, detail, {})], alone=True))
+    return _result([_entry(catalog, name, detail, known) for name in names], alone=False)
+
+
+def _result(entries: list[dict[str, Any]], *, alone: bool) -> Result:
+    every = compact(entries)
+    return Result({"tools": entries}, every[1:-1] if alone else every, as_json=f'{{"tools":{every}}}')
 
 
 def _names(given: Any) -> list[str]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from toolfold.catalog import search
 from toolfold.meta_tools import asked, holdings, reading, tiers
 from toolfold.meta_tools.asked import Asked
-from toolfold.meta_tools.filling import fill
-from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.filling import fill, in_tier
+from toolfold.meta_tools.result import Result, compact
 from toolfold.results import tokens
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.filling import Shown
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
 """What a search shows unless told otherwise (docs/decisions/tiers-in-one-answer.md has the measurements)."""
@@ -68,7 +69,7 @@ def _whole(catalog: Catalog, wanted: Asked) -> Result:
         text = _lines(wanted.notice, f"{step} {total:,} tools.", *holdings.lines(catalog))
         return _result(catalog, wanted, text, [], step, matched=total, more=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
-    every = catalog.once("every line", lambda: [tiers.line(catalog.brief(position))[0] for position in range(total)])
+    every = catalog.once("every line", lambda: [in_tier(catalog, at, tiers.MINIMAL) for at in range(total)])
     return _result(catalog, wanted, _lines(wanted.notice, catalog.listing), every, step, matched=total)
 
 
@@ -114,19 +115,23 @@ def _page(
     if not window:
         step = f"Nothing is left at offset {start:,}: start again with offset 0."
         return _result(catalog, wanted, _head(catalog, wanted, step, 0, matched), [], step, matched=matched)
-    steps = (_step(full, alone=False) for full in (0, 1, len(window)))
-    head = max(tokens.count(_head(catalog, wanted, step, len(window), matched) + "\n") for step in steps)
+    longest = _step(len(window), alone=False)
+    head = tokens.count(_head(catalog, wanted, longest, len(window), matched) + "\n")
     shown = fill(catalog, window, lambda place: best(start + place), _room(budget, head))
     if not shown:
         raise _too_small(catalog, window[0], budget, head)
     full = sum(one.entry["tier"] == tiers.FULL for one in shown)
     step = _step(full, alone=full == len(shown))
-    text = _lines(_head(catalog, wanted, step, len(shown), matched), *(one.text for one in shown))
-    if not wanted.query:
-        text = _with_holdings(catalog, wanted, text, budget)
-    more = start + len(shown)
-    entries = [one.entry for one in shown]
-    return _result(catalog, wanted, text, entries, step, matched=matched, more=more if more < matched else None)
+    first = _head(catalog, wanted, step, len(shown), matched)
+    text = _lines(first, *(one.text for one in shown))
+    following = start + len(shown)
+    more = following if following < matched else None
+    if wanted.query:
+        # Added up: all of it has been cut into pieces before.
+        pieces = tokens.pieces(first + "\n") + sum(one.pieces for one in shown[:-1]) + shown[-1].last
+        return _result(catalog, wanted, text, shown, step, matched=matched, more=more, cost=tokens.with_margin(pieces))
+    text = _with_holdings(catalog, wanted, text, budget)
+    return _result(catalog, wanted, text, shown, step, matched=matched, more=more)
 
 
 def _room(budget: int, head: int) -> int:
@@ -185,26 +190,28 @@ def _result(
     catalog: Catalog,
     wanted: Asked,
     text: str,
-    entries: list[dict[str, Any]],
+    shown: Sequence[Shown],
     step: str,
     *,
     matched: int,
     more: int | None = None,
+    cost: int | None = None,
 ) -> Result:
-    structured = {
-        "tools": entries,
+    about = {
         "total": len(catalog),
         "matched": matched,
-        "returned": len(entries),
+        "returned": len(shown),
         "offset": wanted.offset or 0,
         "more": None if more is None else {"offset": more},
         "next": step,
         "categories": holdings.categories(catalog),
         "tags": holdings.tags(catalog),
-        "tokens": _count(text),
+        "tokens": _count(text) if cost is None else cost,
         **({"notice": wanted.notice} if wanted.notice else {}),
     }
-    return Result(structured, text)
+    entries = ",".join(one.json for one in shown)
+    as_json = f'{{"tools":[{entries}],{compact(about)[1:]}'
+    return Result({"tools": [one.entry for one in shown], **about}, text, as_json=as_json)
 
 
 def _lines(*lines: str) -> str:

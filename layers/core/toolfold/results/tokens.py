@@ -60,8 +60,18 @@ def count(text: str) -> int:
     The errors are bounded by :data:`ENTRY_OVER`, :data:`LINE_OFF`, :data:`ANSWER_OFF` and :data:`SCRIPT_UNDER`. Linear
     in the length for any text: no part of the expression reads more than 97 characters.
     """
+    return with_margin(pieces(text))
+
+
+def pieces(text: str) -> int:
+    """How many pieces ``text`` is cut into. A text has as many as its lines, each with its line feed, have together."""
     found = _TOKEN.findall(text)
     tokens = 2 * len(found) - found.count("")
     if not text.isascii():
         tokens += len(re.findall(_RARE, text))
-    return tokens + tokens // MARGIN
+    return tokens
+
+
+def with_margin(found: int) -> int:
+    """What is counted for a text of so many pieces."""
+    return found + found // MARGIN

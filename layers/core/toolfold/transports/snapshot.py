@@ -19,8 +19,8 @@ import random
 import ssl
 from collections.abc import Callable, Iterator
 
-from toolfold import aws_credentials, aws_json, aws_signature, outbound
-from toolfold.backends import connections, http_api
+from toolfold import aws_credentials, aws_signature, connections, exchange, outbound
+from toolfold.backends import checked, http_api, unpack
 from toolfold.calling import dynamodb, keeper, secrets, validate
 from toolfold.catalog.store import S3Store
 from toolfold.meta_tools import tool_call
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 USED_BY_CALLS = (
-    *(aws_signature, connections, http_api, dynamodb, keeper, validate, tool_call),
+    *(aws_signature, exchange, checked, http_api, unpack, dynamodb, keeper, validate, tool_call),
     *(evaluate, offload, paths, present),
 )
 """Imported above for the first TOOL_CALL. It is not rehearsed: it would need a key, and ask the upstream."""
@@ -63,14 +63,12 @@ def warm_up(server: Server) -> None:
     import jmespath  # noqa: F401 - by the first path in a select
 
     try:
-        catalog, settings = server.tools.catalog(), server.tools.caller.settings
-        name = catalog.brief(0).name
+        name = server.tools.catalog().brief(0).name
         for event in _rehearsal(name):
             server.respond(lambda_events.read(event, allow_key_in_query=False))
         # Whom to trust: certificates take long to read, and outlive the connections.
         outbound.tls("AWS_CA_BUNDLE")
-        if (tool := catalog.get(name)) is not None:
-            connections.manager(http_api.address_of(catalog.source(tool.source), settings))
+        outbound.tls()
     except Exception as error:  # noqa: BLE001 - whatever it is, the first request will meet it where it can be told
         logger.warning("nothing is warmed up: %s", type(error).__name__)
 
@@ -99,7 +97,6 @@ def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
     # With the keepers: answers, counts and limits of keys, breakers, the rest of a shared cache that failed.
     yield server.tools.caller.forget
     yield connections.forget_connections
-    yield aws_json.forget
     yield secrets.forget
     yield aws_credentials.forget
 

@@ -63,9 +63,16 @@ def read(body: bytes) -> Message | None:
     return Message(data["method"], params, id_)
 
 
+class Encoded(str):
+    """A value that is JSON already."""
+
+    __slots__ = ()
+
+
 def result(id_: Id, value: Mapping[str, Any]) -> bytes:
-    """The answer to a request that went well."""
-    return _encoded({"jsonrpc": "2.0", "id": id_, "result": value})
+    """The answer to a request that went well. A member of ``value`` may be :class:`Encoded`."""
+    members = (f'"{name}":{of if type(of) is Encoded else _json(of)}' for name, of in value.items())
+    return f'{{"jsonrpc":"2.0","id":{_json(id_)},"result":{{{",".join(members)}}}}}'.encode("utf-8", "replace")
 
 
 def error(rejected: Rejected) -> bytes:
@@ -73,7 +80,7 @@ def error(rejected: Rejected) -> bytes:
     detail: dict[str, Any] = {"code": rejected.code, "message": rejected.sentence}
     if rejected.data is not None:
         detail["data"] = rejected.data
-    return _encoded({"jsonrpc": "2.0", "id": rejected.id, "error": detail})
+    return _json({"jsonrpc": "2.0", "id": rejected.id, "error": detail}).encode("utf-8", "replace")
 
 
 def _decoded(body: bytes) -> Any:
@@ -103,6 +110,5 @@ def _is_response(data: Mapping[str, Any]) -> bool:
     return "method" not in data and (answered or ("id" in data and isinstance(data.get("error"), dict)))
 
 
-def _encoded(value: Mapping[str, Any]) -> bytes:
-    # "replace": a lone surrogate in what an upstream or a caller sent must not break the answer.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+# Encoded with "replace": a lone surrogate in what an upstream or a caller sent must not break the answer.
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -14,7 +14,7 @@ from toolfold.calling.keys import Presented
 from toolfold.meta_tools import dispatch
 from toolfold.wire import http, jsonrpc, versions
 from toolfold.wire.http import ANYONE
-from toolfold.wire.jsonrpc import Message, Rejected
+from toolfold.wire.jsonrpc import Encoded, Message, Rejected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,9 +132,10 @@ class Server:
         result = self.tools.call(name, arguments or {}, _presented(request), request.deadline)
         if result.is_error:
             about["error"] = result.structured["error"]["code"]
+        structured, text = result.as_json()
         return {
-            "content": [{"type": "text", "text": result.text}],
-            "structuredContent": result.structured,
+            "content": Encoded(f'[{{"type":"text","text":{text}}}]'),
+            "structuredContent": Encoded(structured),
             "isError": result.is_error,
         }
 

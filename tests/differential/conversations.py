@@ -1,0 +1,143 @@
+"""What two servers say over stdio to the same lines: ours, and the SDK's with the same three tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from io import BytesIO
+from types import TracebackType
+from typing import Any
+
+import anyio
+from anyio.from_thread import start_blocking_portal
+from mcp.server.stdio import stdio_server
+
+from tests.differential import peer
+from tests.differential.exchanges import parsed
+from tests.support.mcp_requests import message
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.transports.stdio import Conversation
+from toolfold.wire.mcp import Server
+from toolfold.wire.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
+
+_HELLO = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+_ENVELOPE = {META_VERSION: STATELESS[-1], META_CAPABILITIES: {}}
+_TURNS = 60
+"""Of the event loop. The longest way to an answer takes some twenty."""
+
+_FIRST = "the first request"
+
+OPENINGS: dict[str, tuple[bytes, ...]] = {
+    "handshake": (
+        json.dumps(message("initialize", _HELLO, _FIRST)).encode(),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    ),
+    "stateless": (json.dumps(message("server/discover", {"_meta": _ENVELOPE}, _FIRST)).encode(),),
+    "none": (),
+}
+"""How a client begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said to one line: nothing, or the ``code`` and ``data`` of an error, or a ``result``."""
+
+    code: int | None = None
+    data: Any = None
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A line and what both said to it."""
+
+    line: bytes
+    ours: Said
+    theirs: Said
+
+    @property
+    def message(self) -> Any:
+        return parsed(self.line)
+
+    @property
+    def method(self) -> Any:
+        return self.message.get("method") if isinstance(self.message, dict) else None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        params = self.message.get("params") if isinstance(self.message, dict) else None
+        return params if isinstance(params, dict) else {}
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+    @property
+    def era(self) -> str:
+        return "stateless" if META_VERSION in self.meta and self.method != "initialize" else "handshake"
+
+
+class Both:
+    """Both servers, as a context manager. ``hear`` says one line to each, after an opening."""
+
+    def __init__(self, tools: MetaTools) -> None:
+        self._ours, self._theirs = Server(tools), peer.server(tools)
+        self._open = ExitStack()
+
+    def __enter__(self) -> Both:
+        self._portal = self._open.enter_context(start_blocking_portal())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._open.__exit__(kind, error, at)
+
+    def hear(self, opening: str, line: bytes) -> Heard:
+        """What ours says to ``line`` after any opening, and theirs after the one of the line's own era."""
+        it = Heard(line, _said(line, say(self._ours, *OPENINGS[opening], line)), Said())
+        theirs = self._portal.call(_converse, self._theirs, [*OPENINGS[it.era], line])
+        return replace(it, theirs=_said(line, theirs))
+
+
+def say(server: Server, *lines: bytes) -> list[dict[str, Any]]:
+    """What our server answers to ``lines``, in the order in which it does."""
+    outgoing = BytesIO()
+    Conversation(server, patience_s=20).hold(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
+    return [json.loads(one) for one in outgoing.getvalue().split(b"\n")[:-1]]
+
+
+async def _converse(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    said: list[str] = []
+
+    class Stdin:
+        async def __aiter__(self) -> AsyncIterator[str]:
+            for line in lines:
+                yield line.decode(errors="replace") + "\n"
+                # At the end of stdin the SDK drops what it has not answered yet.
+                for _ in range(_TURNS):
+                    await anyio.sleep(0)
+
+    class Stdout:
+        async def write(self, text: str) -> None:
+            said.append(text)
+
+        async def flush(self) -> None: ...
+
+    stdin: Any = Stdin()
+    stdout: Any = Stdout()
+    async with stdio_server(stdin, stdout) as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+    return [json.loads(text) for text in said]
+
+
+def _said(line: bytes, answers: Sequence[dict[str, Any]]) -> Said:
+    later = [answer for answer in answers if answer["id"] != _FIRST]
+    if not later:
+        return Said()
+    (answer,) = later
+    sent = parsed(line)
+    assert sent is None or answer["id"] == sent["id"]
+    error = answer.get("error", {})
+    return Said(error.get("code"), error.get("data") if error.get("code") == -32022 else None, answer.get("result"))

@@ -1,0 +1,233 @@
+"""Whatever a server sends, in whichever pieces: an answer or an error of ours, in time; and the next call works."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.sending import KEY, Send
+from tests.support.upstream import CSV
+from toolfold.backends.http_api import Reply
+from toolfold.backends.transient import BrokenOff
+from toolfold.connections import forget_connections
+from toolfold.errors import CallError
+
+Pieces = list[tuple[bytes, float]]
+"""What is sent, and for how long nothing is after it, in seconds."""
+
+WITHIN_S = 0.3
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(CSV), CSV.encode())
+
+
+class Server:
+    """Answers each request with the bytes in ``pieces``, then hangs up or waits for the next one."""
+
+    def __init__(self) -> None:
+        self.pieces: Pieces = [(OK, 0.0)]
+        self.hangs_up = True
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/query"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(5)
+        with connection, suppress(OSError):
+            while connection.recv(65536):
+                for piece, pause_s in self.pieces:
+                    connection.sendall(piece)
+                    time.sleep(pause_s)
+                if self.hangs_up:
+                    return
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    forget_connections()
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def ask(server: Server) -> Callable[..., Reply | CallError]:
+    """What a call brings that is answered with these pieces: anything but a reply or an error of ours is raised."""
+    from toolfold.catalog.store import FileStore, embedded_path
+
+    send = Send(FileStore(embedded_path())())
+
+    def asked(pieces: Pieces, hangs_up: bool = True, within_s: float = WITHIN_S) -> Reply | CallError:
+        server.pieces, server.hangs_up = pieces, hangs_up
+        started = time.monotonic()
+        try:
+            return send(server.url, within_s=within_s, limit=100_000)
+        except CallError as error:
+            caught = error
+        finally:
+            assert time.monotonic() - started < within_s + 0.3
+            forget_connections()  # the server hangs up without a word
+        assert KEY not in repr(caught.as_dict())
+        return caught
+
+    return asked
+
+
+status_lines = st.one_of(
+    st.sampled_from(
+        [
+            *(b"HTTP/1.1 %d X" % status for status in (100, 101, 103, 200, 204, 302, 304, 407, 429, 500, 999)),
+            *(
+                b"HTTP/1.0 200 OK",
+                b"HTTP/0.9 200",
+                b"HTTP/2 200",
+                b"HTTP/1.1",
+                b"HTTP/1.1 -1 X",
+                b"HTTP/1.1 2e2",
+                b"ICY",
+            ),
+        ]
+    ),
+    st.binary(max_size=30),
+)
+lengths = st.sampled_from([b"0", b"5", b"99999999", b"-1", b"+5", b"5, 5", b"0x5", b"", b"5" * 5000, b"\xb2"])
+header_lines = st.one_of(
+    lengths.map(lambda value: b"Content-Length: " + value),
+    st.sampled_from([b"chunked", b"Chunked", b"gzip, chunked", b"x"]).map(lambda value: b"Transfer-Encoding: " + value),
+    st.sampled_from([b"gzip", b"deflate", b"gzip,deflate", b"br", b"gzip;q=1"]).map(
+        lambda v: b"Content-Encoding: " + v
+    ),
+    st.sampled_from([b"close", b"keep-alive", b"Close, x"]).map(lambda value: b"Connection: " + value),
+    st.sampled_from([b"1", b"-1", b"soon", b"9" * 5000, b"\xb2"]).map(lambda value: b"Retry-After: " + value),
+    st.sampled_from(
+        [b"multipart/x; boundary*=a; boundary*0=b", b"multipart/x; boundary=a", b"text/csv; charset=\xff"]
+    ).map(lambda value: b"Content-Type: " + value),
+    st.binary(max_size=40),
+    st.just(b"X: " + b"y" * 20_000),
+)
+sizes = st.sampled_from([b"5", b"5;x=y", b"0", b"-5", b"0x5", b"5_0", b"ffffffffffffffff", b"", b"zz", b"f" * 70_000])
+chunks = st.tuples(sizes, st.binary(max_size=8)).map(lambda chunk: chunk[0] + b"\r\n" + chunk[1] + b"\r\n")
+bodies = st.one_of(
+    st.just(CSV.encode()),
+    st.binary(max_size=60),
+    st.lists(chunks, max_size=4).map(b"".join),
+    st.sampled_from([gzip.compress(CSV.encode()), zlib.compress(b"1" * 500_000), b"5\r\nhello\r\n0\r\n\r\n"]),
+)
+replies = st.tuples(
+    status_lines, st.lists(header_lines, max_size=4), st.sampled_from([b"\r\n", b"\n"]), bodies, st.integers(0, 10)
+).map(lambda made: made[2].join([made[0], *made[1], b"", made[3]])[: None if made[4] else -5])
+
+
+@given(st.lists(replies, min_size=1, max_size=2).map(b"".join), st.data())
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+def test_nothing_is_anything_else(ask: Callable[..., Reply | CallError], content: bytes, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=3)))
+    pauses = data.draw(st.lists(st.sampled_from([0.0, 0.0, 0.01, 0.05]), min_size=4, max_size=4))
+    pieces = [
+        (content[start:end], pause)
+        for start, end, pause in zip([0, *cuts], [*cuts, len(content)], pauses, strict=False)
+    ]
+    ask(pieces, data.draw(st.sampled_from([True, True, True, False])))
+    after = ask([(OK, 0.0)], True, 2.0)
+    assert isinstance(after, Reply)
+    assert after.body == CSV
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"hello\r\n",
+        b"<html>" * 100,
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n",
+        b"HTTP/1.1 200 OK",
+        HEAD,
+        HEAD + b"Content-Length: 9\r\n",
+        HEAD + b"Content-Length: 9\r\n\r\n12345678",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\nhello\r\n0\r\n\r\n",
+        HEAD + b"X: y\r\n" * 101 + b"\r\n",
+        HEAD + b"X: " + b"y" * 16_384 + b"\r\n\r\n",
+        HEAD + b"Content-Type: multipart/x; boundary*=a; boundary*0=b\r\n\r\n",
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(CSV.encode())[:-1],
+    ],
+)
+def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Callable[..., Reply | CallError], content: bytes) -> None:
+    assert isinstance(ask([(content, 0.0)]), BrokenOff)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        OK,
+        OK.replace(b"\r\n", b"\n"),
+        b"HTTP/1.1 100 Continue\r\n\r\n" + OK,
+        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 3 + OK,
+        HEAD + b"\r\n" + CSV.encode(),
+        b"HTTP/1.0 200 OK\r\n\r\n" + CSV.encode(),
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(CSV), CSV.encode()),
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(CSV), CSV.encode()),
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(CSV.encode()),
+        HEAD
+        + b"Content-Encoding: gzip\r\nContent-Encoding: deflate\r\n\r\n"
+        + zlib.compress(gzip.compress(CSV.encode())),
+        HEAD + b"X: " + b"y" * 16_000 + b"\r\n\r\n" + CSV.encode(),
+    ],
+)
+@pytest.mark.parametrize("cut", [0, 1, 30])
+def test_what_is_one_is_read_in_whichever_pieces(
+    ask: Callable[..., Reply | CallError], content: bytes, cut: int
+) -> None:
+    reply = ask([(content[:cut], 0.02), (content[cut:], 0.0)])
+    assert isinstance(reply, Reply)
+    assert reply.body == CSV
+
+
+@pytest.mark.parametrize("drips", [b"", b"H", HEAD + b"X: y", HEAD + b"Content-Length: 99\r\n\r\n", HEAD + b"\r\n"])
+@pytest.mark.parametrize("drop", [b"y", b"\r\nX: y"])
+def test_what_drips_ends_at_the_deadline(ask: Callable[..., Reply | CallError], drips: bytes, drop: bytes) -> None:
+    result = ask([(drips, 0.0), *[(drop, 0.02)] * 40])
+    assert isinstance(result, CallError)
+    assert result.code in {"UPSTREAM_TIMEOUT", "UPSTREAM_ERROR"}
+
+
+@pytest.mark.parametrize("rows", [1, 60])
+def test_an_odd_header_takes_no_time(ask: Callable[..., Reply | CallError], rows: int) -> None:
+    # The parser of e-mail takes four times as long for twice as much of this, and knows no deadline.
+    line = b'Content-Type: multipart/x; a="' + b"\r\n ".join([b";" * (16_000 // rows)] * rows)
+    assert isinstance(ask([(HEAD + line + b"\r\n\r\n" + CSV.encode(), 0.0)]), Reply)
+    assert isinstance(ask([(HEAD + line * 5 + b"\r\n\r\n" + CSV.encode(), 0.0)]), BrokenOff)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [(b"7", 7), (b"9" * 5000, None), (b"\xb2", None), (b"-1", None), (b"soon", None), (b"", None)]
+)
+def test_seconds_to_wait_are_digits(ask: Callable[..., Reply | CallError], value: bytes, seconds: int | None) -> None:
+    reply = ask([(OK.replace(b"\r\n", b"\r\nRetry-After: " + value + b"\r\n", 1), 0.0)])
+    assert isinstance(reply, Reply)
+    assert reply.retry_after_s == seconds
