@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-tokens fuzz
+.PHONY: bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/measurements-calls.md; ARGS=--quick or ARGS=--write
@@ -25,7 +25,7 @@ brought := boto3 botocore jmespath python-dateutil s3transfer six urllib3
 
 .PHONY: lock-bench
 lock: lock-bench
-lock-bench: lock-peers ## pin again what bench-lambda installs
+lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
 	cd requirements && ../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
 		--custom-compile-command "make lock" bench.in -o bench.txt
 	cd scripts/peers/requirements && for peer in awslabs_handler fastmcp_mangum mcp_sdk; do \
@@ -33,6 +33,11 @@ lock-bench: lock-peers ## pin again what bench-lambda installs
 			--custom-compile-command "make lock" $(addprefix --no-emit-package ,$(brought)) \
 			-c ../../../requirements/peers.txt $$peer.in -o $$peer.txt || exit 1; \
 	done
+	compile="../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13" && \
+	cd scripts/peers/requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \
+	$$compile -c ../../../requirements/peers.txt fastmcp_stdio.in -o fastmcp_stdio.txt && \
+	$$compile -c ../../../requirements/peers.txt sdk_stdio.in -o sdk_stdio.txt && \
+	$$compile marketdata.in -o marketdata.txt
 
 # FastMCP, one of the searches compared, lives with the other clients (conformance.mk).
 bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/retrieval.md; ARGS=--write writes its tables
@@ -50,6 +55,10 @@ bench-rankers: .venv-rankers/.installed ## what else could rank: docs/decisions/
 # A quarter of an hour; ARGS=--quick, up to 10,000 tools, a minute.
 bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/scale.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m tests.benchmarks.scale $(ARGS)
+
+# Some two minutes, and the time to install what is measured, into build/stdio; ARGS=--quick, half a minute.
+bench-stdio: .venv/.dev ## start over stdio beside the peers': docs/measurements.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m tests.benchmarks.stdio $(ARGS)
 
 bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make measure` writes into docs/measurements.md
 	@$(bin)/python -m scripts.measure_tokens $(ARGS)

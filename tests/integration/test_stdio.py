@@ -140,3 +140,41 @@ def test_answers_outlive_the_process_in_the_users_cache_folder(sandbox: Sandbox,
     assert [play(steps, **place), play(steps, **place)] == [False, False]
     assert len([query for query in sandbox.requests if ("symbol", "HELD") in query]) == 1
     assert KEY.encode() not in (tmp_path / "toolfold" / "answers.sqlite").read_bytes()
+
+
+NOISY = """
+import os, sys
+from toolfold import cli
+from toolfold.wire.mcp import Server
+reply = Server.reply
+def noisy(self, message):
+    print("printed")
+    os.write(1, b"written\\n")
+    os.system("echo by a child")
+    assert sys.stdin.read() == ""
+    return reply(self, message)
+Server.reply = noisy
+sys.argv = ["toolfold", "stdio"]
+sys.exit(cli.main())
+"""
+
+
+def test_whatever_prints_prints_to_stderr() -> None:
+    asked = json.dumps(message("ping")) + "\n"
+    command = [sys.executable, "-c", NOISY]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=20, check=True)
+    assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert sorted(done.stderr.splitlines()) == ["by a child", "printed", "written"]
+
+
+def test_it_ends_when_nobody_reads_its_answers_any_more() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        process.stdin.write(json.dumps(message("ping")).encode() + b"\n")
+        process.stdin.flush()
+        assert process.wait(timeout=20) == 1  # stdin is still open
+        assert process.stderr.read() == b""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -69,14 +71,18 @@ def piped(*lines: bytes, to: Server | None = None, end: bytes = b"\n") -> list[d
 def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Pipes to and from a conversation."""
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
-    with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
-        held = threading.Thread(target=Conversation(to, 20).hold, args=(incoming, outgoing))
-        held.start()
-        with os.fdopen(our_in, "rb") as read:
-            with os.fdopen(our_out, "wb", 0) as write:
-                yield write, read
-            held.join(20)
-            assert not held.is_alive()
+
+    def hold() -> None:
+        with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
+            Conversation(to, 20).hold(incoming, outgoing)
+
+    held = threading.Thread(target=hold)
+    held.start()
+    with os.fdopen(our_in, "rb") as read:
+        with os.fdopen(our_out, "wb", 0) as write:
+            yield write, read
+        held.join(20)
+    assert not held.is_alive()
 
 
 def test_who_asks_later_is_answered_while_a_call_waits() -> None:
@@ -211,3 +217,29 @@ def test_an_answer_that_nobody_reads_ends_it() -> None:
     with os.fdopen(os.dup(write), "wb", 0) as outgoing, pytest.raises(BrokenPipeError):
         Conversation(server(), 20).hold(BytesIO(line("ping", 1)), outgoing)
     os.close(write)
+
+
+FORBIDDEN = {"argparse", "asyncio", "concurrent.futures", "dataclasses", "email", "http.client", "inspect", "mcp",
+             "mcp_types", "pathlib", "pydantic", "shutil", "socket", "sqlite3", "ssl", "subprocess", "typing",
+             "urllib.parse"}  # fmt: skip
+"""Each takes milliseconds that an agent waits, or much more."""
+
+OURS = 24
+"""Modules of ours that the first answers need, with their packages."""
+
+PROGRAM = """
+import sys
+import toolfold.cli
+sys.argv = ["toolfold", "stdio"]
+toolfold.cli.main()
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def test_its_start_imports_almost_nothing() -> None:
+    asked = [line("initialize", 1), line("tools/list", 2)]
+    done = subprocess.run([sys.executable, "-c", PROGRAM], input=b"\n".join(asked), capture_output=True, check=True)
+    assert [answer["id"] for answer in answers(done.stdout)] == [1, 2]
+    imported = done.stderr.decode().split()
+    assert FORBIDDEN.isdisjoint(imported)
+    assert len([name for name in imported if name.startswith("toolfold")]) <= OURS

@@ -1,0 +1,36 @@
+"""The meta-tools on the protocol's Python SDK over stdio: its low-level server, the lighter of its two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from meta_tools import call, definitions, instructions
+
+TOOLS = [types.Tool.model_validate(definition) for definition in definitions.values()]
+
+
+async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=TOOLS)
+
+
+async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    result = await anyio.to_thread.run_sync(call, params.name, params.arguments or {})
+    content = [types.TextContent(type="text", text=result.text)]
+    return types.CallToolResult(content=content, structured_content=dict(result.structured), is_error=result.is_error)
+
+
+async def serve() -> None:
+    server: Server[Any] = Server(
+        "meta-tools", version="1", instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    anyio.run(serve)

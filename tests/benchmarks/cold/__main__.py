@@ -1,0 +1,112 @@
+"""Measures cold and warm Lambda functions, toolfold beside its peers: ``make bench-lambda``.
+
+python -m tests.benchmarks.cold            print the tables; some twenty minutes
+python -m tests.benchmarks.cold --write    put them into docs/measurements.md and docs/cost.md, with pictures
+python -m tests.benchmarks.cold --quick    few starts and invocations, small catalogs; not to be written
+
+Everything that was measured is left in build/cold/results.json, and the pictures beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scripts import measured_page
+from tests.benchmarks.cold import cost, growth, packages, services, tables, traffic
+from tests.benchmarks.cold.contenders import AS_DEPLOYED, EMBEDDED, ROOT, contenders
+from tests.benchmarks.cold.events import asked
+from tests.benchmarks.cold.measuring import Bench
+from tests.benchmarks.cold.packages import COMPILED, FOLDER, PLAIN
+from tests.benchmarks.cold.targets import targets
+from toolfold import __version__
+from toolfold.catalog.store import embedded_path
+
+PAGE = ROOT / "docs/measurements.md"
+COSTS = ROOT / "docs/cost.md"
+IMAGES = ROOT / "docs/images"
+COMMAND = "make bench-lambda ARGS=--write"
+PLOTTER = ROOT / ".venv-bench/bin/python"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much is measured: ``starts`` by variant, ``invocations`` of each method, and the ``sizes`` of catalogs with
+    the ``grown`` starts of each."""
+
+    starts: dict[str, int]
+    invocations: int
+    sizes: tuple[int, ...]
+    grown: int
+
+
+FULL = Amount({COMPILED: 20, PLAIN: 20}, 2_000, (129, 1_000, 10_000, 100_000), 5)
+QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, (129, 1_000), 2)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--write", action="store_true")
+    mode.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    logging.getLogger("toolfold").setLevel(logging.ERROR)
+    results = measure(QUICK if options.quick else FULL)
+    kept = FOLDER / "results.json"
+    kept.write_text(json.dumps(results), encoding="utf-8")
+    subprocess.run([PLOTTER, "-P", ROOT / "tests/benchmarks/cold/plots.py", kept, FOLDER], check=True)
+    measured = tables.page(results)
+    costs = cost.page(results, results["memory_mb"])
+    print(measured, costs, sep="\n")
+    for target in targets(results):
+        if not target.is_met:
+            print(f"missed: {target.title}: {target.measured:.3g}{target.unit}", file=sys.stderr)
+    if not options.write:
+        return 0
+    IMAGES.mkdir(exist_ok=True)
+    for picture in ("cold-start.png", "growth.png"):
+        shutil.copy(FOLDER / picture, IMAGES / picture)
+    return measured_page.keep(COSTS, COMMAND, costs, write=True) or measured_page.keep(
+        PAGE, COMMAND, measured, write=True
+    )
+
+
+def measure(amount: Amount) -> dict[str, Any]:
+    """Everything that the tables and pictures are made of."""
+    everyone = contenders()
+    built = packages.build(everyone)
+    with services.running() as running:
+        bench = Bench(everyone, built, running, asked())
+        cold = bench.cold(amount.starts)
+        warm = bench.warm(amount.invocations)
+        ours = {one.name: one for one in everyone}
+        handler = bench.handler(ours[EMBEDDED], amount.invocations)
+        sent = traffic.count(built["toolfold"], ours[AS_DEPLOYED], running, asked())
+    return {
+        "toolfold": __version__,
+        "python": packages.python_version(),
+        "awslambdaric": packages.runtime_client(),
+        "machine": services.machine(),
+        "contenders": [
+            {"name": one.name, "title": one.title, "short": one.short, "kind": one.kind, "package": one.package}
+            for one in everyone
+        ],
+        "cold": cold,
+        "warm": warm,
+        "handler": handler,
+        "traffic": sent,
+        "catalog_bytes": embedded_path().stat().st_size,
+        "memory_mb": built["toolfold"].memory_mb,
+        "sizes": {name: asdict(package.size()) for name, package in built.items()},
+        "growth": growth.measure(built["toolfold"], amount.sizes, amount.grown),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

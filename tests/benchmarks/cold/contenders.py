@@ -1,0 +1,82 @@
+"""Who is measured: toolfold in three set-ups, its peers with the same three tools, and a handler that does nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+ROOT = Path(__file__).parents[3]
+PEERS = ROOT / "scripts/peers"
+BUCKET, TABLE = "catalog", "answers"
+
+FLOOR = "floor"
+EMBEDDED, IN_S3, AS_DEPLOYED = "embedded", "s3", "deployed"
+AWSLABS, FASTMCP, SDK = "awslabs_handler", "fastmcp_mangum", "mcp_sdk"
+
+EMPTY = """\
+import json
+
+ANSWER = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}})
+
+
+def handler(event, context):
+    return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": ANSWER}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """``name`` is also the file of a peer in scripts/peers; ``short`` stands in pictures. ``package``: the name of the
+    deployment package, which set-ups share. ``environment`` is added to what all are given."""
+
+    name: str
+    title: str
+    short: str
+    kind: Literal["toolfold", "peer", "floor"]
+    package: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def requirements(self) -> Path:
+        """The pinned packages of a peer."""
+        return PEERS / "requirements" / f"{self.name}.txt"
+
+
+def contenders() -> list[Contender]:
+    """All of them, in the order of the tables."""
+    memory = {"TOOLFOLD_CATALOG": "", "TOOLFOLD_CACHE": "memory"}
+    in_s3 = {**memory, "TOOLFOLD_CATALOG": f"s3://{BUCKET}/catalog"}
+    deployed = {
+        **in_s3,
+        "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+        "TOOLFOLD_CACHE_BUCKET": f"s3://{BUCKET}/cache",
+        "TOOLFOLD_OFFLOAD": f"s3://{BUCKET}/offload",
+        "TOOLFOLD_KEY_SALT": "benchmark",
+    }
+    return [
+        Contender(FLOOR, "an empty handler", "empty handler", "floor", FLOOR),
+        _ours(EMBEDDED, "catalog in the package", memory),
+        _ours(IN_S3, "catalog in S3", in_s3),
+        _ours(AS_DEPLOYED, "as deployed: S3, DynamoDB", deployed),
+        _peer(AWSLABS, "awslabs.mcp-lambda-handler", ("awslabs-mcp-lambda-handler",), memory),
+        _peer(FASTMCP, "FastMCP", ("fastmcp", "mangum"), memory),
+        _peer(SDK, "`mcp` SDK", ("mcp", "mangum"), memory),
+    ]
+
+
+def _ours(name: str, setup: str, environment: Mapping[str, str]) -> Contender:
+    return Contender(name, f"toolfold, {setup}", f"toolfold\n{setup}", "toolfold", "toolfold", environment)
+
+
+def _peer(name: str, title: str, packages: tuple[str, ...], environment: Mapping[str, str]) -> Contender:
+    """``packages``: the library, and what leads Lambda's events to it."""
+    pinned = (PEERS / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    versions = [re.search(rf"^{package}==(\S+)", pinned, re.MULTILINE) for package in packages]
+    assert all(versions), f"{packages} are not all pinned in {name}.txt"
+    first, *others = [found[1] for found in versions if found]
+    title = f"{title} {first}" + "".join(f" + Mangum {version}" for version in others)
+    short = title.replace("`", "").replace(f" {first}", f"\n{first}", 1)
+    return Contender(name, title, short, "peer", name, environment)

@@ -1,0 +1,160 @@
+"""The tables of docs/cost.md: what was measured, at AWS's published prices."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from tests.benchmarks.cold.contenders import AS_DEPLOYED, AWSLABS, FASTMCP, IN_S3, SDK
+from tests.benchmarks.cold.events import FRESH, GET, HELD, LISTING, SEARCH
+from tests.benchmarks.cold.packages import COMPILED
+from tests.benchmarks.cold.tables import table
+from tests.benchmarks.cold.traffic import FROM_MEMORY, FROM_TABLE, MISSED, START
+
+MILLION = 1_000_000
+
+_LAMBDA = "https://aws.amazon.com/lambda/pricing/"
+_DYNAMODB = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
+
+PRICES: Mapping[str, tuple[float, float, str, str]] = {
+    "HTTP API": (1.00, MILLION, "a million requests", "https://aws.amazon.com/api-gateway/pricing/"),
+    "Lambda, requests": (0.20, MILLION, "a million requests", _LAMBDA),
+    "Lambda, duration": (13.3334, MILLION, "a million GB-seconds, arm64", _LAMBDA),
+    "SnapStart, cache": (1.5046, MILLION, "a million GB-seconds of a version", _LAMBDA),
+    "SnapStart, restore": (139.7998, MILLION, "a million GB restored", _LAMBDA),
+    "S3, GET": (0.40, MILLION, "a million requests", "https://aws.amazon.com/s3/pricing/"),
+    "DynamoDB, read": (0.125, MILLION, "a million units of 4 KB; half a unit each", _DYNAMODB),
+    "DynamoDB, write": (0.625, MILLION, "a million units of 1 KB", _DYNAMODB),
+    "Logs": (0.50, 1e9, "a GB taken in", "https://aws.amazon.com/cloudwatch/pricing/"),
+    "Data out": (0.09, 1e9, "a GB to the internet", "https://aws.amazon.com/ec2/pricing/on-demand/#Data_Transfer"),
+}
+"""Dollars in us-east-1, without the free tiers: price, for how many, in words, where it is published."""
+
+CORE_MB = 1769
+"""Memory that comes with a whole vCPU (Lambda's configuration-memory page). Below it CPU is in proportion: a
+millisecond of a core takes as many times longer as there is less memory, and costs the same."""
+
+UPSTREAM_S, TABLE_S = 0.2, 0.005
+"""What the upstream and DynamoDB are taken to need for an answer: the function waits for it, and is paid."""
+
+COLD_SHARE = 0.01
+"""Of all invocations those that start an environment (AWS says: under 1 %)."""
+
+OTHER_LOG = 320 + 450
+"""Bytes of a request that are not ours: Lambda's own three lines, and the access log of the API."""
+
+ENVIRONMENTS = 1000
+
+
+def page(results: Mapping[str, Any], memory_mb: int) -> str:
+    """Everything between the marks."""
+    parts = [
+        _prices(),
+        _of_requests(results, memory_mb),
+        _beside(results, memory_mb),
+        _at_once(results),
+        _snapshots(memory_mb),
+    ]
+    return "\n".join(parts)
+
+
+def _dollars(price: str, amount: float) -> float:
+    dollars, of, *_ = PRICES[price]
+    return dollars / of * amount
+
+
+def _running(cpu_ms: float, waiting_s: float, memory_mb: int) -> float:
+    """Dollars for an invocation that computes for so long on a whole core, and waits."""
+    gigabyte_seconds = cpu_ms / 1000 * CORE_MB / 1024 + waiting_s * memory_mb / 1024
+    return _dollars("Lambda, duration", gigabyte_seconds)
+
+
+def _prices() -> str:
+    rows = [(name, f"{dollars:,.4g}", unit, where) for name, (dollars, _, unit, where) in PRICES.items()]
+    return "### Prices\n\n" + table(("", "$", "for", "published at"), rows)
+
+
+def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
+    times, traffic = results["warm"][IN_S3]["times"], results["traffic"]
+    start = statistics.median(one[LISTING] for one in results["cold"][COMPILED][AS_DEPLOYED])
+    kinds = {
+        "`tools/list`": (LISTING, _median(times[LISTING]), 0.0),
+        "`TOOL_LIST(query)`": (SEARCH, _median(times[SEARCH]), 0.0),
+        "`TOOL_GET`": (GET, _median(times[GET]), 0.0),
+        "`TOOL_CALL`, fetched": (MISSED, _median(times[FRESH]), UPSTREAM_S),
+        "`TOOL_CALL`, held in the table": (FROM_TABLE, _median(times[HELD]), 0.0),
+        "`TOOL_CALL`, held in memory": (FROM_MEMORY, _median(times[HELD]), 0.0),
+        "a cold start with `tools/list`": (START, start, 0.0),
+    }
+    rows = []
+    for title, (name, cpu_ms, waiting_s) in kinds.items():
+        sent = traffic[name]
+        parts = (
+            _dollars("HTTP API", 1) + _dollars("Lambda, requests", 1),
+            _running(cpu_ms, waiting_s + TABLE_S * (sent["reads"] + sent["writes"]), memory_mb),
+            _dollars("S3, GET", sent["s3"]),
+            _dollars("DynamoDB, read", sent["reads"] / 2) + _dollars("DynamoDB, write", sent["writes"]),
+            _dollars("Logs", sent["log"] + OTHER_LOG),
+            _dollars("Data out", sent["answer"]),
+        )
+        counts = f"{sent['s3']} / {sent['reads']} / {sent['writes']}"
+        rows.append((title, *(f"{part * MILLION:,.2f}" for part in (*parts, sum(parts))), counts))
+    head = ("", "requests", "Lambda", "S3", "DynamoDB", "logs", "data out", "**in all**", "S3 / reads / writes")
+    return f"### A million requests to toolfold, as deployed with {memory_mb} MB, in $\n\n" + table(head, rows)
+
+
+def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
+    """A conversation of four requests, the first of which may be a cold start: Lambda's duration alone."""
+    rows = []
+    missed = results["traffic"][MISSED]
+    for one in results["contenders"]:
+        if one["name"] not in (AS_DEPLOYED, AWSLABS, FASTMCP, SDK):
+            continue
+        # What moto takes for a table is no measure: it is waited for as long as DynamoDB is taken to need.
+        ours = one["name"] == AS_DEPLOYED
+        times = results["warm"][IN_S3 if ours else one["name"]]["times"]
+        waiting = UPSTREAM_S + (TABLE_S * (missed["reads"] + missed["writes"]) if ours else 0.0)
+        starts = results["cold"][COMPILED][one["name"]]
+        computing = 2 * _median(times[LISTING]) + _median(times[SEARCH]) + _median(times[FRESH])
+        beginning = statistics.median(start[LISTING] for start in starts)
+        warm = _running(computing, waiting, memory_mb)
+        cold = _running(beginning, 0.0, memory_mb)
+        rows.append(
+            (
+                one["title"],
+                f"{warm * MILLION:,.2f}",
+                f"{cold * MILLION:,.2f}",
+                f"{(warm + 4 * COLD_SHARE * cold) * MILLION:,.2f}",
+                f"{(warm + cold) * MILLION:,.2f}",
+            )
+        )
+    head = ("", "all warm", "a million cold starts", "1 % of requests cold", "each begins cold")
+    return "### Lambda's part of a million conversations, in $\n\n" + table(head, rows)
+
+
+def _at_once(results: Mapping[str, Any]) -> str:
+    start, size = results["traffic"][START], results["catalog_bytes"]
+    requests = start["s3"] * ENVIRONMENTS
+    rows = [
+        ("requests to S3 for each environment", f"{start['s3']}"),
+        ("bytes for each environment", f"{size:,}"),
+        (f"requests of {ENVIRONMENTS:,} environments", f"{requests:,}"),
+        ("bytes from S3, within the region free of charge", f"{size * ENVIRONMENTS / 1e9:.2f} GB"),
+        ("cost of these requests", f"${_dollars('S3, GET', requests):.4f}"),
+        ("afterwards, each a minute: looks at the pointer", f"${_dollars('S3, GET', ENVIRONMENTS * 60):.4f} an hour"),
+    ]
+    return f"### {ENVIRONMENTS:,} environments that start at once\n\n" + table(("", ""), rows)
+
+
+def _snapshots(memory_mb: int) -> str:
+    gigabytes = memory_mb / 1024
+    rows = [
+        ("keeping a version for thirty days", f"{_dollars('SnapStart, cache', gigabytes * 30 * 86400):.2f}"),
+        ("a million restorations", f"{_dollars('SnapStart, restore', gigabytes) * MILLION:.2f}"),
+    ]
+    return f"### SnapStart with {memory_mb} MB, in $\n\n" + table(("", ""), rows)
+
+
+def _median(times: list[float]) -> float:
+    return statistics.median(times)

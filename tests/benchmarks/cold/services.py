@@ -1,0 +1,87 @@
+"""What the contenders reach, each a process of its own so that none takes time from those who are measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.cold.contenders import BUCKET, ROOT, TABLE
+from tests.benchmarks.cold.events import SYMBOL
+from tests.conformance.toolbox import listening
+from toolfold.catalog.publish import publish
+from toolfold.catalog.store import embedded_path
+
+CATALOG = f"s3://{BUCKET}/catalog"
+_CREDENTIALS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "eu-central-1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """``variables`` lead a contender to them. ``forget`` empties the table of held answers."""
+
+    variables: Mapping[str, str]
+    forget: Callable[[], None]
+
+
+@contextmanager
+def running() -> Iterator[Services]:
+    """The sandbox without latency, and moto with the catalog, the bucket and the table."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'layers/core'}", "PYTHONUNBUFFERED": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = [sys.executable, "-m", "toolfold", "sandbox", "--port", "0"]
+        moto = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+        home = {**environment, "HOME": folder}
+        with (
+            listening(sandbox, env=home, log=Path(folder) / "sandbox.log") as upstream,
+            listening(moto, env=home, log=Path(folder) / "moto.log") as aws,
+        ):
+            with urllib.request.urlopen(f"{upstream}?function=GLOBAL_QUOTE&symbol={SYMBOL}&apikey=any") as answer:
+                json.load(answer)  # what only the sandbox's first answer takes
+            variables = {
+                "AWS_ENDPOINT_URL": aws,
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream,
+                "ALPHA_VANTAGE_API_KEY": "sandbox",
+            }
+            yield Services(variables, _filled(aws))
+
+
+def _filled(endpoint: str) -> Callable[[], None]:
+    """Make what a deployment has; returns what empties the table."""
+    import boto3
+
+    s3 = boto3.client("s3", endpoint_url=endpoint, **_CREDENTIALS)
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    publish(embedded_path().read_bytes(), CATALOG, s3)
+    dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **_CREDENTIALS)
+
+    def make_table() -> None:
+        dynamodb.create_table(
+            TableName=TABLE,
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+
+    def forget() -> None:
+        dynamodb.delete_table(TableName=TABLE)
+        make_table()
+
+    make_table()
+    return forget
+
+
+def machine() -> Mapping[str, Any]:
+    """Processor and cores of this machine."""
+    about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    model = next((line.partition(":")[2].strip() for line in about.splitlines() if line.startswith("model name")), "?")
+    release = subprocess.run(["uname", "-sm"], capture_output=True, text=True, check=True).stdout.strip()
+    return {"processor": model, "cores": os.cpu_count(), "system": release}

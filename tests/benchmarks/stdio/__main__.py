@@ -1,0 +1,121 @@
+"""Measures how long an agent waits for toolfold over stdio, and for its peers: ``make bench-stdio``.
+
+python -m tests.benchmarks.stdio            print the table; some two minutes, and the time to install the peers
+python -m tests.benchmarks.stdio --write    put it into docs/measurements.md
+python -m tests.benchmarks.stdio --quick    few starts; not to be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scripts import measured_page
+from tests.benchmarks.cold.services import machine
+from tests.benchmarks.stdio.environments import FLOOR, ROOT, Contender, contenders, install, python_version
+from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start, start
+from tests.conformance.toolbox import listening
+from toolfold import __version__
+
+PAGE = ROOT / "docs/measurements.md"
+COMMAND = "make bench-stdio ARGS=--write"
+FULL, QUICK = 21, 3
+
+NOTE = """\
+From the start of the process until each of these has been answered, one after the other: `initialize`, `tools/list`,
+`TOOL_LIST` without a query, `TOOL_CALL`. Median, and in brackets the quartiles; the contenders take turns, one start at
+a time, each with an empty cache folder. Ratios are to a Python that has imported nothing and answers its first line.
+Memory is the most that the process had in use (VmHWM): when the tools had been listed, and in the end. Packages are
+what the environment holds, with compiled files; nothing is compiled while it is measured.
+
+toolfold is the wheel, started as `toolfold stdio`. FastMCP and the SDK have the same three tools with the same
+definitions ([scripts/peers](../scripts/peers)); they start without anything of toolfold, whose core their first
+`TOOL_LIST` imports. They hold answers in memory; toolfold's first `TOOL_CALL` makes the file in which answers outlive
+the process. marketdata-mcp-server is Alpha Vantage's own. It asks for `mcp>=1.12.3` and runs with `mcp<2` alone. Its
+calls go to alphavantage.co, so that none could be measured beside the others.
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--write", action="store_true")
+    mode.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    everyone = contenders()
+    install(everyone)
+    starts = measure(everyone, QUICK if options.quick else FULL)
+    measured = page(everyone, starts, {"python": python_version(), **machine()})
+    print(measured)
+    return measured_page.keep(PAGE, COMMAND, measured, write=True) if options.write else 0
+
+
+def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]:
+    """Starts by contender, in turns; the first of each is not counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+        sandbox = [sys.executable, "-m", "toolfold", "sandbox", "--port", "0"]
+        home = {**path, "HOME": folder, "PYTHONPATH": str(ROOT / "layers/core")}
+        with listening(sandbox, env=home, log=Path(folder) / "log") as url:
+            given = {**path, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "ALPHA_VANTAGE_API_KEY": "sandbox"}
+            starts: dict[str, list[Start]] = {one.name: [] for one in everyone}
+            for _ in range(times + 1):
+                for one in everyone:
+                    starts[one.name].append(start(one, given))
+    return {name: all_of_it[1:] for name, all_of_it in starts.items()}
+
+
+def page(everyone: Sequence[Contender], starts: Mapping[str, Sequence[Start]], about: Mapping[str, Any]) -> str:
+    """Everything between the marks."""
+    heads = [
+        "",
+        f"`{INITIALIZE}`, ms",
+        "ratio",
+        f"`{LIST}`",
+        f"`{TOOL_LIST}`",
+        f"`{TOOL_CALL}`",
+        "memory, MB",
+        "packages",
+    ]
+    rows = [_row(one, starts[one.name], starts[FLOOR]) for one in everyone]
+    table = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    counted = len(starts[FLOOR])
+    return "\n".join(
+        [
+            "### Start over stdio, beside the peers\n",
+            f"Python {about['python']}; toolfold {__version__}; {counted} starts of each. "
+            f"{about['processor']}, {about['cores']} cores, {about['system']}.\n",
+            *(f"| {' | '.join(row)} |" for row in table),
+            "",
+            NOTE,
+        ]
+    )
+
+
+def _row(one: Contender, starts: Sequence[Start], floor: Sequence[Start]) -> list[str]:
+    times = {what: [start.answered_ms[what] for start in starts] for what in starts[0].answered_ms}
+    first = statistics.median(times[INITIALIZE])
+    ratio = first / statistics.median(start.answered_ms[INITIALIZE] for start in floor)
+    later = [_middle(times[what]) if what in times else "–" for what in (LIST, TOOL_LIST, TOOL_CALL)]
+    memory = [
+        statistics.median(getattr(start, name) for start in starts) for name in ("memory_started", "memory_in_the_end")
+    ]
+    of_memory = " → ".join(f"{size / 1e6:.0f}" for size in memory) if one.name != FLOOR else f"{memory[0] / 1e6:.0f}"
+    count, size = one.installed
+    packages = f"{count}: {size / 1e6:,.1f} MB" if one.name != FLOOR else "–"
+    return [one.title, _middle(times[INITIALIZE]), f"{ratio:.1f}", *later, of_memory, packages]
+
+
+def _middle(values: Sequence[float]) -> str:
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{middle:,.0f} ({low:,.0f}–{high:,.0f})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
