@@ -12,6 +12,8 @@ import os
 import sys
 import time
 
+_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
 _OWN = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 """What every record has; all else was given by whoever logs."""
 
@@ -33,7 +35,7 @@ class JsonLines(logging.Formatter):
         if "Sampled=1" in trace:
             line["xray_trace_id"] = trace.partition("Root=")[2].partition(";")[0]
         line |= {name: value for name, value in vars(record).items() if name not in _OWN}
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return _json(line)
 
 
 def write_json_lines(level: str) -> None:

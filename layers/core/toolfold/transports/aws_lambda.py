@@ -61,8 +61,8 @@ class Gateway:
 
     def _respond(self, event: Any, deadline: float | None) -> Response:
         try:
-            request = lambda_events.read(event, self._allow_key_in_query)
+            request = lambda_events.read(event, self._allow_key_in_query, deadline)
         except lambda_events.UnknownEvent as unknown:
             logger.error("event not understood: %s", unknown)
             return refuse(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
-        return self.server.respond(request.but(deadline=deadline))
+        return self.server.respond(request)

@@ -27,8 +27,8 @@ class UnknownEvent(ValueError):
     """An event of no shape that is known here; ``str()`` says what was missed."""
 
 
-def read(event: Any, allow_key_in_query: bool) -> Request:
-    """The request in ``event``.
+def read(event: Any, allow_key_in_query: bool, deadline: float | None = None) -> Request:
+    """The request in ``event``, to be answered by ``deadline``.
 
     Raises:
         UnknownEvent: the event comes from something else, or is damaged.
@@ -38,12 +38,8 @@ def read(event: Any, allow_key_in_query: bool) -> Request:
     try:
         version_2 = event.get("version") == "2.0"
         method = event["requestContext"]["http"]["method"] if version_2 else event["httpMethod"]
-        return Request(
-            method=method.upper(),
-            headers=tuple(_headers(event)),
-            body=_body(event),
-            key_in_query=_key(event, version_2) if allow_key_in_query else "",
-        )
+        key = _key(event, version_2) if allow_key_in_query else ""
+        return Request(method.upper(), tuple(_headers(event)), _body(event), key, deadline)
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
     except (TypeError, AttributeError):

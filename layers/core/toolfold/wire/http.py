@@ -42,7 +42,10 @@ class Request(Record):
 
     def header(self, name: str) -> str | None:
         """The first value of a header, trimmed."""
-        return next((value.strip() for key, value in self.headers if key == name), None)
+        for key, value in self.headers:
+            if key == name:
+                return value.strip()
+        return None
 
 
 _NOTHING: Mapping[str, str] = {}
