@@ -174,7 +174,7 @@ class TestReach:
             started = time.monotonic()
             with pytest.raises(NoConnection):
                 send("http://localhost:7/", within_s=0.3)
-            assert time.monotonic() - started < 0.5
+            assert time.monotonic() - started < 1.5
 
     @pytest.mark.parametrize(
         "address",

@@ -114,7 +114,7 @@ class TestTunnel:
             started = time.monotonic()
             with pytest.raises(UpstreamTimeout):
                 send(f"https://{NAME}:{port}/query", within_s=0.4)
-            assert time.monotonic() - started < 0.7
+            assert time.monotonic() - started < 2
 
     def test_a_tunnel_serves_many_calls(
         self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch

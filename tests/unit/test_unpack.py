@@ -112,7 +112,7 @@ def test_time_passes_in_it_too() -> None:
     started = time.monotonic()
     with pytest.raises(TimeoutError):
         opened(empty, "gzip", within_s=0.1)
-    assert time.monotonic() - started < 0.3
+    assert time.monotonic() - started < 1.0
 
 
 @given(st.binary(max_size=300), st.lists(st.sampled_from(["gzip", "deflate", "br", "", "identity"]), max_size=3))
