@@ -244,7 +244,8 @@ def _exchange(used: Connection, method: str, request: bytes, deadline: float, li
 class _Reader(io.BufferedReader):
     """A connection as HTTPResponse wants it: asked for a file, and closed when the answer is over.
 
-    It is neither: what came after the answer has to be seen, and the connection goes on.
+    It is neither: what came after the answer has to be seen, and the connection goes on. Nor is there anything to
+    flush, which HTTPResponse does when it is thrown away, after the connection was closed.
     """
 
     left: float = _LONGEST_HEAD
@@ -254,6 +255,9 @@ class _Reader(io.BufferedReader):
         return self
 
     def close(self) -> None:
+        pass
+
+    def flush(self) -> None:
         pass
 
     def readline(self, size: int | None = -1, /) -> bytes:

@@ -54,7 +54,19 @@ def run(settings: Settings) -> None:
     # A call ends within its own time-out; what is older than that has been given up.
     conversation = Conversation(server, settings.connect_timeout_s + settings.timeout_s)
     incoming, outgoing = take_stdio()
-    conversation.hold(incoming, outgoing)
+    try:
+        conversation.hold(incoming, outgoing)
+    except OSError:
+        _give_up(outgoing)
+        raise
+
+
+def _give_up(outgoing: BinaryIO) -> None:
+    """Close it now: what nobody reads would fail once more when Python ends, and be told on stderr."""
+    from contextlib import suppress
+
+    with suppress(OSError):
+        outgoing.close()
 
 
 def take_stdio() -> tuple[BinaryIO, BinaryIO]:
