@@ -253,8 +253,5 @@ def _decoded(value: str | None) -> str | None:
 def _presented(request: http.Request) -> Presented:
     """The API keys a request carries. The scheme's name is matched without regard to case (RFC 9110, 11.1)."""
     scheme, _, token = (request.header("authorization") or "").partition(" ")
-    return Presented(
-        bearer=token.strip() if scheme.lower() == "bearer" else "",
-        x_api_key=request.header("x-api-key") or "",
-        query=request.key_in_query,
-    )
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    return Presented(bearer, request.header("x-api-key") or "", request.key_in_query)
