@@ -155,7 +155,7 @@ class TestEndpoint:
             ((200, {}, b"[]"), "CredentialsTypeError"),
             ((200, {}, b'{"AccessKeyId": "A"}'), "CredentialsKeyError"),
             ((200, {}, b"[" * 60_000), "CredentialsRecursionError"),
-            ((0, {}, b""), "CredentialsRemoteDisconnected"),
+            ((0, {}, b""), "CredentialsProtocolError"),
         ],
     )
     def test_an_odd_answer_is_an_error_that_quotes_nothing(self, handing: Upstream, reply: Reply, code: str) -> None:

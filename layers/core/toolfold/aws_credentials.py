@@ -123,7 +123,7 @@ def _from_container(address: str) -> Credentials:
         return usable
     try:
         _held = _asked(address)
-    except Exception as error:  # noqa: BLE001 - of sockets, TLS, HTTP, JSON or the reply's form
+    except Exception as error:  # noqa: BLE001 - of the address, a file, JSON or the reply's form
         # Never the error's text: it may quote what was answered.
         what = error.code if isinstance(error, AwsError) else f"Credentials{type(error).__name__}"
         if usable is None:
@@ -137,32 +137,34 @@ def _from_container(address: str) -> Credentials:
 
 def _asked(address: str) -> Credentials:
     import json
+    import math
     from datetime import UTC, datetime
-    from http.client import HTTPConnection, HTTPSConnection
     from urllib.parse import urlsplit
 
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(host)):
-        raise AwsError("CredentialsAddressForbidden")  # the token would be sent to whoever is there, for all to read
-    connection: HTTPConnection
-    # Never through a proxy: the endpoint is this machine's own.
-    if parts.scheme == "https":
-        from toolfold.outbound import tls
+    from toolfold.exchange import SendingError, send
 
-        connection = HTTPSConnection(host, parts.port, timeout=_TIMEOUT_S, context=tls("AWS_CA_BUNDLE"))
-    else:
-        connection = HTTPConnection(host, parts.port, timeout=_TIMEOUT_S)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(parts.hostname or "")):
+        raise AwsError("CredentialsAddressForbidden")  # the token would be sent to whoever is there, for all to read
     try:
-        connection.request("GET", path, headers={"Accept": "application/json", **_authorization()})
-        response = connection.getresponse()
-        content = response.read(_LONGEST)
-    finally:
-        connection.close()
-    if response.status != 200:
-        raise AwsError(f"CredentialsHttp{response.status}")
-    found = json.loads(content)
+        answer = send(
+            "GET",
+            address,
+            {"Accept": "application/json", **_authorization()},
+            None,
+            connect_s=_TIMEOUT_S,
+            answer_s=_TIMEOUT_S,
+            deadline=math.inf,
+            limit=_LONGEST,
+            again=True,
+            trusted=("AWS_CA_BUNDLE",),
+            proxied=False,  # the endpoint is this machine's own
+        )
+    except SendingError as error:
+        raise AwsError(f"Credentials{error.code}") from None
+    if answer.status != 200:
+        raise AwsError(f"CredentialsHttp{answer.status}")
+    found = json.loads(answer.body)
     ends = datetime.fromisoformat(found["Expiration"])
     ends = ends if ends.tzinfo else ends.replace(tzinfo=UTC)
     return Credentials(

@@ -1,7 +1,7 @@
 """One request to a service of AWS that speaks JSON: DynamoDB, Secrets Manager, Parameter Store.
 
-Each operation is a POST to ``/`` with its name in ``X-Amz-Target``, signed. boto3 does the same, and takes ten times as
-long to be ready for the first one.
+Each operation is a POST to ``/`` with its name in ``X-Amz-Target``, signed. boto3 does the same, but a first call would
+wait for its import.
 """
 
 from __future__ import annotations

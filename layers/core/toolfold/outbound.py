@@ -21,7 +21,7 @@ def tls(*own: str) -> ssl.SSLContext:
     """What TLS connections are checked with: certifi's bundle, or the file or folder that one of the variables of the
     environment names; ``own`` are looked at before those that are known everywhere. TLS 1.2 or newer.
 
-    One for each bundle: reading certifi's takes some 40 ms.
+    One for each bundle: it takes long to read.
 
     Raises:
         OSError: the file is not there, or holds no certificate.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
-    if list(arguments) == ["stdio"]:  # an agent waits for it; reading one word needs no parser, half of its start
+    if list(arguments) == ["stdio"]:  # an agent waits for it, and reading one word needs no parser
         return _ended(stdio)
     from toolfold.cli.commands import parser
 
