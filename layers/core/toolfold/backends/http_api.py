@@ -140,6 +140,13 @@ def _failure(code: str, source: Source, limit: int) -> CallError:
             "The proxy that is set for this machine wants a name and a password, or others.",
             "Tell the operator: they belong into the address of the proxy, http://name:password@host:port.",
         )
+    if code == "SSLError":
+        return BrokenOff(
+            f"Whoever answers for {source.title} cannot prove who they are, so nothing was sent.",
+            "Tell the operator: a proxy that reads along needs its certificate in the file that SSL_CERT_FILE names, "
+            "and that file must be there.",
+            retryable=True,
+        )
     if code == "ReplyTooLarge":
         return _too_large(limit)
     if code == "ConnectTimeoutError":

@@ -81,7 +81,7 @@ def _invalid(tool: Tool, problems: list[Problem]) -> InvalidArguments:
     first = problems[0]
     more = f" ({len(problems) - 1} more in problems)" if len(problems) > 1 else ""
     return InvalidArguments(
-        f"{tool.name}: {first['parameter']} {first['problem']}; expected {first['expected']}{more}.",
+        f"{tool.name}: {first['parameter']} {first['problem']}: {first['expected']}{more}.",
         "Correct the arguments by the schema and call again; nothing was sent.",
         problems=problems,
         schema=tool.parameters,
