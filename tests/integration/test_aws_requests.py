@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import json
 import os
 import socket
@@ -20,12 +18,9 @@ from typing import Any
 
 import boto3
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.support.aws_services import lead_to
+from tests.support.tls import write_certificate
 from tests.support.upstream import Reply, Upstream
 from toolfold import aws_credentials, aws_json
 from toolfold.aws_credentials import AwsError
@@ -264,31 +259,25 @@ class TestReply:
 
 class TestConnections:
     @pytest.fixture
-    def made(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-        """The connections that a server has seen."""
+    def aws(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
         with Upstream((200, {}, b"{}")) as running:
-            seen: list[Any] = []
-            running._server.verify_request = lambda request, address: seen.append(address) or True
             monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
-            yield seen
+            yield running
 
-    def test_one_serves_many_requests_until_all_are_dropped(self, made: list[Any]) -> None:
+    def test_one_serves_many_requests_until_all_are_dropped(self, aws: Upstream) -> None:
         for _ in range(3):
             ask()
-        assert len(made) == 1
+        assert aws.connections == 1
         forget_connections()
         ask()
-        assert len(made) == 2
+        assert aws.connections == 2
 
-    def test_errors_leave_it_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with Upstream((400, {}, b'{"__type": "ThrottlingException"}')) as running:
-            seen: list[Any] = []
-            running._server.verify_request = lambda request, address: seen.append(address) or True
-            monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
-            for _ in range(3):
-                with pytest.raises(AwsError, match="ThrottlingException"):
-                    ask()
-        assert len(seen) == 1
+    def test_errors_leave_it_open(self, aws: Upstream) -> None:
+        aws.replies = [(400, {}, b'{"__type": "ThrottlingException"}')]
+        for _ in range(3):
+            with pytest.raises(AwsError, match="ThrottlingException"):
+                ask()
+        assert aws.connections == 1
 
     def test_one_that_was_closed_meanwhile_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def once(connection: socket.socket) -> None:
@@ -318,7 +307,7 @@ class TestConnections:
             assert ended.wait(5)
         assert held.value.__traceback__ is not None
 
-    def test_threads_have_their_own(self, made: list[Any], caplog: pytest.LogCaptureFixture) -> None:
+    def test_threads_have_their_own(self, aws: Upstream, caplog: pytest.LogCaptureFixture) -> None:
         done: list[dict[str, Any]] = []
         threads = [threading.Thread(target=lambda: done.append(ask())) for _ in range(12)]
         for thread in threads:
@@ -332,27 +321,7 @@ class TestConnections:
 class TestTls:
     @pytest.fixture
     def certificate(self, tmp_path: Path) -> Path:
-        """For this machine, signed by itself, with its key."""
-        key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "t")])
-        now = datetime.datetime.now(datetime.UTC)
-        alternative = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        signed = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(1)
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(alternative, critical=False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
-        )
-        path = tmp_path / "certificate.pem"
-        form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        private = key.private_bytes(serialization.Encoding.PEM, *form)
-        path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
-        return path
+        return write_certificate(tmp_path / "certificate.pem", "127.0.0.1")
 
     def test_a_server_is_believed_that_can_show_who_it_is(
         self, monkeypatch: pytest.MonkeyPatch, certificate: Path

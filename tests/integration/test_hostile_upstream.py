@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.support.local_server import Handler, LocalServer
 from toolfold.meta_tools.dispatch import MetaTools
 
 MakeTools = Callable[..., MetaTools]
@@ -20,7 +19,9 @@ MakeTools = Callable[..., MetaTools]
 def upstream(body: bytes, **headers: str) -> Iterator[str]:
     """The address of a server that answers every GET with ``body``."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Hostile(Handler):
+        protocol_version = "HTTP/1.0"
+
         def do_GET(self) -> None:
             self.send_response(200)
             for name, value in headers.items():
@@ -29,16 +30,8 @@ def upstream(body: bytes, **headers: str) -> Iterator[str]:
             with suppress(OSError):  # the client has had enough
                 self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/query"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with LocalServer(Hostile) as server:
+        yield f"http://127.0.0.1:{server.server_port}/query"
 
 
 def code(make_tools: MakeTools, address: str) -> str:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.support.local_server import LocalServer
 
 Answer = Callable[[Mapping[str, Any]], Any]
 """Runs the function: an event in, what the handler returned out."""
@@ -130,15 +131,8 @@ def response_from(result: Any) -> Response:
 @contextmanager
 def serve(answer: Answer, path: str = "/mcp") -> Iterator[str]:
     """Serve the one route ``ANY path`` on a free local port; yields its address, ``http://127.0.0.1:<port><path>``."""
-    server = _Server(answer, path)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with _Server(answer, path) as server:
         yield f"http://127.0.0.1:{server.server_port}{path}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def _body(body: bytes, content_type: str) -> tuple[str, bool]:
@@ -151,11 +145,9 @@ def _body(body: bytes, content_type: str) -> tuple[str, bool]:
     return base64.b64encode(body).decode(), True
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LocalServer):
     def __init__(self, answer: Answer, path: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.answer = answer
         self.path = path
 

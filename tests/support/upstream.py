@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.local_server import Handler, LocalServer
 
 CSV = "timestamp,value\n2026-01-01,1.5\n"
 
@@ -20,54 +19,36 @@ def said(text: str, key: str = "Information") -> Reply:
     return 200, {}, f'{{"{key}": "{text}"}}'.encode()
 
 
-class Upstream:
+class Upstream(LocalServer):
     """Serves ``replies`` in turn, the last one for ever; a reply may be a function of the query's parameters."""
 
     def __init__(self, *replies: Reply | Callable[[dict[str, str]], Reply]) -> None:
+        super().__init__(_Handler)
         self.replies = list(replies) or [(200, {}, CSV.encode())]
         self.asked: list[dict[str, str]] = []
         self.headers: list[dict[str, str]] = []
-        upstream = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_GET(self) -> None:
-                query = {name: values[-1] for name, values in parse_qs(urlsplit(self.path).query).items()}
-                with upstream._lock:
-                    upstream.asked.append(query)
-                    upstream.headers.append({name.lower(): value for name, value in self.headers.items()})
-                    reply = upstream.replies.pop(0) if len(upstream.replies) > 1 else upstream.replies[0]
-                status, headers, body = reply(query) if callable(reply) else reply
-                if not status:
-                    self.close_connection = True
-                    return
-                self.send_response(status)
-                for name, value in {"content-length": str(len(body)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                with suppress(OSError):  # the client has had enough
-                    self.wfile.write(body)
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", "0")))
-                self.do_GET()
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
+        self.url = f"http://127.0.0.1:{self.server_port}/query"
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/query"
 
-    def __enter__(self) -> Upstream:
-        self._thread.start()
-        return self
+    def next_reply(self, query: dict[str, str], headers: dict[str, str]) -> Reply:
+        with self._lock:
+            self.asked.append(query)
+            self.headers.append(headers)
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        return reply(query) if callable(reply) else reply
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+
+class _Handler(Handler):
+    server: Upstream
+
+    def do_GET(self) -> None:
+        query = {name: values[-1] for name, values in parse_qs(urlsplit(self.path).query).items()}
+        reply = self.server.next_reply(query, {name.lower(): value for name, value in self.headers.items()})
+        if reply[0]:
+            self.reply(*reply)
+        else:
+            self.close_connection = True
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", "0")))
+        self.do_GET()

@@ -50,7 +50,7 @@ def _places(sizes: Sequence[int]) -> Iterator[dict[tuple[int, str], Mapping[str,
     paths = {size: ROOT / catalog(size) for size in sizes}
     for size, path in paths.items():
         publish(path.read_bytes(), f"s3://growth/{size}", FolderClient(bucket))
-    with SlowS3(bucket, DELAY_S).running() as server:
+    with SlowS3(bucket, DELAY_S) as server:
         yield {
             **{(size, FILE): {"TOOLFOLD_CATALOG": str(path)} for size, path in paths.items()},
             **{

@@ -86,7 +86,7 @@ def in_slow_s3(paths: Mapping[int, Path], processes: int) -> str:
     shutil.rmtree(served, ignore_errors=True)
     for size, path in paths.items():
         publish(path.read_bytes(), f"s3://scale/{size}", FolderClient(served))
-    with SlowS3(served, DELAY_S).running() as server:
+    with SlowS3(served, DELAY_S) as server:
         places = {size: (f"s3://scale/{size}", _aws(server.address)) for size in paths}
         return _times(f"Catalog in S3, {DELAY_S * 1000:.0f} ms a request", places, processes)
 

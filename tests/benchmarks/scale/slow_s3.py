@@ -5,39 +5,24 @@ moto copies an object for every range of it: at 166 MB that is what one would me
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tests.support.local_server import Handler, LocalServer
 
-class SlowS3(ThreadingHTTPServer):
+
+class SlowS3(LocalServer):
     """Serves ``folder/bucket/key`` as ``/bucket/key`` after ``delay_s``; counts what it was asked for."""
 
-    daemon_threads = True
-
     def __init__(self, folder: Path, delay_s: float) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.folder, self.delay_s = folder, delay_s
         self.requests = 0
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[SlowS3]:
-        thread = threading.Thread(target=self.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.shutdown()
-            self.server_close()
-            thread.join()
 
 
 class FolderClient:
@@ -52,9 +37,7 @@ class FolderClient:
         path.write_bytes(Body)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class _Handler(Handler):
     wbufsize = -1  # header and body in one go: two small packets would wait for each other
     server: SlowS3
 
@@ -70,14 +53,5 @@ class _Handler(BaseHTTPRequestHandler):
         with path.open("rb") as file:
             file.seek(first)
             body = file.read(last - first + 1)
-        self.send_response(status)
-        if status == 206:
-            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", '"one"')
-        self.send_header("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the figures are the report."""
+        part = {"content-range": f"bytes {first}-{last}/{size}"} if status == 206 else {}
+        self.reply(status, {"etag": '"one"', "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT", **part}, body)

@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.gateway(self._event(path.path, path.query, body))
         return self._send(answer["statusCode"], answer["headers"], answer["body"])
 
-    do_GET = do_POST = do_DELETE = do_OPTIONS = do_PUT = do_PATCH = do_HEAD = _answer  # noqa: N815 - http.server's names
+    do_GET = do_POST = do_DELETE = do_OPTIONS = do_PUT = do_PATCH = do_HEAD = _answer
 
     def _event(self, path: str, query: str, body: bytes) -> dict[str, Any]:
         headers: dict[str, str] = {}

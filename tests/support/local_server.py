@@ -1,0 +1,49 @@
+"""What the HTTP servers of tests have in common: a free port of this machine, a thread of their own, silence."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class LocalServer(ThreadingHTTPServer):
+    """Serves as a context manager, from its start to its end; ``connections`` is how many it has accepted."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self.connections = 0
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        self.connections += 1
+        return True
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Keeps connections open, and logs nothing."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def reply(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        """``headers`` may say another ``content-length`` than the body's."""
+        with suppress(OSError):  # the client has had enough
+            self.send_response(status)
+            for name, value in {"content-length": str(len(body)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
