@@ -10,7 +10,6 @@ Every server has the same three tools over the same sandbox (scripts/peers). One
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -168,21 +167,13 @@ def failures(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--failures", action="store_true")
-    parser.add_argument("--write", type=Path, metavar="FILE")
-    parser.add_argument("--check", type=Path, metavar="FILE")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write FILE", "--check FILE", flags=["--failures"])
     verdicts = compare()
     explained(verdicts)
-    measured = table(verdicts)
     if options.failures:
         print(failures(verdicts))
-    path = options.write or options.check
-    if path is None:
-        print(measured)
-        return 0
-    return measured_page.keep(path, COMMAND, measured, write=options.write is not None)
+    page = options.write or options.check
+    return measured_page.keep(page, COMMAND, table(verdicts), write=options.write is not None)
 
 
 if __name__ == "__main__":

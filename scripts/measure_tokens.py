@@ -10,19 +10,18 @@ are the same on every machine.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import bpe_openai
 
 from scripts import measured_page
+from scripts.measured_page import table
 from tests.benchmarks.retrieval import request_set
 from toolfold.calling.caller import Caller
 from toolfold.calling.keys import Presented
@@ -112,11 +111,6 @@ def listing_forms(catalog: Catalog) -> dict[str, str]:
         "JSON, an object a tool": compact(tools),
         "JSON, an object a tool, indented": json.dumps(tools, indent=2),
     }
-
-
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---", *("---:" for _ in head[1:])), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def measure() -> str:
@@ -267,16 +261,8 @@ def _csv(tables: Sequence[shape.Table]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, metavar="FILE")
-    parser.add_argument("--check", type=Path, metavar="FILE")
-    options = parser.parse_args()
-    measured = measure()
-    path = options.write or options.check
-    if path is None:
-        print(measured)
-        return 0
-    return measured_page.keep(path, COMMAND, measured, write=options.write is not None)
+    options = measured_page.options(__doc__, "--write FILE", "--check FILE")
+    return measured_page.keep(options.write or options.check, COMMAND, measure(), write=options.write is not None)
 
 
 if __name__ == "__main__":

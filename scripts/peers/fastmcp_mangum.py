@@ -8,36 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import mcp_types as types
-from fastmcp import FastMCP
-from fastmcp.tools import Tool, ToolResult
+from fastmcp_tools import make_server
 from mangum import Mangum
-from meta_tools import call, definitions, instructions
 
-
-class MetaTool(Tool):
-    """A tool whose schemas are given, not derived from a function."""
-
-    async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        # Not in a thread: Lambda sends one request at a time, and nothing else waits.
-        result = call(self.name, arguments)
-        return ToolResult(content=result.text, structured_content=dict(result.structured), is_error=result.is_error)
-
-
-server: FastMCP[Any] = FastMCP(
-    "meta-tools", version="1", instructions=instructions, cache_ttl=3600, cache_scope="public"
-)
-for definition in definitions.values():
-    server.add_tool(
-        MetaTool(
-            name=definition["name"],
-            title=definition["title"],
-            description=definition["description"],
-            parameters=definition["inputSchema"],
-            output_schema=definition["outputSchema"],
-            annotations=types.ToolAnnotations.model_validate(definition["annotations"]),
-        )
-    )
+# Not in a thread: Lambda sends one request at a time, and nothing else waits.
+server = make_server(in_thread=False, cache_ttl=3600, cache_scope="public")
 
 
 def lambda_handler(**options: Any) -> Mangum:

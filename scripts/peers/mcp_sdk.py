@@ -14,9 +14,8 @@ from mangum import Mangum
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from meta_tools import call, definitions, instructions
-
-TOOLS = [types.Tool.model_validate(definition) for definition in definitions.values()]
+from meta_tools import instructions
+from sdk_tools import TOOLS, answer
 
 
 class Server(MCPServer[Any]):
@@ -34,10 +33,8 @@ server = Server(
 )
 
 
-def answer(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-    result = call(name, {key: value for key, value in arguments.items() if value is not None})
-    content = [types.TextContent(type="text", text=result.text)]
-    return types.CallToolResult(content=content, structured_content=dict(result.structured), is_error=result.is_error)
+def given(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 @server.tool("TOOL_LIST")
@@ -52,14 +49,14 @@ def tool_list(
     token_budget: int | None = None,
     detail: str | None = None,
 ) -> types.CallToolResult:
-    return answer("TOOL_LIST", locals())
+    return answer("TOOL_LIST", given(locals()))
 
 
 @server.tool("TOOL_GET")
 def tool_get(
     tool_name: str | list[str], detail: str | None = None, known: dict[str, Any] | None = None
 ) -> types.CallToolResult:
-    return answer("TOOL_GET", locals())
+    return answer("TOOL_GET", given(locals()))
 
 
 @server.tool("TOOL_CALL")
@@ -70,7 +67,7 @@ def tool_call(
     max_tokens: int | None = None,
     fresh: bool | None = None,
 ) -> types.CallToolResult:
-    return answer("TOOL_CALL", locals())
+    return answer("TOOL_CALL", given(locals()))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

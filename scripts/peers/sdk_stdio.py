@@ -9,9 +9,8 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from meta_tools import call, definitions, instructions
-
-TOOLS = [types.Tool.model_validate(definition) for definition in definitions.values()]
+from meta_tools import instructions
+from sdk_tools import TOOLS, answer
 
 
 async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
@@ -19,9 +18,7 @@ async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
 
 
 async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-    result = await anyio.to_thread.run_sync(call, params.name, params.arguments or {})
-    content = [types.TextContent(type="text", text=result.text)]
-    return types.CallToolResult(content=content, structured_content=dict(result.structured), is_error=result.is_error)
+    return await anyio.to_thread.run_sync(answer, params.name, params.arguments or {})
 
 
 async def serve() -> None:

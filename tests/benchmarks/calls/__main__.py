@@ -7,7 +7,6 @@ python -m tests.benchmarks.calls --quick    200 calls; not to be written
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import tempfile
@@ -41,19 +40,12 @@ Make = Callable[[str, Clock], Toolfold | PassThrough]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true")
-    mode.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write", "--quick")
     # Refusals of the day are expected here, and are counted.
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     with remembering():
         measured = measure(trace(QUICK if options.quick else CALLS))
-    if options.write:
-        return measured_page.keep(PAGE, COMMAND, measured, write=True)
-    print(measured, end="")
-    return 0
+    return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
 
 
 def measure(calls: Sequence[Call]) -> str:

@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from scripts.measured_page import table
 from tests.benchmarks.calls.replay import Outcome, as_compact_json, tokens
 from tests.benchmarks.calls.trace import Call
 
@@ -99,11 +100,6 @@ def described(calls: Sequence[Call]) -> str:
         f"{sum(call.fresh for call in calls):,} with `fresh`.",
     )
     return "\n".join(lines) + "\n"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ("---", *("---:" for _ in head[1:])), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def _row(title: str, values: Sequence[int], *, up: bool = False) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ Everything that was measured is left in build/cold/results.json, and the picture
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import shutil
@@ -51,11 +50,7 @@ QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, (129, 1_000), 2)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true")
-    mode.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write", "--quick")
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     results = measure(QUICK if options.quick else FULL)
     kept = FOLDER / "results.json"
@@ -63,18 +58,16 @@ def main() -> int:
     subprocess.run([PLOTTER, "-P", ROOT / "tests/benchmarks/cold/plots.py", kept, FOLDER], check=True)
     measured = tables.page(results)
     costs = cost.page(results, results["memory_mb"])
-    print(measured, costs, sep="\n")
     for target in targets(results):
         if not target.is_met:
             print(f"missed: {target.title}: {target.measured:.3g}{target.unit}", file=sys.stderr)
-    if not options.write:
-        return 0
-    IMAGES.mkdir(exist_ok=True)
-    for picture in ("cold-start.png", "growth.png"):
-        shutil.copy(FOLDER / picture, IMAGES / picture)
-    return measured_page.keep(COSTS, COMMAND, costs, write=True) or measured_page.keep(
-        PAGE, COMMAND, measured, write=True
-    )
+    if options.write:
+        IMAGES.mkdir(exist_ok=True)
+        for picture in ("cold-start.png", "growth.png"):
+            shutil.copy(FOLDER / picture, IMAGES / picture)
+    for page, tables_of_it in ((PAGE, measured), (COSTS, costs)):
+        measured_page.keep(page if options.write else None, COMMAND, tables_of_it)
+    return 0
 
 
 def measure(amount: Amount) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def handler(event, context):
 @dataclass(frozen=True, slots=True)
 class Contender:
     """``name`` is also the file of a peer in scripts/peers; ``short`` stands in pictures. ``package``: the name of the
-    deployment package, which set-ups share. ``environment`` is added to what all are given."""
+    deployment package, which set-ups share. ``environment`` is added to what all are given. ``modules``: what a peer's
+    file imports from beside it."""
 
     name: str
     title: str
@@ -38,6 +39,7 @@ class Contender:
     kind: Literal["toolfold", "peer", "floor"]
     package: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
 
     @property
     def requirements(self) -> Path:
@@ -62,8 +64,8 @@ def contenders() -> list[Contender]:
         _ours(IN_S3, "catalog in S3", in_s3),
         _ours(AS_DEPLOYED, "as deployed: S3, DynamoDB", deployed),
         _peer(AWSLABS, "awslabs.mcp-lambda-handler", ("awslabs-mcp-lambda-handler",), memory),
-        _peer(FASTMCP, "FastMCP", ("fastmcp", "mangum"), memory),
-        _peer(SDK, "`mcp` SDK", ("mcp", "mangum"), memory),
+        _peer(FASTMCP, "FastMCP", ("fastmcp", "mangum"), memory, "fastmcp_tools"),
+        _peer(SDK, "`mcp` SDK", ("mcp", "mangum"), memory, "sdk_tools"),
     ]
 
 
@@ -71,7 +73,7 @@ def _ours(name: str, setup: str, environment: Mapping[str, str]) -> Contender:
     return Contender(name, f"toolfold, {setup}", f"toolfold\n{setup}", "toolfold", "toolfold", environment)
 
 
-def _peer(name: str, title: str, packages: tuple[str, ...], environment: Mapping[str, str]) -> Contender:
+def _peer(name: str, title: str, packages: tuple[str, ...], environment: Mapping[str, str], *modules: str) -> Contender:
     """``packages``: the library, and what leads Lambda's events to it."""
     pinned = (PEERS / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     versions = [re.search(rf"^{package}==(\S+)", pinned, re.MULTILINE) for package in packages]
@@ -79,4 +81,4 @@ def _peer(name: str, title: str, packages: tuple[str, ...], environment: Mapping
     first, *others = [found[1] for found in versions if found]
     title = f"{title} {first}" + "".join(f" + Mangum {version}" for version in others)
     short = title.replace("`", "").replace(f" {first}", f"\n{first}", 1)
-    return Contender(name, title, short, "peer", name, environment)
+    return Contender(name, title, short, "peer", name, environment, ("meta_tools", *modules))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
+from scripts.measured_page import table
 from tests.benchmarks.cold.contenders import AS_DEPLOYED, AWSLABS, FASTMCP, IN_S3, SDK
 from tests.benchmarks.cold.events import FRESH, GET, HELD, LISTING, SEARCH
 from tests.benchmarks.cold.packages import COMPILED
-from tests.benchmarks.cold.tables import table
 from tests.benchmarks.cold.traffic import FROM_MEMORY, FROM_TABLE, MISSED, START
 
 MILLION = 1_000_000
@@ -32,8 +32,8 @@ PRICES: Mapping[str, tuple[float, float, str, str]] = {
 """Dollars in us-east-1, without the free tiers: price, for how many, in words, where it is published."""
 
 CORE_MB = 1769
-"""Memory that comes with a whole vCPU (Lambda's configuration-memory page). Below it CPU is in proportion: a
-millisecond of a core takes as many times longer as there is less memory, and costs the same."""
+"""Memory that comes with a whole vCPU: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html. Below it
+CPU is in proportion: a millisecond of a core takes as many times longer as there is less memory, and costs the same."""
 
 UPSTREAM_S, TABLE_S = 0.2, 0.005
 """What the upstream and DynamoDB are taken to need for an answer: the function waits for it, and is paid."""
@@ -64,8 +64,8 @@ def _dollars(price: str, amount: float) -> float:
     return dollars / of * amount
 
 
-def _running(cpu_ms: float, waiting_s: float, memory_mb: int) -> float:
-    """Dollars for an invocation that computes for so long on a whole core, and waits."""
+def of_duration(cpu_ms: float, waiting_s: float, memory_mb: int) -> float:
+    """Dollars for an invocation that computes for so long on a whole core, and waits with that memory."""
     gigabyte_seconds = cpu_ms / 1000 * CORE_MB / 1024 + waiting_s * memory_mb / 1024
     return _dollars("Lambda, duration", gigabyte_seconds)
 
@@ -77,14 +77,14 @@ def _prices() -> str:
 
 def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
     times, traffic = results["warm"][IN_S3]["times"], results["traffic"]
-    start = statistics.median(one[LISTING] for one in results["cold"][COMPILED][AS_DEPLOYED])
+    start = median(one[LISTING] for one in results["cold"][COMPILED][AS_DEPLOYED])
     kinds = {
-        "`tools/list`": (LISTING, _median(times[LISTING]), 0.0),
-        "`TOOL_LIST(query)`": (SEARCH, _median(times[SEARCH]), 0.0),
-        "`TOOL_GET`": (GET, _median(times[GET]), 0.0),
-        "`TOOL_CALL`, fetched": (MISSED, _median(times[FRESH]), UPSTREAM_S),
-        "`TOOL_CALL`, held in the table": (FROM_TABLE, _median(times[HELD]), 0.0),
-        "`TOOL_CALL`, held in memory": (FROM_MEMORY, _median(times[HELD]), 0.0),
+        "`tools/list`": (LISTING, median(times[LISTING]), 0.0),
+        "`TOOL_LIST(query)`": (SEARCH, median(times[SEARCH]), 0.0),
+        "`TOOL_GET`": (GET, median(times[GET]), 0.0),
+        "`TOOL_CALL`, fetched": (MISSED, median(times[FRESH]), UPSTREAM_S),
+        "`TOOL_CALL`, held in the table": (FROM_TABLE, median(times[HELD]), 0.0),
+        "`TOOL_CALL`, held in memory": (FROM_MEMORY, median(times[HELD]), 0.0),
         "a cold start with `tools/list`": (START, start, 0.0),
     }
     rows = []
@@ -92,7 +92,7 @@ def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
         sent = traffic[name]
         parts = (
             _dollars("HTTP API", 1) + _dollars("Lambda, requests", 1),
-            _running(cpu_ms, waiting_s + TABLE_S * (sent["reads"] + sent["writes"]), memory_mb),
+            of_duration(cpu_ms, waiting_s + TABLE_S * (sent["reads"] + sent["writes"]), memory_mb),
             _dollars("S3, GET", sent["s3"]),
             _dollars("DynamoDB, read", sent["reads"] / 2) + _dollars("DynamoDB, write", sent["writes"]),
             _dollars("Logs", sent["log"] + OTHER_LOG),
@@ -116,10 +116,10 @@ def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
         times = results["warm"][IN_S3 if ours else one["name"]]["times"]
         waiting = UPSTREAM_S + (TABLE_S * (missed["reads"] + missed["writes"]) if ours else 0.0)
         starts = results["cold"][COMPILED][one["name"]]
-        computing = 2 * _median(times[LISTING]) + _median(times[SEARCH]) + _median(times[FRESH])
-        beginning = statistics.median(start[LISTING] for start in starts)
-        warm = _running(computing, waiting, memory_mb)
-        cold = _running(beginning, 0.0, memory_mb)
+        computing = 2 * median(times[LISTING]) + median(times[SEARCH]) + median(times[FRESH])
+        beginning = median(start[LISTING] for start in starts)
+        warm = of_duration(computing, waiting, memory_mb)
+        cold = of_duration(beginning, 0.0, memory_mb)
         rows.append(
             (
                 one["title"],
@@ -154,7 +154,3 @@ def _snapshots(memory_mb: int) -> str:
         ("a million restorations", f"{_dollars('SnapStart, restore', gigabytes) * MILLION:.2f}"),
     ]
     return f"### SnapStart with {memory_mb} MB, in $\n\n" + table(("", ""), rows)
-
-
-def _median(times: list[float]) -> float:
-    return statistics.median(times)

@@ -105,7 +105,7 @@ def _peer(contender: Contender, path: str) -> None:
     given = FOLDER / "meta_tools.json"
     FOLDER.mkdir(parents=True, exist_ok=True)
     write_meta_tools(given)
-    sources = [PEERS / f"{contender.name}.py", PEERS / "meta_tools.py", given]
+    sources = [*(PEERS / f"{name}.py" for name in (contender.name, *contender.modules)), given]
     with _unless_done(FOLDER / f"{contender.name}.done", [contender.requirements, *sources]) as to_do:
         if to_do:
             print(f"installing {contender.title}", file=sys.stderr)

@@ -85,3 +85,8 @@ def machine() -> Mapping[str, Any]:
     model = next((line.partition(":")[2].strip() for line in about.splitlines() if line.startswith("model name")), "?")
     release = subprocess.run(["uname", "-sm"], capture_output=True, text=True, check=True).stdout.strip()
     return {"processor": model, "cores": os.cpu_count(), "system": release}
+
+
+def described(machine: Mapping[str, Any]) -> str:
+    """What :func:`machine` found, as a sentence."""
+    return f"{machine['processor']}, {machine['cores']} cores, {machine['system']}."

@@ -6,10 +6,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scripts.measured_page import table
 from tests.benchmarks.cold.contenders import FLOOR
 from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH
 from tests.benchmarks.cold.growth import FILE, S3
 from tests.benchmarks.cold.packages import COMPILED, PLAIN
+from tests.benchmarks.cold.services import described
 from tests.benchmarks.cold.targets import Target, targets
 
 COLD_NOTE = """\
@@ -78,7 +80,6 @@ def page(results: Mapping[str, Any]) -> str:
 
 def about(results: Mapping[str, Any]) -> str:
     """What was run, on what."""
-    machine = results["machine"]
     titles = [one["title"] for one in results["contenders"] if one["kind"] == "peer"]
     starts = results["cold"][COMPILED][FLOOR]
     plain = results["cold"][PLAIN][FLOOR]
@@ -87,7 +88,7 @@ def about(results: Mapping[str, Any]) -> str:
         f"awslambdaric {results['awslambdaric']} on Python {results['python']}; toolfold {results['toolfold']}, "
         f"{', '.join(titles)}. {len(starts)} cold starts of each ({len(plain)} without `.pyc`), "
         f"{len(invocations):,} invocations of each method. "
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}.\n"
+        f"{described(results['machine'])}\n"
     )
 
 
@@ -168,9 +169,10 @@ def wanted(found: Sequence[Target]) -> str:
     return "#### What was wanted\n\n" + table(("", "wanted", "measured", ""), rows)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ("---", *("---:" for _ in head[1:])), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+def spread(values: Sequence[float]) -> str:
+    """The median, and in brackets the quartiles."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{middle:,.0f} ({low:,.0f}–{high:,.0f})"
 
 
 def _middle(starts: Sequence[Mapping[str, float]], figure: str) -> float:
@@ -178,9 +180,7 @@ def _middle(starts: Sequence[Mapping[str, float]], figure: str) -> float:
 
 
 def _spread(starts: Sequence[Mapping[str, float]], figure: str) -> str:
-    values = [start[figure] for start in starts]
-    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{statistics.median(values):,.0f} ({low:,.0f}–{high:,.0f})"
+    return spread([start[figure] for start in starts])
 
 
 def _percentiles(times: Sequence[float]) -> str:

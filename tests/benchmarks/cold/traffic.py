@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -39,7 +38,6 @@ def count(
         def invoke(runtime: LambdaRuntime, sent: Event) -> Traffic:
             before, lines = len(proxy.asked), len(runtime.log)
             answer = runtime.invoke(sent)
-            time.sleep(0.1)  # until the last line of the log has been read
             return _of(proxy.asked[before:], answer["body"], runtime.log[lines:])
 
         found: dict[str, Traffic] = {}

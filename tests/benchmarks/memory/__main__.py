@@ -1,33 +1,33 @@
-"""Run by ``make bench-memory``: prints the tables of docs/decisions/memory-size.md; ``--write`` puts them there."""
+"""Measures what each memory size costs: ``make bench-memory``.
+
+python -m tests.benchmarks.memory            print the tables; some five minutes
+python -m tests.benchmarks.memory --write    put them into docs/decisions/memory-size.md
+python -m tests.benchmarks.memory --quick    two starts of each size instead of five; not to be written
+"""
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.measured_page import keep
+from scripts import measured_page
 from tests.benchmarks.cold import contenders, packages, services
 from tests.benchmarks.cold.contenders import Contender
+from tests.benchmarks.cold.cost import CORE_MB, MILLION, UPSTREAM_S, of_duration
 from tests.benchmarks.cold.events import FRESH, HELD, LISTING, Asked, asked, tool
 from tests.benchmarks.cold.measuring import peak_memory, since, tell
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
-from tests.benchmarks.memory.cpu import FULL_CORE_MB, capped
+from tests.benchmarks.memory.cpu import capped
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.upstream import Upstream
 
 PAGE = Path("docs/decisions/memory-size.md")
 COMMAND = "make bench-memory ARGS=--write"
 
-SIZES = (128, 256, 512, 768, 1024, FULL_CORE_MB)
-GB_SECOND = 0.0000133334
-"""Dollars, arm64 in us-east-1: https://aws.amazon.com/lambda/pricing/"""
-UPSTREAM_S = 0.2
-"""What an upstream takes, in the price of a call: its length is mostly waiting."""
-
+SIZES = (128, 256, 512, 768, 1024, CORE_MB)
 ANSWERS = (1, 5, 24)
 """Megabytes, up to nearly all that is fetched (TOOLFOLD_MAX_ANSWER_BYTES)."""
 
@@ -35,10 +35,7 @@ Figures = dict[str, list[float]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make bench-memory", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two starts of each size instead of five")
-    parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write", "--quick")
     [ours] = [one for one in contenders.contenders() if one.name == contenders.AS_DEPLOYED]
     package = packages.build([ours])[ours.package]
     found: dict[int, Figures] = {size: {} for size in SIZES}
@@ -51,11 +48,7 @@ def main() -> int:
         peaks = {
             (kind, megabytes): _peak(package, kind, megabytes) for kind in ("csv", "json") for megabytes in ANSWERS
         }
-    tables = f"{_machine()}\n\n{_by_size(found)}\n\n{_by_answer(peaks)}\n"
-    if options.write:
-        return keep(PAGE, COMMAND, tables, write=True)
-    print(tables)
-    return 0
+    return measured_page.keep(PAGE if options.write else None, COMMAND, _page(found, peaks))
 
 
 def _one(
@@ -117,39 +110,29 @@ def _peak(package: Package, kind: str, megabytes: int) -> float:
             return peak_memory(runtime.pid)
 
 
+def _page(found: Mapping[int, Figures], peaks: Mapping[tuple[str, int], float]) -> str:
+    """Everything between the marks."""
+    return f"On {services.described(services.machine())}\n\n{_by_size(found)}\n{_by_answer(peaks)}"
+
+
 def _by_size(found: Mapping[int, Figures]) -> str:
     rows = []
     for size, figures in found.items():
         init, listing, call, warm, restored = (
             statistics.median(figures[name]) for name in ("init", LISTING, HELD, "warm", "restored")
         )
-        cold, each = (_dollars(size, seconds) for seconds in (call / 1000 + UPSTREAM_S, warm / 1000 + UPSTREAM_S))
-        row = [f"{size:,}", f"{min(1.0, size / FULL_CORE_MB):.2f}", *(f"{one:,.0f}" for one in (init, listing, call))]
+        cold, each = (of_duration(0, ms / 1000 + UPSTREAM_S, size) * MILLION for ms in (call, warm))
+        row = [f"{size:,}", f"{min(1.0, size / CORE_MB):.2f}", *(f"{one:,.0f}" for one in (init, listing, call))]
         rows.append([*row, f"{restored:,.0f}", f"{warm:,.1f}", f"{cold:,.2f}", f"{each:,.2f}"])
     head = ["MB", "vCPU", "init", "`tools/list`", "`TOOL_CALL`", "restored", "warm", "$ cold", "$ warm"]
-    return _table(head, rows)
-
-
-def _dollars(size: int, seconds: float) -> float:
-    """What a million invocations of that length cost."""
-    return size / 1024 * seconds * GB_SECOND * 1_000_000
+    return measured_page.table(head, rows, left=0)
 
 
 def _by_answer(peaks: Mapping[tuple[str, int], float]) -> str:
     rows = [
         [f"{megabytes}", f"{peaks['csv', megabytes]:,.0f}", f"{peaks['json', megabytes]:,.0f}"] for megabytes in ANSWERS
     ]
-    return _table(["answer, MB", "CSV", "JSON"], rows)
-
-
-def _machine() -> str:
-    about = services.machine()
-    return f"On {about['processor']}, {about['cores']} cores, {about['system']}."
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---:"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return measured_page.table(["answer, MB", "CSV", "JSON"], rows, left=0)
 
 
 if __name__ == "__main__":

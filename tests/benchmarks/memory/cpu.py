@@ -13,10 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tests.benchmarks.cold.cost import CORE_MB
 from tests.support.lambda_runtime import LambdaRuntime
-
-FULL_CORE_MB = 1769
-"""Memory with which a function has one vCPU: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html"""
 
 _PERIOD_S = 0.02
 _LOOK_S = 0.001
@@ -26,12 +24,12 @@ _LOOK_S = 0.001
 def capped(runtime: LambdaRuntime, memory_mb: int) -> Iterator[None]:
     """Within, the one process that ``runtime`` starts has the CPU of ``memory_mb``."""
     over = threading.Event()
-    thread = threading.Thread(target=_cap, args=(runtime, memory_mb / FULL_CORE_MB, over), daemon=True)
-    if memory_mb < FULL_CORE_MB:
+    thread = threading.Thread(target=_cap, args=(runtime, memory_mb / CORE_MB, over), daemon=True)
+    if memory_mb < CORE_MB:
         thread.start()
     yield
     over.set()
-    if memory_mb < FULL_CORE_MB:
+    if memory_mb < CORE_MB:
         thread.join()
 
 

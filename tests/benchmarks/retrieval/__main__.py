@@ -8,7 +8,6 @@ python -m tests.benchmarks.retrieval --misses         print what toolfold's sear
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -26,11 +25,7 @@ COMMAND = "make bench-retrieval ARGS=--write"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    mode = parser.add_mutually_exclusive_group()
-    for name in ("--write", "--check", "--misses"):
-        mode.add_argument(name, action="store_true")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write", "--check", "--misses")
     requests = load()
     catalog = FileStore(embedded_path())()
     own = Toolfold(catalog)

@@ -10,7 +10,6 @@ half alone.
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import itertools
 import statistics
@@ -242,15 +241,10 @@ def _installed(package: str) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write")
     bench = Bench(FileStore(embedded_path())(), load())
     measured = "\n".join((bench.quality(), bench.costs(), imports()))
-    if not options.write:
-        print(measured, end="")
-        return 0
-    return measured_page.keep(PAGE, COMMAND, measured, write=True)
+    return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ python -m tests.benchmarks.scale --quick    up to 10,000 tools, one process each
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import os
@@ -53,20 +52,12 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true")
-    mode.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write", "--quick")
     sizes, processes = (SIZES[:-1], 1) if options.quick else (SIZES, 3)
     paths = {size: catalog(size) for size in sizes}
     files = _times("Catalog in a file", {size: (str(path), {}) for size, path in paths.items()}, processes)
     parts = ["Milliseconds.\n", files, in_slow_s3(paths, processes), in_moto(paths)]
-    measured = "\n".join(parts)
-    print(measured)
-    if options.write:
-        return measured_page.keep(PAGE, COMMAND, measured, write=True)
-    return 0
+    return measured_page.keep(PAGE if options.write else None, COMMAND, "\n".join(parts))
 
 
 def catalog(size: int) -> Path:

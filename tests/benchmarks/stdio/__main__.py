@@ -7,7 +7,6 @@ python -m tests.benchmarks.stdio --quick    few starts; not to be written
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from scripts import measured_page
-from tests.benchmarks.cold.services import machine
+from tests.benchmarks.cold.services import described, machine
+from tests.benchmarks.cold.tables import spread
 from tests.benchmarks.stdio.environments import FLOOR, ROOT, Contender, contenders, install, python_version
 from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start, start
 from tests.conformance.toolbox import listening
@@ -43,17 +43,12 @@ calls go to alphavantage.co, so that none could be measured beside the others.
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true")
-    mode.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    options = measured_page.options(__doc__, "--write", "--quick")
     everyone = contenders()
     install(everyone)
     starts = measure(everyone, QUICK if options.quick else FULL)
     measured = page(everyone, starts, {"python": python_version(), **machine()})
-    print(measured)
-    return measured_page.keep(PAGE, COMMAND, measured, write=True) if options.write else 0
+    return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
 
 
 def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]:
@@ -84,15 +79,12 @@ def page(everyone: Sequence[Contender], starts: Mapping[str, Sequence[Start]], a
         "packages",
     ]
     rows = [_row(one, starts[one.name], starts[FLOOR]) for one in everyone]
-    table = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
     counted = len(starts[FLOOR])
     return "\n".join(
         [
             "### Start over stdio, beside the peers\n",
-            f"Python {about['python']}; toolfold {__version__}; {counted} starts of each. "
-            f"{about['processor']}, {about['cores']} cores, {about['system']}.\n",
-            *(f"| {' | '.join(row)} |" for row in table),
-            "",
+            f"Python {about['python']}; toolfold {__version__}; {counted} starts of each. {described(about)}\n",
+            measured_page.table(heads, rows),
             NOTE,
         ]
     )
@@ -102,19 +94,14 @@ def _row(one: Contender, starts: Sequence[Start], floor: Sequence[Start]) -> lis
     times = {what: [start.answered_ms[what] for start in starts] for what in starts[0].answered_ms}
     first = statistics.median(times[INITIALIZE])
     ratio = first / statistics.median(start.answered_ms[INITIALIZE] for start in floor)
-    later = [_middle(times[what]) if what in times else "–" for what in (LIST, TOOL_LIST, TOOL_CALL)]
+    later = [spread(times[what]) if what in times else "–" for what in (LIST, TOOL_LIST, TOOL_CALL)]
     memory = [
         statistics.median(getattr(start, name) for start in starts) for name in ("memory_started", "memory_in_the_end")
     ]
     of_memory = " → ".join(f"{size / 1e6:.0f}" for size in memory) if one.name != FLOOR else f"{memory[0] / 1e6:.0f}"
     count, size = one.installed
     packages = f"{count}: {size / 1e6:,.1f} MB" if one.name != FLOOR else "–"
-    return [one.title, _middle(times[INITIALIZE]), f"{ratio:.1f}", *later, of_memory, packages]
-
-
-def _middle(values: Sequence[float]) -> str:
-    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{middle:,.0f} ({low:,.0f}–{high:,.0f})"
+    return [one.title, spread(times[INITIALIZE]), f"{ratio:.1f}", *later, of_memory, packages]
 
 
 if __name__ == "__main__":

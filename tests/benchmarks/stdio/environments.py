@@ -76,7 +76,7 @@ def install(everyone: Sequence[Contender]) -> None:
             _install(one)
     shutil.rmtree(_PEERS, ignore_errors=True)
     _PEERS.mkdir(parents=True)
-    for name in ("meta_tools", "fastmcp_stdio", "sdk_stdio"):
+    for name in ("meta_tools", "fastmcp_tools", "fastmcp_stdio", "sdk_tools", "sdk_stdio"):
         shutil.copy(_SCRIPTS / f"{name}.py", _PEERS)
     write_meta_tools(_PEERS / "meta_tools.json")
     _run(_folder(TOOLFOLD) / "bin/python", "-m", "compileall", "-q", _PEERS)
