@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import io
 import json
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from tests.conftest import KEY
 from toolfold.errors import SettingsError
 from toolfold.sandbox.server import Sandbox
 from toolfold.settings import Settings
-from toolfold.transports.aws_lambda import Gateway, logger
+from toolfold.transports.aws_lambda import Gateway
 
 EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted(Path("events").glob("*.json"))}
 CONTEXT = SimpleNamespace(aws_request_id="request-1", get_remaining_time_in_millis=lambda: 29_000)
@@ -118,13 +117,11 @@ def test_a_broken_base64_body_is_refused(handler: Handler) -> None:
         {"httpMethod": "POST", "body": {"jsonrpc": "2.0"}},
     ],
 )
-def test_an_event_of_another_kind_is_refused(handler: Handler, event: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(logger.handlers[-1], "stream", stream)
+def test_an_event_of_another_kind_is_refused(handler: Handler, event: Any, capsys: Any) -> None:
     response = handler(event)
     assert response["statusCode"] == 400
     assert "HTTP API, REST API or function URL" in response["body"]
-    assert "event not understood" in stream.getvalue()
+    assert "event not understood" in capsys.readouterr().out
 
 
 def as_rest_api(event: dict[str, Any]) -> dict[str, Any]:
@@ -207,15 +204,13 @@ def test_without_any_key_the_answer_says_where_to_put_one(handler: Handler) -> N
 
 @pytest.mark.parametrize("symbol", ["IBM", "FAULT.DAILY_QUOTA", "FAULT.NOTICE", "FAULT.RESET", "FAULT.REDIRECT"])
 def test_the_log_holds_names_and_codes_and_never_a_key(
-    load: Callable[..., Handler], monkeypatch: pytest.MonkeyPatch, symbol: str
+    load: Callable[..., Handler], capsys: pytest.CaptureFixture[str], symbol: str
 ) -> None:
     handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
-    stream = io.StringIO()
-    monkeypatch.setattr(logger.handlers[-1], "stream", stream)
     event = {**calling(symbol, **{"x-api-key": KEY}), "rawQueryString": f"apikey={KEY}"}
     response = handler(event)
     assert KEY not in response["body"]
-    logged = stream.getvalue()
+    logged = capsys.readouterr().out
     assert KEY not in logged
     line = json.loads(logged.splitlines()[-1])
     assert (line["rpc"], line["tool"], line["inner_tool"]) == ("tools/call", "TOOL_CALL", "GLOBAL_QUOTE")

@@ -18,9 +18,11 @@ import os
 import queue
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,8 +78,6 @@ class LambdaRuntime:
         managed: Sequence[Path] = (),
     ) -> None:
         self.timeout_s = timeout_s
-        self.log: list[str] = []
-        """Every line the function wrote, of all its processes; complete once the runtime is closed."""
         self.init_times_s: list[float] = []
         """Seconds from the start of a process until it asked for its first event, one entry per process."""
         self.duration_s = 0.0
@@ -88,6 +88,10 @@ class LambdaRuntime:
             environment or {}
         )
         """All that the process sees of the environment, but for the address of the Runtime API."""
+        # A file, not a pipe: as in Lambda, the log takes no time of the process that waits for the answer.
+        self._log, path = tempfile.mkstemp()
+        os.unlink(path)
+        weakref.finalize(self, os.close, self._log)
         self._process: _Process | None = None
         self._is_frozen = False
         self._one_at_a_time = threading.RLock()
@@ -97,6 +101,12 @@ class LambdaRuntime:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.stop()
+
+    @property
+    def log(self) -> list[str]:
+        """Every line the function has written so far, of all its processes."""
+        written = os.pread(self._log, os.fstat(self._log).st_size, 0)
+        return [line.decode(errors="replace") for line in written.splitlines()]
 
     @property
     def pid(self) -> int:
@@ -122,7 +132,7 @@ class LambdaRuntime:
                 return
             self.stop()
             started = time.perf_counter()
-            self._process = _Process(self._command, self._function, self.variables, self.log)
+            self._process = _Process(self._command, self._function, self.variables, self._log)
             report = self._process.next_report(INIT_LIMIT_S)
             if report is None or report.kind not in ("ready", "snapshot"):
                 self.stop()
@@ -203,7 +213,7 @@ class LambdaRuntime:
 class _Process:
     """One execution environment: a process with the runtime client, and the Runtime API that only it talks to."""
 
-    def __init__(self, command: list[str], folder: Path, variables: Mapping[str, str], log: list[str]) -> None:
+    def __init__(self, command: list[str], folder: Path, variables: Mapping[str, str], log: int) -> None:
         self._work: queue.Queue[Work | None] = queue.Queue()
         self._reports: queue.Queue[Report] = queue.Queue()
         self._api = RuntimeApi(self._work, self._reports)
@@ -212,13 +222,12 @@ class _Process:
             cwd=folder,
             env={**variables, "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._api.server_port}"},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a group of its own, so that what the handler may have started ends with it
         )
         self._threads = [
             threading.Thread(target=self._api.serve_forever, args=(0.02,), daemon=True),
-            threading.Thread(target=self._copy_log, args=(log,), daemon=True),
             threading.Thread(target=self._report_exit, daemon=True),
         ]
         for thread in self._threads:
@@ -254,11 +263,6 @@ class _Process:
         for thread in self._threads:
             thread.join()
         self._api.server_close()
-
-    def _copy_log(self, log: list[str]) -> None:
-        assert self._popen.stdout is not None
-        with self._popen.stdout as lines:
-            log.extend(line.decode(errors="replace").rstrip("\n") for line in lines)
 
     def _report_exit(self) -> None:
         self._reports.put(Report("exit", str(self._popen.wait()).encode()))

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
-from types import SimpleNamespace
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolfold import observability
-from toolfold.observability import write_json_lines
+from toolfold.observability import JsonLines, write_json_lines
 
 logger = logging.getLogger("toolfold")
 
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
     """What has been logged, a dictionary a line."""
     before = list(logger.handlers), logger.level, logger.propagate
-    # pytest puts its own in the place of sys.stdout before each test.
-    monkeypatch.setattr(observability, "sys", SimpleNamespace(stdout=(out := io.StringIO())))
     write_json_lines("INFO")
-    yield lambda: [json.loads(line) for line in out.getvalue().splitlines()]
+    yield lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     logger.handlers, logger.level, logger.propagate = before
 
 
@@ -71,3 +69,13 @@ def test_a_recorded_invocation_can_be_found_by_its_trace(
     monkeypatch.setenv("_X_AMZN_TRACE_ID", trace)
     logger.info("request")
     assert lines()[0].get("xray_trace_id") == known
+
+
+def test_a_line_that_cannot_be_written_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        JsonLines().write("INFO", "request", {})
+        JsonLines().write("INFO", "a half of a pair: \ud800", {})
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()

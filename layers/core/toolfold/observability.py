@@ -11,6 +11,11 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
@@ -18,34 +23,47 @@ _OWN = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 """What every record has; all else was given by whoever logs."""
 
 
-class JsonLines(logging.Formatter):
+class JsonLines(logging.Handler):
     """``{"level", "message", "timestamp", "service", …}``: the time in UTC (RFC 3339), then what the line is about.
 
     Of an invocation that X-Ray records ``xray_trace_id`` is in it, by which a line and its trace are found together.
+    What cannot be written is dropped: no answer waits for its line.
     """
 
-    def format(self, record: logging.LogRecord) -> str:
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            about = {name: value for name, value in vars(record).items() if name not in _OWN}
+            self.write(record.levelname, record.getMessage(), about)
+        except Exception:  # noqa: BLE001 - as of every handler: a wrong line is told of on stderr
+            self.handleError(record)
+
+    def write(self, level: str, message: str, about: Mapping[str, Any]) -> None:
+        """Write one line, past :mod:`logging`: every request waits for the way there."""
+        now = time.time()
         line = {
-            "level": record.levelname,
-            "message": record.getMessage(),
-            "timestamp": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.msecs:03.0f}Z",
+            "level": level,
+            "message": message,
+            "timestamp": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z",
             "service": "toolfold",
         }
         trace = os.environ.get("_X_AMZN_TRACE_ID", "")
         if "Sampled=1" in trace:
             line["xray_trace_id"] = trace.partition("Root=")[2].partition(";")[0]
-        line |= {name: value for name, value in vars(record).items() if name not in _OWN}
-        return _json(line)
+        try:
+            sys.stdout.write(_json({**line, **about}) + "\n")
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            return
 
 
-def write_json_lines(level: str) -> None:
+def write_json_lines(level: str) -> JsonLines:
     """Let what is logged under ``toolfold`` come out as JSON lines on standard output, from ``level`` on.
 
     Asked again it takes the place of what it did before; other handlers stay.
     """
-    handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(JsonLines())
+    lines = JsonLines()
     core = logging.getLogger("toolfold")
-    core.handlers = [*(other for other in core.handlers if not isinstance(other.formatter, JsonLines)), handler]
+    core.handlers = [*(other for other in core.handlers if not isinstance(other, JsonLines)), lines]
     core.setLevel(level)
     core.propagate = False
+    return lines

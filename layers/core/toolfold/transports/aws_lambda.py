@@ -29,7 +29,7 @@ class Gateway:
     """Answers events. ``hosts`` is for local servers; see :class:`toolfold.wire.http.Access`."""
 
     def __init__(self, settings: Settings, hosts: tuple[str, ...] = ()) -> None:
-        write_json_lines(settings.log_level)
+        self._log = write_json_lines(settings.log_level)
         self._margin_s = settings.deadline_margin_s
         self._allow_key_in_query = settings.allow_key_in_query
         tools = MetaTools(open_store(settings), Caller(settings))
@@ -43,15 +43,10 @@ class Gateway:
         started = time.perf_counter()
         deadline = None if remaining_s is None else time.monotonic() + remaining_s - self._margin_s
         response = self._respond(event, deadline)
-        logger.info(
-            "request",
-            extra={
-                **response.about,
-                "status": response.status,
-                "ms": round((time.perf_counter() - started) * 1000, 2),
-                "request_id": request_id,
-            },
-        )
+        if logger.isEnabledFor(logging.INFO):
+            taken_ms = round((time.perf_counter() - started) * 1000, 2)
+            about = {**response.about, "status": response.status, "ms": taken_ms, "request_id": request_id}
+            self._log.write("INFO", "request", about)
         return {
             "statusCode": response.status,
             "headers": dict(response.headers),

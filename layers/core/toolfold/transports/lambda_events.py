@@ -12,9 +12,9 @@ The path is not looked at: the routes of the API decide what reaches the functio
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from toolfold.wire.http import Request
+from toolfold.wire.http import Headers, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,20 +39,19 @@ def read(event: Any, allow_key_in_query: bool, deadline: float | None = None) ->
         version_2 = event.get("version") == "2.0"
         method = event["requestContext"]["http"]["method"] if version_2 else event["httpMethod"]
         key = _key(event, version_2) if allow_key_in_query else ""
-        return Request(method.upper(), tuple(_headers(event)), _body(event), key, deadline)
+        return Request(method.upper(), _headers(event), _body(event), key, deadline)
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
     except (TypeError, AttributeError):
         raise UnknownEvent("a field of the event has another type than it should") from None
 
 
-def _headers(event: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _headers(event: Mapping[str, Any]) -> Headers:
     """Every header, repeated ones included where the event tells them apart (payload 1.0)."""
     many = event.get("multiValueHeaders")
     if many:
-        yield from ((name.lower(), str(value)) for name, values in many.items() for value in values)
-    else:
-        yield from ((name.lower(), str(value)) for name, value in (event.get("headers") or {}).items())
+        return tuple([(name.lower(), str(value)) for name, values in many.items() for value in values])
+    return tuple([(name.lower(), str(value)) for name, value in (event.get("headers") or {}).items()])
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
