@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp.server.stdio import stdio_server
 
 from tests.differential import peer
-from tests.differential.exchanges import parsed
+from tests.differential.exchanges import Said, member, parsed, said
 from tests.support.mcp_requests import message
 from toolfold.meta_tools.dispatch import MetaTools
 from toolfold.transports.stdio import Conversation
@@ -41,15 +41,6 @@ OPENINGS: dict[str, tuple[bytes, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What was said to one line: nothing, or the ``code`` and ``data`` of an error, or a ``result``."""
-
-    code: int | None = None
-    data: Any = None
-    result: Any = None
-
-
-@dataclass(frozen=True, slots=True)
 class Heard:
     """A line and what both said to it."""
 
@@ -63,17 +54,15 @@ class Heard:
 
     @property
     def method(self) -> Any:
-        return self.message.get("method") if isinstance(self.message, dict) else None
+        return member(self.message).get("method")
 
     @property
-    def params(self) -> dict[str, Any]:
-        params = self.message.get("params") if isinstance(self.message, dict) else None
-        return params if isinstance(params, dict) else {}
+    def params(self) -> Mapping[str, Any]:
+        return member(self.message, "params")
 
     @property
-    def meta(self) -> dict[str, Any]:
-        meta = self.params.get("_meta")
-        return meta if isinstance(meta, dict) else {}
+    def meta(self) -> Mapping[str, Any]:
+        return member(self.params, "_meta")
 
     @property
     def era(self) -> str:
@@ -96,9 +85,9 @@ class Both:
 
     def hear(self, opening: str, line: bytes) -> Heard:
         """What ours says to ``line`` after any opening, and theirs after the one of the line's own era."""
-        it = Heard(line, _said(line, say(self._ours, *OPENINGS[opening], line)), Said())
+        it = Heard(line, _answered(line, say(self._ours, *OPENINGS[opening], line)), Said())
         theirs = self._portal.call(_converse, self._theirs, [*OPENINGS[it.era], line])
-        return replace(it, theirs=_said(line, theirs))
+        return replace(it, theirs=_answered(line, theirs))
 
 
 def say(server: Server, *lines: bytes) -> list[dict[str, Any]]:
@@ -109,7 +98,7 @@ def say(server: Server, *lines: bytes) -> list[dict[str, Any]]:
 
 
 async def _converse(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    said: list[str] = []
+    answers: list[str] = []
 
     class Stdin:
         async def __aiter__(self) -> AsyncIterator[str]:
@@ -121,7 +110,7 @@ async def _converse(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]
 
     class Stdout:
         async def write(self, text: str) -> None:
-            said.append(text)
+            answers.append(text)
 
         async def flush(self) -> None: ...
 
@@ -129,15 +118,14 @@ async def _converse(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]
     stdout: Any = Stdout()
     async with stdio_server(stdin, stdout) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
-    return [json.loads(text) for text in said]
+    return [json.loads(text) for text in answers]
 
 
-def _said(line: bytes, answers: Sequence[dict[str, Any]]) -> Said:
+def _answered(line: bytes, answers: Sequence[dict[str, Any]]) -> Said:
     later = [answer for answer in answers if answer["id"] != _FIRST]
     if not later:
         return Said()
     (answer,) = later
     sent = parsed(line)
     assert sent is None or answer["id"] == sent["id"]
-    error = answer.get("error", {})
-    return Said(error.get("code"), error.get("data") if error.get("code") == -32022 else None, answer.get("result"))
+    return Said(**said(answer))

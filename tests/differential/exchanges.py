@@ -18,17 +18,20 @@ _REFUSED_BY_HTTP = (405, 406, 413, 415, 421)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A response without its wording and headers: ``code`` and ``data`` of an error, or ``result``.
+class Said:
+    """JSON-RPC without its wording: the ``code`` and ``data`` of an error, or a ``result``; or nothing of it."""
 
-    None where there is no JSON-RPC: a refusal by HTTP is its status alone.
-    """
-
-    status: int
     code: int | None = None
-    id: Any = None
     data: Any = None
     result: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Said):
+    """A response without its headers. A refusal by HTTP is its status alone."""
+
+    status: int
+    id: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,6 @@ class Exchange:
 
     @property
     def message(self) -> Any:
-        """The JSON in the request's body; None where there is none."""
         return parsed(self.request.body)
 
     @property
@@ -72,11 +74,8 @@ class Exchange:
         return META_VERSION in self.member("params", "_meta")
 
     def member(self, *names: str) -> Mapping[str, Any]:
-        """An object inside the message, by the names that lead to it; empty where there is none."""
-        value = self.message
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value if isinstance(value, dict) else {}
+        """An object inside the message, empty where there is none."""
+        return member(self.message, *names)
 
 
 def answer(response: Response) -> Answer:
@@ -84,13 +83,26 @@ def answer(response: Response) -> Answer:
     status = int(response.status)
     body = parsed(response.body)
     if not isinstance(body, dict) or status in _REFUSED_BY_HTTP:
-        return Answer(status)
+        return Answer(status=status)
+    return Answer(status=status, id=body["id"], **said(body))
+
+
+def said(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ``Said`` in the JSON-RPC response ``body``."""
     error = body.get("error") or {}
     data = error.get("data") if error.get("code") in _DATA_IS_SPECIFIED else None
-    return Answer(status, error.get("code"), body["id"], data, body.get("result"))
+    return {"code": error.get("code"), "data": data, "result": body.get("result")}
+
+
+def member(message: Any, *names: str) -> Mapping[str, Any]:
+    """An object inside ``message``, by the names that lead to it; empty where there is none."""
+    for name in names:
+        message = message.get(name) if isinstance(message, dict) else None
+    return message if isinstance(message, dict) else {}
 
 
 def parsed(body: bytes) -> Any:
+    """The JSON in ``body``; None where there is none."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

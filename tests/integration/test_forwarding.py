@@ -16,13 +16,7 @@ import pytest
 from tests.support.sending import KEY, Send
 from tests.support.upstream import CSV, Upstream
 from toolfold.backends.checked import may_be_reached
-from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-
-
-@pytest.fixture
-def send(catalog: Catalog) -> Send:
-    return Send(catalog)
 
 
 class TestAddress:

@@ -18,18 +18,12 @@ from tests.support.sending import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.backends.transient import BrokenOff, NoConnection
-from toolfold.catalog.model import Catalog
 from toolfold.connections import forget_connections
 from toolfold.errors import UpstreamError, UpstreamTimeout
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"
 """Only the proxy knows where this is."""
-
-
-@pytest.fixture
-def send(catalog: Catalog) -> Send:
-    return Send(catalog)
 
 
 @pytest.fixture(autouse=True)

@@ -19,15 +19,9 @@ from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
 from toolfold import outbound
 from toolfold.backends.transient import BrokenOff
-from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
-
-
-@pytest.fixture
-def send(catalog: Catalog) -> Send:
-    return Send(catalog)
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import json
 import re
 from typing import Any
 
-import bpe_openai
 import jsonschema
 import pytest
 
+from tests.support.meta_tools import error, tokens
 from toolfold.catalog.store import FileStore, embedded_path
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.dispatch import MetaTools
@@ -18,12 +18,15 @@ from toolfold.meta_tools.tool_get import tool_get
 CATALOG = FileStore(embedded_path())()
 
 
-def tokens(text: str) -> int:
-    return len(bpe_openai.get_encoding("o200k_base").encode(text))
-
-
 def get(tool_name: Any, **more: Any) -> list[dict[str, Any]]:
     return list(tool_get(CATALOG, {"tool_name": tool_name, **more}).structured["tools"])
+
+
+def got(tools: MetaTools, tool_name: Any) -> list[dict[str, Any]]:
+    """As ``get``, through the meta-tools."""
+    result = tools.call("TOOL_GET", {"tool_name": tool_name})
+    assert not result.is_error
+    return list(result.structured["tools"])
 
 
 def hash_of(name: str) -> str:
@@ -188,3 +191,56 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(arguments: dict[str, Any],
         get("SMA", **arguments)
     assert message in caught.value.message
     assert caught.value.suggestion
+
+
+# Through the meta-tools
+
+
+def test_tool_get_answers_one_name_with_its_entry_alone(tools: MetaTools) -> None:
+    text = json.loads(tools.call("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"}).text)
+    assert text["name"] == "GLOBAL_QUOTE"
+    assert text["found"] is True
+    assert text["parameters"]["required"] == ["symbol"]
+    assert "05. price" in text["returns"]
+
+
+def test_tool_get_keeps_the_order_asked(tools: MetaTools) -> None:
+    asked = ["SMA", "GLOBAL_QUOTE", "CPI"]
+    assert [entry["name"] for entry in got(tools, asked)] == asked
+
+
+@pytest.mark.parametrize("spelled", ["global_quote", "Global_Quote", " GLOBAL_QUOTE "])
+def test_names_are_matched_without_regard_to_case(tools: MetaTools, spelled: str) -> None:
+    assert got(tools, spelled)[0]["name"] == "GLOBAL_QUOTE"
+
+
+@pytest.mark.parametrize("spelled", ["SMA,CPI", '["SMA", "CPI"]', ["SMA", "CPI"]])
+def test_a_list_may_come_as_text(tools: MetaTools, spelled: Any) -> None:
+    assert [entry["name"] for entry in got(tools, spelled)] == ["SMA", "CPI"]
+
+
+def test_an_unknown_name_does_not_fail_its_neighbours(tools: MetaTools) -> None:
+    first, second, third = got(tools, ["GLOBAL_QUOTE", "GLOBAL_QOUTE", "SMA"])
+    assert (first["found"], second["found"], third["found"]) == (True, False, True)
+    assert second["error"]["code"] == "TOOL_NOT_FOUND"
+    assert second["error"]["closest"][0] == "GLOBAL_QUOTE"
+
+
+@pytest.mark.parametrize(
+    ("meant", "closest"),
+    [("STOCK_DIVIDENDS", "DIVIDENDS"), ("TREASURY_YIELDS", "TREASURY_YIELD"), ("oil_price", "BRENT")],
+)
+def test_closest_names_are_found_by_words_too(tools: MetaTools, meant: str, closest: str) -> None:
+    assert closest in got(tools, meant)[0]["error"]["closest"]
+
+
+@pytest.mark.parametrize("tool_name", [None, "", 7, [], [7], ["SMA", ""], ["SMA"] * 21, "[broken", {"a": 1}])
+def test_tool_get_says_what_it_takes(tools: MetaTools, tool_name: Any) -> None:
+    assert error(tools.call("TOOL_GET", {"tool_name": tool_name}))["code"] == "INVALID_ARGUMENTS"
+
+
+def test_every_tool_can_be_got_twenty_at_a_time(tools: MetaTools) -> None:
+    names = list(tools.catalog())
+    for start in range(0, len(names), 20):
+        entries = got(tools, names[start : start + 20])
+        assert all(entry["found"] and entry["returns"] and entry["description"] for entry in entries)

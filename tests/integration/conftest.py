@@ -1,0 +1,57 @@
+"""What several of these tests start from: calls to an upstream of their own, and an environment to ask AWS from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.clocks import Clock
+from tests.support.keeping import Calls, Make
+from tests.support.sending import Send
+from tests.support.upstream import Upstream
+from toolfold import aws_credentials
+from toolfold.catalog.model import Catalog
+from toolfold.connections import forget_connections
+
+
+@pytest.fixture
+def send(catalog: Catalog) -> Send:
+    return Send(catalog)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock("2026-01-13 12:00")
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream() as running:
+        yield running
+
+
+@pytest.fixture
+def make(catalog: Catalog, clock: Clock, upstream: Upstream) -> Make:
+    return lambda **environment: Calls(catalog, clock, upstream.url, **environment)
+
+
+@pytest.fixture
+def calls(make: Make) -> Calls:
+    return make()
+
+
+@pytest.fixture
+def no_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Credentials and a region, an endpoint where nobody listens, and no connection of another test."""
+    from tests.support.aws_services import lead_to
+
+    for name in list(os.environ):
+        if name.startswith("AWS_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    lead_to("http://127.0.0.1:1", monkeypatch)
+    forget_connections()
+    aws_credentials.forget()
+    yield
+    forget_connections()

@@ -1,0 +1,171 @@
+"""How calls are sent, over real HTTP: spaced, repeated, given up, given back in time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from tests.support.clocks import Clock
+from tests.support.keeping import BUSY, DAILY, OK, Calls, Make
+from tests.support.upstream import Reply, Upstream, said
+
+BURST = said("spreading out your free API requests more sparingly (1 request per second)")
+
+
+class TestLimits:
+    def test_a_used_up_day_costs_the_upstream_one_request(self, calls: Calls, upstream: Upstream) -> None:
+        upstream.replies = [DAILY]
+        for tool in ("CPI", "WTI", "COPPER"):
+            error = calls.error(tool)
+            assert error.code == "RATE_LIMITED"
+            assert error.details == {"retry_after_s": 12 * 3600, "limit": "25 per day", "used": 1}
+        assert len(upstream.asked) == 1
+
+    def test_what_is_held_is_still_answered(self, calls: Calls, upstream: Upstream) -> None:
+        calls("CPI")
+        upstream.replies = [DAILY]
+        calls.error("WTI")
+        assert calls("CPI").cached
+
+    def test_too_fast_is_a_short_wait_and_not_a_failure(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        upstream.replies = [BURST, OK]
+        assert calls("CPI").body
+        assert clock.slept == [2.0]
+        calls("WTI")
+        assert clock.slept[1:] == [pytest.approx(1.001)]
+
+    def test_too_fast_again_is_said_so(self, calls: Calls, upstream: Upstream) -> None:
+        upstream.replies = [BURST]
+        error = calls.error()
+        assert (error.code, error.details) == ("RATE_LIMITED", {"retry_after_s": 2, "limit": "1 per second"})
+        assert len(upstream.asked) == 2
+
+    def test_a_429_is_waited_for_when_that_is_short(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        upstream.replies = [(429, {"retry-after": "3"}, b""), OK]
+        assert calls().body
+        assert clock.slept == [3.0]
+
+    def test_and_passed_on_when_it_is_long(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        upstream.replies = [(429, {"retry-after": "7"}, b"")]
+        assert calls.error().details == {"retry_after_s": 7}
+        clock.now += 5
+        assert calls.error("WTI").details == {"retry_after_s": 2}
+        assert len(upstream.asked) == 1
+
+
+class TestRetries:
+    @pytest.mark.parametrize(
+        "passing",
+        [BUSY, (502, {}, b""), (504, {}, b""), (200, {}, b""), (0, {}, b""), (200, {"content-length": "999"}, b"time")],
+        ids=["503", "502", "504", "empty", "closed", "cut off"],
+    )
+    def test_what_passes_by_itself_is_tried_again(self, calls: Calls, upstream: Upstream, passing: Reply) -> None:
+        upstream.replies = [passing, passing, OK]
+        if passing[2] == b"time":  # the rest never comes: the server closes
+            upstream.replies = [(200, {"content-length": "999", "connection": "close"}, b"time"), OK]
+        assert calls().body
+        assert not calls.keeper._breakers["alpha_vantage"]._failures
+
+    def test_not_for_ever_and_with_growing_pauses(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        upstream.replies = [BUSY]
+        assert calls.error().code == "UPSTREAM_ERROR"
+        assert len(upstream.asked) == 3
+        first, second = clock.slept
+        assert 0.15 <= first <= 0.3 <= second <= 0.6
+
+    @pytest.mark.parametrize(
+        "lasting",
+        [(500, {}, b""), (404, {}, b""), (302, {"location": "http://127.0.0.1:1/"}, b""), (200, {}, b"<html>"),
+         (200, {}, b'{"a": '), said("Invalid API call", "Error Message"), said("Something new.")],
+        ids=["500", "404", "302", "html", "broken JSON", "wrong arguments", "notice"],
+    )  # fmt: skip
+    def test_what_would_only_fail_again_is_not(self, calls: Calls, upstream: Upstream, lasting: Reply) -> None:
+        upstream.replies = [lasting]
+        calls.error()
+        assert len(upstream.asked) == 1
+
+    def test_the_upstream_may_ask_for_a_pause(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        upstream.replies = [(503, {"retry-after": "2"}, b""), OK]
+        calls()
+        assert clock.slept == [2.0]
+
+    @pytest.mark.parametrize(("pause", "left_s"), [("60", 25), ("2", 1)])
+    def test_but_none_that_nobody_can_wait_for(
+        self, calls: Calls, upstream: Upstream, clock: Clock, pause: str, left_s: float
+    ) -> None:
+        upstream.replies = [(503, {"retry-after": pause}, b"")]
+        calls.error(deadline=clock.monotonic() + left_s)
+        assert clock.slept == []
+
+    def test_they_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
+        upstream.replies = [BUSY]
+        make(RETRIES="0").error()
+        assert len(upstream.asked) == 1
+
+    def test_each_counts_against_the_day(self, make: Make, upstream: Upstream) -> None:
+        upstream.replies = [BUSY]
+        calls = make(REQUESTS_PER_DAY="2")
+        assert calls.error().code == "RATE_LIMITED"
+        assert len(upstream.asked) == 2
+
+
+class TestDeadline:
+    def test_an_answer_that_comes_too_late_is_given_up_in_time(
+        self, calls: Calls, upstream: Upstream, clock: Clock
+    ) -> None:
+        may_answer = threading.Event()
+
+        def never(query: dict[str, str]) -> Reply:
+            may_answer.wait(5)
+            return OK
+
+        upstream.replies = [never]
+        started = time.monotonic()
+        error = calls.error(deadline=clock.monotonic() + 0.2)
+        took = time.monotonic() - started
+        may_answer.set()
+        assert error.code == "UPSTREAM_TIMEOUT"
+        assert took < 2
+
+    def test_a_call_without_time_is_not_sent(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        assert calls.error(deadline=clock.monotonic() - 1).code == "UPSTREAM_TIMEOUT"
+        assert upstream.asked == []
+
+
+class TestBreaker:
+    def test_a_source_that_is_down_is_left_alone_and_tried_again(
+        self, make: Make, upstream: Upstream, clock: Clock
+    ) -> None:
+        upstream.replies = [(500, {}, b"")]
+        calls = make(BREAKER_FAILURES="3")
+        for _ in range(3):
+            assert calls.error().message == "Alpha Vantage answered with HTTP status 500."
+        refused = calls.error()
+        assert refused.as_dict() == {
+            "code": "UPSTREAM_ERROR",
+            "message": "Alpha Vantage has been failing and is left alone for a while.",
+            "suggestion": "Wait as long as retry_after_s says and call again; if it keeps failing, tell the user.",
+            "retry_after_s": 30,
+            "retryable": True,
+        }
+        assert len(upstream.asked) == 3
+        clock.now += 30
+        upstream.replies = [OK]
+        assert calls().body
+        assert calls("WTI").body
+
+    def test_failures_that_are_the_callers_open_nothing(self, make: Make, upstream: Upstream) -> None:
+        upstream.replies = [said("Invalid API call", "Error Message")]
+        calls = make(BREAKER_FAILURES="1", CACHE="off")
+        for _ in range(3):
+            assert calls.error().code == "INVALID_ARGUMENTS"
+
+    def test_a_refusal_of_our_own_does_not_close_it(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+        upstream.replies = [(500, {}, b"")]
+        calls = make(BREAKER_FAILURES="1", REQUESTS_PER_DAY="1")
+        calls.error()
+        clock.now += 30
+        assert calls.error().code == "RATE_LIMITED"
+        assert calls.keeper._breakers["alpha_vantage"].state == "half-open"

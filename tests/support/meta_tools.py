@@ -1,0 +1,34 @@
+"""Calls of the meta-tools, and what is common to their results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import bpe_openai
+
+from toolfold.errors import CALL_ERRORS
+from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.result import Result
+
+
+def tokens(value: Any) -> int:
+    """What ``value``, a text or what is sent as JSON, costs a model."""
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return len(bpe_openai.get_encoding("o200k_base").encode(text))
+
+
+def error(result: Result) -> dict[str, Any]:
+    """The error in ``result``, which has all that every error has."""
+    assert result.is_error
+    assert json.loads(result.text) == result.structured
+    found = result.structured["error"]
+    assert found["code"] in CALL_ERRORS
+    assert found["message"]
+    assert found["suggestion"]
+    return dict(found)
+
+
+def call(tools: MetaTools, tool_name: Any, arguments: Any = None, **more: Any) -> Result:
+    given = {"tool_name": tool_name, **more}
+    return tools.call("TOOL_CALL", given if arguments is None else {**given, "arguments": arguments})

@@ -1,0 +1,83 @@
+"""A server that says on each connection what a test says byte by byte, and hangs up when that is all."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from tests.support.upstream import CSV
+from toolfold.connections import forget_connections
+
+OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
+
+Peer = Callable[["RawServer", socket.socket], None]
+
+
+class RawServer:
+    """Gives each of its connections to the next of ``peers``, no more and no fewer; by default to one ``answer``.
+
+    A context manager. ``asked`` is what ``read`` has read, ``authority`` is ``127.0.0.1:port``. With a ``context`` it
+    speaks TLS; a connection on which that fails was one of the expected, though no peer gets it.
+    """
+
+    def __init__(self, *peers: Peer, context: ssl.SSLContext | None = None) -> None:
+        self.asked: list[bytes] = []
+        self._peers, self._context = peers or (RawServer.answer,), context
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(5)
+        self._thread = threading.Thread(target=self._serve)
+        self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = f"{'https' if context else 'http'}://{self.authority}/"
+
+    def read(self, connection: socket.socket) -> bytes:
+        """One request with its body, or nothing where the client has hung up."""
+        request = b""
+        while b"\r\n\r\n" not in request and (more := connection.recv(65536)):
+            request += more
+        head, _, body = request.partition(b"\r\n\r\n")
+        missing = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0) - len(body)
+        # What is left unread makes the system break the connection off.
+        while missing > 0 and (more := connection.recv(missing)):
+            request, missing = request + more, missing - len(more)
+        if request:
+            self.asked.append(request)
+        return request
+
+    def answer_one(self, connection: socket.socket, answer: bytes = OK) -> None:
+        self.read(connection)
+        connection.sendall(answer)
+
+    def answer(self, connection: socket.socket) -> None:
+        """Requests one after another, as long as they come."""
+        while self.read(connection):
+            connection.sendall(OK)
+
+    def answer_one_and_read(self, connection: socket.socket) -> None:
+        """Hangs up when the second request is there."""
+        self.answer_one(connection)
+        self.read(connection)
+
+    def _serve(self) -> None:
+        for peer in self._peers:
+            plain, _ = self._listener.accept()
+            plain.settimeout(5)
+            with suppress(OSError), self._context.wrap_socket(plain, True) if self._context else plain as connection:
+                peer(self, connection)
+
+    def __enter__(self) -> RawServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        forget_connections()
+        self._thread.join()
+        with self._listener:
+            self._listener.setblocking(False)
+            if kind is None:
+                with pytest.raises(BlockingIOError):  # nobody waits
+                    self._listener.accept()
