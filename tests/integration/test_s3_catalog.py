@@ -151,12 +151,12 @@ def test_an_unreachable_s3_is_no_catalog_and_takes_seconds_only(monkeypatch: pyt
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("scale") / "catalog.json"
-    generate.write(2000, path)
+    generate.write(len(NAMES), path)
     assert path.stat().st_size > SMALL
     return path.read_bytes()
 
 
-NAMES = generate.Tools(2000).names()
+NAMES = generate.Tools(1400).names()
 
 
 class Heard:
@@ -180,7 +180,7 @@ def test_every_tool_of_a_large_catalog_is_read_by_blocks(
     store = S3Store(PLACE, max_age_s=60)
     heard = Heard(store, monkeypatch)
     catalog = store()
-    assert (len(catalog), catalog.sha256) == (2000, sha256)
+    assert (len(catalog), catalog.sha256) == (len(NAMES), sha256)
     assert heard.lengths == [[large.find(b"\n") + 1]]
     assert catalog.get(NAMES[0])
     assert max(heard.lengths[-1]) <= layout.BLOCK_BYTES

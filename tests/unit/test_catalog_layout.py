@@ -24,7 +24,7 @@ from toolfold.catalog.store import SMALL, FileStore, embedded_path, opened
 from toolfold.catalog.words import stem
 from toolfold.errors import CatalogUnavailable
 
-TOOLS = generate.Tools(2000)
+TOOLS = generate.Tools(1400)
 NAMES = TOOLS.names()
 
 

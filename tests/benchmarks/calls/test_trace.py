@@ -102,6 +102,7 @@ def test_every_part_that_is_asked_for_is_there(remembered: None) -> None:
     assert [one.call for one in found if one.told.preview and one.call.select] == []
 
 
+@pytest.mark.slow
 def test_sixty_calls_cost_fewer_requests_and_tokens_than_passed_through(remembered: None) -> None:
     calls = [call for call in DAY if call.arguments.get("symbol") in SUBJECTS["stock"][:2]][:60]
     days = []
