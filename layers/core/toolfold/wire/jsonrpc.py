@@ -50,7 +50,7 @@ def read(body: bytes) -> Message | None:
         id_ = None
     if data.get("jsonrpc") != "2.0":
         raise Rejected(INVALID_REQUEST, 'jsonrpc must be "2.0".', id_=id_)
-    if _is_response(data):
+    if "method" not in data and _is_response(data):
         return None
     if "id" in data and id_ is None:
         raise Rejected(INVALID_REQUEST, "id must be a string or an integer.")
@@ -71,8 +71,9 @@ class Encoded(str):
 
 def result(id_: Id, value: Mapping[str, Any]) -> bytes:
     """The answer to a request that went well. A member of ``value`` may be :class:`Encoded`."""
-    members = (f'"{name}":{of if type(of) is Encoded else _json(of)}' for name, of in value.items())
-    return f'{{"jsonrpc":"2.0","id":{_json(id_)},"result":{{{",".join(members)}}}}}'.encode("utf-8", "replace")
+    members = [f'"{name}":{of if type(of) is Encoded else _json(of)}' for name, of in value.items()]
+    shown = _json(id_) if isinstance(id_, str) else id_
+    return f'{{"jsonrpc":"2.0","id":{shown},"result":{{{",".join(members)}}}}}'.encode("utf-8", "replace")
 
 
 def error(rejected: Rejected) -> bytes:
@@ -105,9 +106,10 @@ def _is_id(value: Any) -> bool:
 
 
 def _is_response(data: Mapping[str, Any]) -> bool:
-    """Whether ``data`` answers a request. None is ever sent to a client: what it says is not looked at."""
+    """Whether ``data``, which names no method, answers a request. None is ever sent to a client: what it says is not
+    looked at."""
     answered = isinstance(data.get("result"), dict) and _is_id(data.get("id"))
-    return "method" not in data and (answered or ("id" in data and isinstance(data.get("error"), dict)))
+    return answered or ("id" in data and isinstance(data.get("error"), dict))
 
 
 # Encoded with "replace": a lone surrogate in what an upstream or a caller sent must not break the answer.

@@ -136,11 +136,12 @@ class Server:
         return {
             "content": Encoded(f'[{{"type":"text","text":{text}}}]'),
             "structuredContent": Encoded(structured),
-            "isError": result.is_error,
+            "isError": _TRUE if result.is_error else _FALSE,
         }
 
 
 _NO_HTTP = http.Request("", (), b"")
+_TRUE, _FALSE = Encoded("true"), Encoded("false")
 
 _CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
 
