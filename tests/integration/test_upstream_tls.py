@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 
 from tests.support.sending import Send
@@ -81,8 +80,14 @@ def test_they_may_be_a_folder(
     assert send(serve(OK, 0.0)).body == CSV
 
 
-def test_else_by_those_of_certifi(send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certifi, "where", lambda: str(certificate))
+def test_else_by_those_of_certifi(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "certifi"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "cacert.pem").write_bytes(certificate.read_bytes())
+    monkeypatch.syspath_prepend(tmp_path)
     outbound._context.cache_clear()
     assert send(serve(OK, 0.0)).body == CSV
     outbound._context.cache_clear()

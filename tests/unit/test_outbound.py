@@ -117,3 +117,28 @@ def test_nothing_older_than_tls_1_2_is_spoken() -> None:
     assert outbound.tls().minimum_version == ssl.TLSVersion.TLSv1_2
     assert outbound.tls().verify_mode == ssl.CERT_REQUIRED
     assert outbound.tls().check_hostname
+
+
+TRUSTED = (
+    "import sys; from toolfold import outbound; print(len(outbound.tls().get_ca_certs()), 'certifi' in sys.modules)"
+)
+
+
+def trusted(**environment: str) -> str:
+    known = {name: value for name, value in os.environ.items() if name not in outbound._BUNDLES}
+    run = [sys.executable, "-c", TRUSTED]
+    return subprocess.run(run, env=known | environment, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_whom_certifi_trusts_is_trusted_without_its_import() -> None:
+    every = ssl.create_default_context(cafile=certifi.where()).get_ca_certs()
+    assert trusted() == f"{len(every)} False"
+
+
+def test_a_certifi_that_points_elsewhere_is_followed(tmp_path: Path) -> None:
+    one = "".join(Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----\n")[:2])
+    (tmp_path / "of_the_system.pem").write_text(one)
+    package = tmp_path / "certifi"
+    package.mkdir()
+    (package / "__init__.py").write_text(f"def where():\n    return {str(tmp_path / 'of_the_system.pem')!r}\n")
+    assert trusted(PYTHONPATH=str(tmp_path)) == "1 True"

@@ -33,14 +33,24 @@ def tls(*own: str) -> ssl.SSLContext:
 def _context(bundle: str) -> ssl.SSLContext:
     import ssl
 
-    if not bundle:
-        import certifi
-
-        bundle = certifi.where()
+    bundle = bundle or _certifi()
     folder = os.path.isdir(bundle)
     context = ssl.create_default_context(cafile=None if folder else bundle, capath=bundle if folder else None)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
+
+
+def _certifi() -> str:
+    """The path of certifi's bundle, found beside its code: certifi imports all of importlib.resources to tell it."""
+    from importlib.machinery import PathFinder
+
+    found = PathFinder.find_spec("certifi")
+    path = os.path.join(os.path.dirname(found.origin), "cacert.pem") if found and found.origin else ""
+    if os.path.isfile(path):
+        return path
+    import certifi  # as some distributions ship it: it names the system's own bundle
+
+    return certifi.where()
 
 
 def proxy_for(scheme: str, host: str) -> str:
