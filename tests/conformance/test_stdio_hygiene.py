@@ -103,8 +103,16 @@ def test_the_end_of_stdin_ends_it(last: bytes, environment: Mapping[str, str]) -
     assert stderr == b""
 
 
+@pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """What a shell runs in the background ignores SIGINT, and so does all that this starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_signal_ends_it(sent: signal.Signals, environment: Mapping[str, str]) -> None:
+def test_a_signal_ends_it(sent: signal.Signals, environment: Mapping[str, str], heeds_interrupts: None) -> None:
     with started(environment) as process:
         process.send_signal(sent)
         # stdin stays open: an agent that ends a server by signal may still hold it.
