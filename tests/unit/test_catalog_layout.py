@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+import tracemalloc
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,6 +118,32 @@ def test_what_is_expected_comes_in_one_go(path: Path) -> None:
         assert catalog.get(catalog.brief(position).name)
     assert catalog.postings(stem("invoice"))
     assert counted.calls == 2
+
+
+class TestSection:
+    LINES = b'"ACOS":1,\n"AD":2\n'
+    BLOCKS = (("ACOS", 0, len(LINES), ""),)
+
+    @pytest.mark.parametrize(("key", "value"), [("AD", 2), ("ACOSH", None), ("ZZZ", None)])
+    def test_what_was_looked_for_is_known_there_or_not(
+        self, key: str, value: int | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reads: list[object] = []
+        whole = Whole.__call__
+        monkeypatch.setattr(Whole, "__call__", lambda self, blocks: reads.append(blocks) or whole(self, blocks))
+        section = Section("names", self.BLOCKS, Whole(self.LINES, 0))
+        for _ in range(3):
+            assert section.get(key, lambda found: isinstance(found, int)) == value
+        assert len(reads) == 1
+
+    def test_words_without_end_do_not_fill_the_memory(self) -> None:
+        section = Section("names", self.BLOCKS, Whole(self.LINES, 0))
+        tracemalloc.start()
+        for number in range(40_000):
+            assert section.get(f"NO {number}", lambda _: True) is None
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 2_000_000
 
 
 def test_blocks_are_kept_while_there_is_room_and_the_oldest_goes_first(path: Path) -> None:

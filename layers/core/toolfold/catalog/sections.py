@@ -58,8 +58,11 @@ Span = tuple[bytes, int, int]
 HASH_DIGITS = 32
 """Of a block's SHA-256: 128 bits, which nobody can match on purpose, in half the head."""
 
-_KEPT_BYTES = 1 << 20
-"""Of lines whose values each section keeps parsed; in memory some five to ten times that."""
+_KEPT_BYTES, _EACH_BYTES = 1 << 20, 200
+"""Of lines whose values each section keeps parsed, and what each counts for beside its length; in memory it is some
+five to ten times that. A key that no line has is kept as well: most words of a request are no names."""
+
+_UNREAD = object()
 
 
 def unavailable(problem: str) -> CatalogUnavailable:
@@ -121,20 +124,17 @@ class Section:
         Raises:
             CatalogUnavailable: its block cannot be had, its line is damaged, or the value is not one that ``fits``.
         """
-        if (kept := self._kept.get(key)) is not None:
+        kept = self._kept.get(key, _UNREAD)
+        if kept is not _UNREAD:
             return kept
         wanted = needle(key)
         at = self._block_of(wanted)
-        if at < 0:
-            return None
-        ((data, low, high),) = self._read([self._block(at)])
+        ((data, low, high),) = self._read([self._block(at)]) if at >= 0 else ((b"", 0, 0),)
         line = _find(data, low, high, wanted)
-        if line is None:
-            return None
-        value = self._parsed(line)
-        if not fits(value):
+        value = None if line is None else self._parsed(line)
+        if line is not None and not fits(value):
             raise damaged(f"a line of {self._name}")
-        self._keep(key, len(line), value)
+        self._keep(key, _EACH_BYTES + len(wanted) + len(line or b""), value)
         return value
 
     def items(self) -> Iterator[tuple[str, Any]]:
