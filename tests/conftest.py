@@ -19,6 +19,18 @@ KEY = "CANARYKEY0123456"
 """An API key that must turn up nowhere but in the request to the upstream."""
 
 
+_UNCOUNTED = {"benchmarks", "differential", "fuzz"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks thousands of times takes half as long when nobody counts its lines; the other tests reach them all."""
+    for item in items:
+        folders = item.path.relative_to(item.config.rootpath).parts
+        generated = hasattr(getattr(item, "function", None), "hypothesis")
+        if generated or _UNCOUNTED.intersection(folders):
+            item.add_marker(pytest.mark.no_cover)
+
+
 @pytest.fixture(scope="session")
 def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Folders that do not exist yet, one for each test that holds answers."""
