@@ -23,7 +23,7 @@ _UNCOUNTED = {"benchmarks", "differential", "fuzz"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks thousands of times takes half as long when nobody counts its lines; the other tests reach them all."""
+    """What is made up by the thousand runs uncounted, which saves time; the other tests reach those lines."""
     for item in items:
         folders = item.path.relative_to(item.config.rootpath).parts
         generated = hasattr(getattr(item, "function", None), "hypothesis")

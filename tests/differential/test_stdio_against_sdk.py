@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.differential.conversations import OPENINGS, Both, Heard, Said
+from tests.differential.conversations import OPENINGS, Both, Heard
 from tests.differential.corpus import requests
+from tests.differential.exchanges import Said
 from tests.differential.justified import SERVED
 from tests.differential.test_against_sdk import LONG, TOOLS
 from tests.support.mcp_requests import message, stateless
@@ -127,8 +129,8 @@ GOOD = {
 @pytest.mark.parametrize("opening", OPENINGS)
 @pytest.mark.parametrize("sent", GOOD.values(), ids=GOOD)
 def test_usual_lines_get_the_same_answer_in_both_eras_whatever_came_before(
-    both: Both, opening: str, sent: dict
-) -> None:  # type: ignore[type-arg]
+    both: Both, opening: str, sent: dict[str, Any]
+) -> None:
     envelope = {META_VERSION: "2026-07-28", META_CAPABILITIES: {}}
     modern = {**sent, "params": {**sent.get("params", {}), "_meta": envelope}}
     for line in (sent, modern):

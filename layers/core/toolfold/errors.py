@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
 
+TRY_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
+"""The next step after an answer of the upstream's that is none."""
+
+
 class ToolfoldError(Exception):
     """Base of every error that toolfold raises on purpose."""
 

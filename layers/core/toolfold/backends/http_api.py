@@ -155,7 +155,7 @@ def _failure(code: str, source: Source, limit: int) -> CallError:
         return UpstreamTimeout(*_too_slow(source), retryable=True)
     return BrokenOff(
         f"{source.title} could not be reached, or broke off its answer.",
-        "Try again in a moment; if it keeps failing, tell the user that the service is down.",
+        "Try again in a moment; if it keeps failing, tell the user that the service is down or out of reach.",
         retryable=True,
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from toolfold.backends.transient import BrokenOff
-from toolfold.errors import CALL_ERRORS, AuthRejected, CallError, NoData, RateLimited, UpstreamError
+from toolfold.errors import CALL_ERRORS, TRY_AGAIN, AuthRejected, CallError, NoData, RateLimited, UpstreamError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ _SECRET_FROM = 8
 _NAMED_KEY = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 """What an upstream calls a key, whoever's it may be."""
 
-_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
-
 
 def read(source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply, key: str) -> tuple[Kind, str]:
     """The kind of data in ``reply``, and its text: the upstream's own, trimmed, with the key blanked out.
@@ -54,7 +52,7 @@ def read(source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply,
         raise _http_error(source, reply)
     body = _without(key, reply.body.removeprefix("\ufeff").strip())
     if not body:
-        raise BrokenOff(f"{source.title} sent an empty answer.", _AGAIN, retryable=True)
+        raise BrokenOff(f"{source.title} sent an empty answer.", TRY_AGAIN, retryable=True)
     if body[0] in "{[":
         data = _parsed(source, body)
         _raise_fault(source, data, body)
@@ -62,7 +60,7 @@ def read(source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply,
         _raise_if_empty(source, tool, arguments, data)
         return "json", body
     if not _is_csv(tool, arguments, body):
-        raise UpstreamError(f"{source.title} sent something that is neither JSON nor CSV.", _AGAIN, retryable=True)
+        raise UpstreamError(f"{source.title} sent something that is neither JSON nor CSV.", TRY_AGAIN, retryable=True)
     if "\n" not in body:
         raise _no_data(source)
     _raise_fault(source, {}, body)
@@ -80,11 +78,11 @@ def _http_error(source: Source, reply: Reply) -> CallError:
         return AuthRejected(f"{source.title} does not accept the API key.", "Ask the user to check the key.")
     said = f"{source.title} answered with HTTP status {reply.status}."
     if reply.status in _PASSING:
-        error = BrokenOff(said, _AGAIN, retryable=True)
+        error = BrokenOff(said, TRY_AGAIN, retryable=True)
         error.pause_s = reply.retry_after_s
         return error
     if reply.status >= 500:
-        return UpstreamError(said, _AGAIN, retryable=True)
+        return UpstreamError(said, TRY_AGAIN, retryable=True)
     return UpstreamError(said, "Do not repeat this call; tell the user that the service does not answer as it should.")
 
 
@@ -93,7 +91,7 @@ def _parsed(source: Source, body: str) -> Any:
         return json.loads(body)
     # RecursionError: nesting too deep; ValueError: broken JSON, or an integer of thousands of digits.
     except (ValueError, RecursionError):
-        raise UpstreamError(f"{source.title} sent broken JSON.", _AGAIN, retryable=True) from None
+        raise UpstreamError(f"{source.title} sent broken JSON.", TRY_AGAIN, retryable=True) from None
 
 
 def _raise_fault(source: Source, data: Any, body: str) -> None:
@@ -145,7 +143,7 @@ def _raise_if_cut(source: Source, body: str) -> None:
     """JSON that was cut off does not parse; of CSV only a last line with too few cells tells."""
     header, _, last = body[: body.find("\n")].strip(), *body.rpartition("\n")[1:]
     if '"' not in last and last.count(",") < header.count(","):
-        raise BrokenOff(f"{source.title} broke off its answer.", _AGAIN, retryable=True)
+        raise BrokenOff(f"{source.title} broke off its answer.", TRY_AGAIN, retryable=True)
 
 
 class _Lenient(dict[str, object]):

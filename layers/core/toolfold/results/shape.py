@@ -11,15 +11,13 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 
-from toolfold.errors import UpstreamError
+from toolfold.errors import TRY_AGAIN, UpstreamError
 from toolfold.records import Record
 from toolfold.results import values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
 
 
 class Table(Record):
@@ -74,7 +72,7 @@ def _from_csv(body: str, answer: Mapping[str, Any]) -> Document:
     try:
         header, *rows = [record for record in csv.reader(io.StringIO(body, newline="")) if record]
     except (csv.Error, ValueError):
-        raise UpstreamError("The service sent CSV that cannot be read.", _AGAIN, retryable=True) from None
+        raise UpstreamError("The service sent CSV that cannot be read.", TRY_AGAIN, retryable=True) from None
     width = max(map(len, rows), default=len(header))
     header += [f"column {index}" for index in range(len(header) + 1, width + 1)]
     if any(len(row) != len(header) for row in rows):

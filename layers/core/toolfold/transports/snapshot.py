@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
-USED_BY_CALLS = (
+_USED_BY_CALLS = (
     *(aws_signature, exchange, checked, http_api, unpack, dynamodb, keeper, validate, tool_call),
     *(evaluate, offload, paths, present),
 )
@@ -58,8 +58,6 @@ def prepare(gateway: Gateway) -> None:
 
 def warm_up(server: Server) -> None:
     """Open the catalog, answer one request of each kind, and import what calls need."""
-    import encodings.idna  # noqa: F401 - by the first name that is looked up
-
     import jmespath  # noqa: F401 - by the first path in a select
 
     try:
