@@ -8,7 +8,7 @@ ARGS ?=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-on check lint types imports catalog catalog-check catalog-lint measure measure-check lock wheel clean
+.PHONY: help demo test test-slow explore test-on check lint types imports catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ test: .venv/.dev ## run the tests (under five minutes)
 
 test-slow: .venv/.dev ## run the tests that take long; part of `check`
 	$(bin)/python -m pytest -n auto --dist worksteal -m "slow and not e2e and not clients" $(ARGS)
+
+explore: .venv/.dev ## look for inputs that break a property: many more examples than `test`, others each time
+	$(bin)/python -m pytest -n auto --dist worksteal -m "hypothesis and not e2e and not clients" --hypothesis-profile=long $(ARGS)
 
 # The oldest Python is tested by `test`; what a newer one changes shows in the fast tests.
 test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERSION=3.13

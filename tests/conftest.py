@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from toolfold.calling.caller import Caller
 from toolfold.catalog.model import Catalog
@@ -18,6 +19,11 @@ from toolfold.settings import Settings
 KEY = "CANARYKEY0123456"
 """An API key that must turn up nowhere but in the request to the upstream."""
 
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("long", max_examples=5_000, deadline=None)
+# What is made up is the same at every run, so that a change is judged by what it changes. `make explore` looks further.
+settings.load_profile("same")
 
 _UNCOUNTED = {"benchmarks", "differential", "fuzz"}
 

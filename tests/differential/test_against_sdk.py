@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from mcp.server.transport_security import TransportSecuritySettings
 
 from tests.differential.corpus import requests
 from tests.differential.exchanges import Exchange, answer
 from tests.differential.justified import JUSTIFIED, Justified, why
 from tests.differential.peer import Peer
+from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.backends import http_api
 from toolfold.backends.http_api import Reply
@@ -23,9 +24,6 @@ from toolfold.settings import Settings
 from toolfold.wire.http import BODY_LIMIT, LOOPBACK, Access, Request
 from toolfold.wire.mcp import Server
 from toolfold.wire.versions import META_CAPABILITIES, META_VERSION
-
-LONG = settings.get_current_profile_name() == "long"
-"""See ``conftest``."""
 
 TOOLS = MetaTools(FileStore(embedded_path()), Caller(Settings.from_environment({})))
 OURS = Server(TOOLS)
@@ -152,12 +150,7 @@ def test_what_is_justified_is_no_cover_for_anything_else(peer: Peer, sent: Reque
         assert not why(Exchange(sent, replace(theirs, **wrong), theirs))
 
 
-@settings(
-    max_examples=30_000 if LONG else 1_000,
-    derandomize=not LONG,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(1_000, many=30_000, slow_to_make=True)
 @given(requests())
 def test_any_request_gets_the_same_answer(peer: Peer, sent: Request) -> None:
     it = exchange(peer, sent)

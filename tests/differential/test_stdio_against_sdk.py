@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.conversations import OPENINGS, Both, Heard
 from tests.differential.corpus import requests
 from tests.differential.exchanges import Said
 from tests.differential.justified import SERVED
-from tests.differential.test_against_sdk import LONG, TOOLS
+from tests.differential.test_against_sdk import TOOLS
+from tests.support.examples import examples
 from tests.support.mcp_requests import message, stateless
 from toolfold.backends import http_api
 from toolfold.backends.http_api import Reply
@@ -96,12 +97,7 @@ def _one_upstream_answer(_no_ambient_settings: None, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "KEY")
 
 
-@settings(
-    max_examples=10_000 if LONG else 400,
-    derandomize=not LONG,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(400, many=10_000, slow_to_make=True)
 @given(st.sampled_from(list(OPENINGS)), LINES)
 def test_any_line_gets_the_same_answer(both: Both, opening: str, line: bytes) -> None:
     it = both.hear(opening, line)

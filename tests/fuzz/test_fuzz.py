@@ -8,16 +8,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz import inputs
 from tests.fuzz.mutations import mutate
 from tests.fuzz.target import GROWTH_LIMIT, Finding, Target, log_streams
+from tests.support.examples import examples
 from toolfold.backends import http_api
-
-LONG = settings.get_current_profile_name() == "long"
-"""See ``conftest``."""
 
 CORPUS = inputs.corpus()
 
@@ -45,7 +43,7 @@ def test_every_input_of_the_corpus_is_answered(target: Target, path: Path) -> No
     target.judge(path.read_bytes())
 
 
-@settings(max_examples=100_000 if LONG else 400, derandomize=not LONG, deadline=None)
+@examples(400, many=100_000)
 @given(st.sampled_from(CORPUS), st.integers(0, 2**32))
 def test_what_is_made_of_the_corpus_is_answered(target: Target, seed: bytes, number: int) -> None:
     random = Random(number)
@@ -53,7 +51,7 @@ def test_what_is_made_of_the_corpus_is_answered(target: Target, seed: bytes, num
         target.judge(mutate(seed, CORPUS, random))
 
 
-@settings(max_examples=100_000 if LONG else 200, derandomize=not LONG, deadline=None)
+@examples(200, many=100_000)
 @given(st.sampled_from([b"", b"POST\ncontent-type: application/json\n\n", b"EVENT\n\n"]), st.binary(max_size=300))
 def test_bytes_of_any_kind_are_answered(target: Target, head: bytes, body: bytes) -> None:
     target.judge(head + body)

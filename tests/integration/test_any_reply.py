@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.sending import KEY, Send
 from tests.support.upstream import CSV
 from toolfold.backends.http_api import Reply
@@ -142,7 +143,7 @@ replies = st.tuples(
 
 
 @given(st.lists(replies, min_size=1, max_size=2).map(b"".join), st.data())
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(250, many=5_000, slow_to_make=True)
 @pytest.mark.slow
 def test_nothing_is_anything_else(ask: Callable[..., Reply | CallError], content: bytes, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=3)))

@@ -92,8 +92,9 @@ def test_names_tell_units_and_identifiers(name: str, cells: list[Any], expected:
     assert values.column(name, cells) == expected
 
 
-def test_a_percent_stays_text_where_its_new_name_is_taken() -> None:
-    assert values.column("yield", ["1%"], ["yield", "yield_percent"]) == ("yield", ["1%"])
+@pytest.mark.parametrize(("name", "beside"), [("yield", ["yield", "yield_percent"]), ("2024-01-02", []), ("", [])])
+def test_a_percent_stays_text_where_no_name_can_say_it(name: str, beside: list[str]) -> None:
+    assert values.column(name, ["1%"], beside) == (name, ["1%"])
 
 
 def test_a_single_thing_is_an_object_in_either_kind() -> None:

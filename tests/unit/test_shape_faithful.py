@@ -31,31 +31,58 @@ def canonical(value: Any) -> Any:
     if isinstance(value, bool):
         return value
     text = repr(value) if isinstance(value, float) else str(value)
-    if NUMBER.fullmatch(text):
-        return Decimal(text.removesuffix("%"))
+    if NUMBER.fullmatch(number := text.strip(" \t")):
+        return Decimal(number.removesuffix("%"))
     return re.sub(r"[-: T]", "", text) if TIME.fullmatch(text) else text
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """All scalars of a JSON value, the dates that are keys among them."""
-    if isinstance(value, list):
-        for item in value:
-            yield from leaves(item)
-    elif isinstance(value, dict):
-        dates = bool(value) and all(re.match(r"\d{4}-\d\d-\d\d", key) for key in value)
-        for key, item in value.items():
-            if dates:
-                yield key
-            yield from leaves(item)
+def scalars_of(value: Any) -> Iterator[Any]:
+    """All scalars of a JSON value."""
+    if isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from scalars_of(item)
     else:
         yield value
 
 
-def shaped_leaves(document: shape.Document) -> Iterator[Any]:
-    yield from leaves(document.rest)
+def keys_of(value: Any) -> Iterator[list[str]]:
+    """The keys of every object of a JSON value."""
+    if isinstance(value, dict):
+        yield list(value)
+    if isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from keys_of(item)
+
+
+def date_keys(value: Any) -> Iterator[str]:
+    """The keys of every object that has dates for keys."""
+    for keys in keys_of(value):
+        if all(re.match(r"\d{4}-\d\d-\d\d", key) for key in keys):
+            yield from keys
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """All scalars of a JSON value, and the dates that are keys."""
+    yield from scalars_of(value)
+    yield from date_keys(value)
+
+
+def shown(document: shape.Document) -> list[Any]:
+    return [document.rest, [list(row) for table in document.tables for row in table.rows]]
+
+
+def cells_of(document: shape.Document) -> Iterator[Any]:
+    """All scalars that are shown, the cells of every table among them."""
+    yield from scalars_of(shown(document))
+
+
+def places(document: shape.Document) -> Iterator[str]:
+    """The words that say where a cell stands: names of tables and columns, and keys."""
     for table in document.tables:
-        for row in table.rows:
-            yield from leaves(list(row))
+        yield table.name
+        yield from table.columns
+    for keys in keys_of(shown(document)):
+        yield from keys
 
 
 def counted(found: Iterator[Any]) -> Counter[Any]:
@@ -83,7 +110,7 @@ def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -
         ]
         return
     upstream = json.loads(answer.body)
-    found = counted(shaped_leaves(document))
+    found = counted(cells_of(document))
     expected = counted(leaves(upstream))
     if answer.tool.answer["kind"] == "names":
         expected += counted(iter(upstream))
@@ -138,19 +165,31 @@ def test_any_csv_keeps_its_cells(header: list[str], data: st.DataObject) -> None
     assert len(table.rows) == len(rows)
     for shown, sent in zip(table.rows, rows, strict=True):
         for one, other in zip(shown, sent, strict=True):
-            assert canonical(one) == canonical(other.strip() if isinstance(one, int | float) else other)
+            assert canonical(one) == canonical(other)
 
 
 scalars = st.one_of(cells, st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
-trees = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4), max_leaves=20
-)
+keys = st.one_of(names, st.dates().map(str), st.datetimes().map(str), st.sampled_from(["date", "value", "1. open"]))
 
 
-@given(st.dictionaries(names, trees, min_size=1, max_size=4))
+def objects(inner: st.SearchStrategy[Any], least: int = 0) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects that are like records, and objects that are like series."""
+    dated = st.dictionaries(st.dates().map(str), inner, min_size=least, max_size=4)
+    return st.dictionaries(keys, inner, min_size=least, max_size=4) | dated
+
+
+trees = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | objects(inner), max_leaves=20)
+
+
+@given(objects(trees, 1))
 def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
     document = shape.document(json.dumps(tree), "json", {})
-    assert counted(shaped_leaves(document)) == counted(leaves(tree))
+    sent, found = counted(scalars_of(tree)), counted(cells_of(document))
+    dates = {canonical(date) for date in date_keys(tree)}
+    assert not sent - found
+    assert set(found - sent) <= dates
+    named = "\n".join(re.sub(r"[-: T]", "", place) for place in places(document))
+    assert all(date in found or re.sub(r"[-: T]", "", date) in named for date in dates)
     json.dumps(render.structured(document), allow_nan=False)
 
 

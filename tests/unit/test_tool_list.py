@@ -7,9 +7,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.meta_tools import tokens as real_tokens
 from toolfold.catalog.search import find
 from toolfold.catalog.store import FileStore, embedded_path
@@ -142,7 +143,7 @@ def test_no_budget_is_exceeded(position: int) -> None:
             assert names(result)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, many=2_000)
 @given(
     query=st.sampled_from(["", "gold", "price of a share", "zzzz", "bollinger bands"]) | st.text(max_size=40),
     budget=st.integers(100, 400),

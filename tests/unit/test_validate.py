@@ -6,9 +6,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from toolfold.calling import validate
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, embedded_path
@@ -155,7 +156,7 @@ BEYOND_SCHEMA = ("is empty", "has an empty item", "is not one of", "at most")
 """What no schema of ours says: text without content, and the items of lists that are sent as one string."""
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, many=20_000)
 @given(calls())
 def test_what_the_schema_allows_is_not_refused(call: tuple[str, dict[str, Any]]) -> None:
     name, arguments = call
@@ -166,7 +167,7 @@ def test_what_the_schema_allows_is_not_refused(call: tuple[str, dict[str, Any]])
         assert not [problem for problem in problems if not any(words in problem["problem"] for words in BEYOND_SCHEMA)]
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, many=20_000)
 @given(calls())
 def test_what_is_let_through_satisfies_the_schema(call: tuple[str, dict[str, Any]]) -> None:
     """Whatever comes in, arguments that pass are, as they will be sent, valid for the judge we did not write."""

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.calling.caller import Caller
 from toolfold.catalog.store import FileStore, embedded_path
@@ -371,7 +372,7 @@ near_requests = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600, many=20_000)
 @given(
     st.binary(max_size=200) | near_requests.map(lambda value: json.dumps(value).encode()),
     st.dictionaries(

@@ -136,7 +136,7 @@ def _are_dates(value: Any) -> bool:
 def _from_tree(tree: Any, answer: Mapping[str, Any]) -> Document:
     if isinstance(tree, dict) and answer.get("kind") == "names":
         return Document((Table("", ("symbol", "name"), list(tree.items())),))
-    if isinstance(tree, dict) and len(tree) == 1:
+    if isinstance(tree, dict) and len(tree) == 1 and not _are_dates(tree):
         (only,) = tree.values()
         if _is_flat(only) and not _are_dates(only):
             return Document(rest=only)

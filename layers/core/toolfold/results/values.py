@@ -74,7 +74,7 @@ def column(name: str, cells: Sequence[Any], beside: Container[str] = ()) -> tupl
     """A column's name and its cells as values.
 
     Percents become numbers, and then the name says so: ``yield`` → ``yield_percent``. They stay text where no name can
-    say it: in a list without one (``""``), or when ``beside``, the names around, has that name already.
+    say it: in a list without one (``""``), under a date, or when ``beside``, the names around, has that name already.
     """
     if _IDENTIFIER.search(name):
         return name, _words(cells)
@@ -83,7 +83,8 @@ def column(name: str, cells: Sequence[Any], beside: Container[str] = ()) -> tupl
         return name, numbers
     first = next((cell for cell in cells if isinstance(cell, str) and cell not in MISSING), "")
     unit = name if "percent" in name.lower() else f"{name}_percent"
-    if _PERCENT.fullmatch(first) and name and (unit == name or unit not in beside):
+    sayable = name and not is_date(name) and (unit == name or unit not in beside)
+    if sayable and _PERCENT.fullmatch(first):
         numbers = _numbers([cell.removesuffix("%") if isinstance(cell, str) else cell for cell in cells])
         bare = [cell for cell in cells if cell is not None and cell not in MISSING and not str(cell).endswith("%")]
         if numbers is not None and not bare:
