@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,16 +27,30 @@ settings.register_profile("long", max_examples=5_000, deadline=None)
 # What is made up is the same at every run, so that a change is judged by what it changes. `make explore` looks further.
 settings.load_profile("same")
 
-_UNCOUNTED = {"benchmarks", "differential", "fuzz"}
+_AGAIN_AND_AGAIN = {"benchmarks", "differential", "fuzz", "sandbox"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is made up by the thousand runs uncounted, which saves time; the other tests reach those lines."""
-    for item in items:
-        folders = item.path.relative_to(item.config.rootpath).parts
-        generated = hasattr(getattr(item, "function", None), "hypothesis")
-        if generated or _UNCOUNTED.intersection(folders):
-            item.add_marker(pytest.mark.no_cover)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """What is done again and again is not traced for coverage, which takes as long as the test; other tests reach those
+    lines.
+
+    pytest-cov has a mark of its own for that, which does nothing in the processes of pytest-xdist.
+    """
+    traced = sys.gettrace(), threading.gettrace()
+    folders = item.path.relative_to(item.config.rootpath).parts
+    if (
+        _AGAIN_AND_AGAIN.intersection(folders)
+        or item.get_closest_marker("hypothesis")
+        or item.get_closest_marker("bulk")
+    ):
+        sys.settrace(None)
+        threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(traced[0])
+        threading.settrace(traced[1])
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,8 @@ from tests.unit.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.dispatch import MetaTools
 
+pytestmark = pytest.mark.bulk
+
 
 def answered(tools: MetaTools, name: str, **more: Any) -> Any:
     result = tools.call("TOOL_CALL", {"tool_name": name, "arguments": {**EXAMPLES[name], **more}})

@@ -34,6 +34,7 @@ def without_notices(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not line.startswith("# "))
 
 
+@pytest.mark.bulk
 @pytest.mark.parametrize(
     ("name", "raw"), [(name, False) for name in ONE_EACH] + [(name, True) for name in NAMES if name.endswith(".json")]
 )
@@ -164,6 +165,7 @@ def test_the_upstream_s_own_json_stays_json_of_the_same_shape() -> None:
     assert "leave out datatype" in result.structured["preview"]["ask_less"]
 
 
+@pytest.mark.bulk
 @pytest.mark.parametrize(
     ("body", "raw"),
     [("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 12_000, False), (json.dumps({"a": ["\U0001f600" * 100] * 2200}), True)],

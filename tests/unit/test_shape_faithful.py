@@ -93,6 +93,7 @@ def csv_rows(text: str) -> list[list[str]]:
     return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
 
 
+@pytest.mark.bulk
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -> None:
     answer = all_answers()[name]

@@ -130,6 +130,7 @@ def test_ranks_and_tiers_go_down_together(query: str) -> None:
         assert tiers(result) == sorted(tiers(result))
 
 
+@pytest.mark.bulk
 @pytest.mark.parametrize("position", range(0, len(CATALOG), 6))
 def test_no_budget_is_exceeded(position: int) -> None:
     tool = CATALOG.get(CATALOG.brief(position).name)
