@@ -24,8 +24,13 @@ KEY = "CANARYKEY0123456"
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("long", max_examples=5_000, deadline=None)
-# What is made up is the same at every run, so that a change is judged by what it changes. `make explore` looks further.
-settings.load_profile("same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What is made up is the same at every run, so that a change is judged by what it changes; ``make explore`` looks
+    further."""
+    settings.load_profile(config.getoption("--hypothesis-profile") or "same")
+
 
 _AGAIN_AND_AGAIN = {"benchmarks", "differential", "fuzz", "sandbox"}
 
