@@ -128,6 +128,11 @@ def test_json_rows_become_the_same_table_and_the_rest_its_meta() -> None:
     assert result.text == '{"meta_data":{"symbol":"IBM"}}\ntimestamp,open\n2024-01-03T10:00:00,1.5'
 
 
+def test_a_single_day_keeps_its_date() -> None:
+    (table,) = shape.document('{"2024-01-03": {"1. open": "1.50"}}', "json", {}).tables
+    assert table.objects() == [{"date": "2024-01-03", "open": 1.5}]
+
+
 def test_several_tables_keep_their_names() -> None:
     body = {"symbol": "IBM", "annual": [{"d": "2023-12-31", "eps": "1.0"}], "quarterly": [{"d": "2023-09-30"}]}
     result = shown(json.dumps(body))
