@@ -25,7 +25,7 @@ from toolfold.wire.http import BODY_LIMIT, LOOPBACK, Access, Request
 from toolfold.wire.mcp import Server
 from toolfold.wire.versions import META_CAPABILITIES, META_VERSION
 
-TOOLS = MetaTools(FileStore(embedded_path()), Caller(Settings.from_environment({})))
+TOOLS = MetaTools(FileStore(embedded_path()), Caller(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
 OURS = Server(TOOLS)
 PAGE, LOCAL = "https://app.test", "http://localhost:6274"
 
