@@ -36,17 +36,18 @@ PLOTTER = ROOT / ".venv-bench/bin/python"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much is measured: ``starts`` by variant, ``invocations`` of each method, and the ``sizes`` of catalogs with
-    the ``grown`` starts of each."""
+    """How much is measured: ``starts`` by variant, ``invocations`` of each method that go round so many ``tools``, and
+    the ``sizes`` of catalogs with the ``grown`` starts of each."""
 
     starts: dict[str, int]
     invocations: int
+    tools: int
     sizes: tuple[int, ...]
     grown: int
 
 
-FULL = Amount({COMPILED: 20, PLAIN: 20}, 2_000, (129, 1_000, 10_000, 100_000), 5)
-QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, (129, 1_000), 2)
+FULL = Amount({COMPILED: 20, PLAIN: 20}, 2_000, 129, (129, 1_000, 10_000, 100_000), 5)
+QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, 10, (129, 1_000), 2)
 
 
 def main() -> int:
@@ -75,7 +76,7 @@ def measure(amount: Amount) -> dict[str, Any]:
     everyone = contenders()
     built = packages.build(everyone)
     with services.running() as running:
-        bench = Bench(everyone, built, running, asked())
+        bench = Bench(everyone, built, running, asked(amount.tools))
         cold = bench.cold(amount.starts)
         warm = bench.warm(amount.invocations)
         ours = {one.name: one for one in everyone}
@@ -86,6 +87,7 @@ def measure(amount: Amount) -> dict[str, Any]:
         "python": packages.python_version(),
         "awslambdaric": packages.runtime_client(),
         "machine": services.machine(),
+        "tools": amount.tools,
         "contenders": [
             {"name": one.name, "title": one.title, "short": one.short, "kind": one.kind, "package": one.package}
             for one in everyone

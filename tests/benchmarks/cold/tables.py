@@ -39,7 +39,7 @@ WARM_NOTE = """\
 From handing out the event to having the answer, as the Runtime API sees it: median / 99th percentile. The contenders
 take turns, fifty invocations at a time. The empty handler sends the same few bytes whatever it is asked: what it takes
 is the way there and back. “Handler alone” calls the handler without the runtime client. A fresh call goes to the
-sandbox, a held one is answered with what the core still has. The queries are the titles of the 129 tools, in turn.
+sandbox, a held one is answered with what the core still has. The queries are titles of tools.
 """
 
 SIZE_NOTE = """\
@@ -87,7 +87,7 @@ def about(results: Mapping[str, Any]) -> str:
     return (
         f"awslambdaric {results['awslambdaric']} on Python {results['python']}; toolfold {results['toolfold']}, "
         f"{', '.join(titles)}. {len(starts)} cold starts of each ({len(plain)} without `.pyc`), "
-        f"{len(invocations):,} invocations of each method. "
+        f"{len(invocations):,} invocations of each method, about {results['tools']} tools in turn. "
         f"{described(results['machine'])}\n"
     )
 

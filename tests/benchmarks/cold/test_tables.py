@@ -26,6 +26,7 @@ def results() -> dict[str, Any]:
         "python": "3.13.0",
         "awslambdaric": "4",
         "machine": {"processor": "a processor", "cores": 2, "system": "Linux"},
+        "tools": 129,
         "contenders": [
             {"name": one.name, "title": one.title, "short": one.short, "kind": one.kind, "package": one.package}
             for one in contenders()

@@ -20,15 +20,14 @@ LINES_KEPT = 3
 
 
 class Shown(Record):
-    """A tool in its tier, as data, also as JSON, and as text. ``cost`` are the tokens of the text with its line feed,
-    ``pieces`` and ``last`` what ``tokens.pieces`` finds in it with a line feed and without."""
+    """A tool in its tier, as data, also as JSON, and as text. ``pieces`` is what ``tokens.pieces`` finds in the text
+    with its line feed, ``cost`` the tokens of that."""
 
     entry: dict[str, Any]
     json: str
     text: str
     cost: int
     pieces: int
-    last: int
 
 
 def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int], room: int) -> list[Shown]:
@@ -79,4 +78,4 @@ def _shown(catalog: Catalog, position: int, tier: int) -> Shown:
             raise LookupError(brief.name)
         entry, text = (tiers.full if tier == tiers.FULL else tiers.medium)(tool)
     pieces = tokens.pieces(text + "\n")
-    return Shown(entry, compact(entry), text, tokens.with_margin(pieces), pieces, tokens.pieces(text))
+    return Shown(entry, compact(entry), text, tokens.with_margin(pieces), pieces)

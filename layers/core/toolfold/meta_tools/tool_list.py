@@ -127,8 +127,9 @@ def _page(
     following = start + len(shown)
     more = following if following < matched else None
     if wanted.query:
-        # Added up: all of it has been cut into pieces before.
-        pieces = tokens.pieces(first + "\n") + sum(one.pieces for one in shown[:-1]) + shown[-1].last
+        # Added up: the tools have been cut into pieces before, but for the last, which has no line feed here.
+        *others, last = shown
+        pieces = tokens.pieces(first + "\n") + sum(one.pieces for one in others) + tokens.pieces(last.text)
         return _result(catalog, wanted, text, shown, step, matched=matched, more=more, cost=tokens.with_margin(pieces))
     text = _with_holdings(catalog, wanted, text, budget)
     return _result(catalog, wanted, text, shown, step, matched=matched, more=more)
