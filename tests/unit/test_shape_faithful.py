@@ -31,8 +31,8 @@ def canonical(value: Any) -> Any:
     if isinstance(value, bool):
         return value
     text = repr(value) if isinstance(value, float) else str(value)
-    if NUMBER.fullmatch(number := text.strip(" \t")):
-        return Decimal(number.removesuffix("%"))
+    if NUMBER.fullmatch(text):
+        return Decimal(text.removesuffix("%"))
     return re.sub(r"[-: T]", "", text) if TIME.fullmatch(text) else text
 
 
@@ -67,13 +67,13 @@ def leaves(value: Any) -> Iterator[Any]:
     yield from date_keys(value)
 
 
-def shown(document: shape.Document) -> list[Any]:
+def everything(document: shape.Document) -> list[Any]:
     return [document.rest, [list(row) for table in document.tables for row in table.rows]]
 
 
 def cells_of(document: shape.Document) -> Iterator[Any]:
     """All scalars that are shown, the cells of every table among them."""
-    yield from scalars_of(shown(document))
+    yield from scalars_of(everything(document))
 
 
 def places(document: shape.Document) -> Iterator[str]:
@@ -81,7 +81,7 @@ def places(document: shape.Document) -> Iterator[str]:
     for table in document.tables:
         yield table.name
         yield from table.columns
-    for keys in keys_of(shown(document)):
+    for keys in keys_of(everything(document)):
         yield from keys
 
 
@@ -166,7 +166,7 @@ def test_any_csv_keeps_its_cells(header: list[str], data: st.DataObject) -> None
     assert len(table.rows) == len(rows)
     for shown, sent in zip(table.rows, rows, strict=True):
         for one, other in zip(shown, sent, strict=True):
-            assert canonical(one) == canonical(other)
+            assert canonical(one) == canonical(other.strip() if isinstance(one, int | float) else other)
 
 
 scalars = st.one_of(cells, st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
@@ -182,10 +182,16 @@ def objects(inner: st.SearchStrategy[Any], least: int = 0) -> st.SearchStrategy[
 trees = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | objects(inner), max_leaves=20)
 
 
+def unpadded(value: Any) -> Any:
+    """A text that is a number but for the blanks around it, which may be shown as that number."""
+    number = value.strip(" \t") if isinstance(value, str) else ""
+    return number if NUMBER.fullmatch(number) else value
+
+
 @given(objects(trees, 1))
 def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
     document = shape.document(json.dumps(tree), "json", {})
-    sent, found = counted(scalars_of(tree)), counted(cells_of(document))
+    sent, found = counted(map(unpadded, scalars_of(tree))), counted(map(unpadded, cells_of(document)))
     dates = {canonical(date) for date in date_keys(tree)}
     assert not sent - found
     assert set(found - sent) <= dates
