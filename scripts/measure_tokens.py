@@ -23,15 +23,16 @@ import bpe_openai
 from scripts import measured_page
 from scripts.measured_page import table
 from tests.benchmarks.retrieval import request_set
-from toolfold.calling.caller import Caller
-from toolfold.calling.keys import Presented
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
-from toolfold.meta_tools import tiers, tool_list
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.execution.credentials import Presented
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools import detail_levels, tool_list
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
-from toolfold.results import render, shape
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
+from toolfold.results import render
+from toolfold.results import tables as shape
 from toolfold.settings import Settings
 
 COMMAND = "make measure"
@@ -117,7 +118,7 @@ def measure() -> str:
     with Sandbox() as sandbox:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **whole})
-        tools = MetaTools(open_store(settings), Caller(settings))
+        tools = MetaTools(open_store(settings), ToolExecutor(settings))
         return "\n".join(part(tools) for part in (_journey, _tiers, _budgets, _listing, _formats, _forms))
 
 
@@ -162,9 +163,9 @@ def _tiers(tools: MetaTools) -> str:
     catalog = tools.catalog()
     every = [tool for tool in map(catalog.get, catalog) if tool is not None]
     forms: list[tuple[str, Callable[[Any], tuple[Any, str]]]] = [
-        ("1: all that a call needs", tiers.full),
-        ("2: line, names and types of parameters", tiers.medium),
-        ("3: name and line", lambda tool: tiers.line(catalog.brief(catalog.position(tool.name) or 0))),
+        ("1: all that a call needs", detail_levels.full),
+        ("2: line, names and types of parameters", detail_levels.medium),
+        ("3: name and line", lambda tool: detail_levels.line(catalog.brief(catalog.position(tool.name) or 0))),
     ]
     cells = []
     for name, form in forms:
@@ -200,8 +201,8 @@ def _enough(tools: MetaTools, requests: Sequence[request_set.Request], more: dic
     for one, answer in zip(requests, answers, strict=True):
         right = [tool["tier"] for tool in answer.structured["tools"] if tool["name"] in one.tools]
         shown += bool(right)
-        in_full += tiers.FULL in right
-        full += sum(tool["tier"] == tiers.FULL for tool in answer.structured["tools"])
+        in_full += detail_levels.FULL in right
+        full += sum(tool["tier"] == detail_levels.FULL for tool in answer.structured["tools"])
     count = len(requests)
     shares = (f"{shown / count:.3f}", f"{in_full / count:.3f}", f"{full / count:.2f}")
     return (*shares, f"{sum(costs) / count:.0f}", str(costs[count * 9 // 10]))

@@ -15,9 +15,9 @@ import re
 import sys
 from pathlib import Path
 
-from toolfold.calling.caller import Caller
 from toolfold.catalog.store import open_store
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 
 _BLOCK = re.compile(r"(?<=```text\n)> (TOOL_LIST|TOOL_GET) (\{.*\})\n(?:.*\n)*?(?=```)")
@@ -39,7 +39,7 @@ def main() -> int:
     options = parser.parse_args()
     settings = Settings.from_environment({})
     before = options.file.read_text(encoding="utf-8")
-    after = printed(before, MetaTools(open_store(settings), Caller(settings)))
+    after = printed(before, MetaTools(open_store(settings), ToolExecutor(settings)))
     if options.write:
         options.file.write_text(after, encoding="utf-8")
     elif after != before:

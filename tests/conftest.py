@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from toolfold.calling.caller import Caller
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.store import FileStore, embedded_path
-from toolfold.meta_tools.dispatch import MetaTools
-from toolfold.sandbox.server import Sandbox
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.mock_api.server import Sandbox
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -88,7 +88,7 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
-    return FileStore(embedded_path())()
+    return FileStore(bundled_path())()
 
 
 @pytest.fixture(scope="session")
@@ -108,14 +108,14 @@ def make_tools(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Callable[..
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
                 "TOOLFOLD_TIMEOUT_S": "10",
                 # No test waits because an upstream is slow to forgive.
-                "TOOLFOLD_RETRY_PAUSE_S": "0.001",
-                "TOOLFOLD_MAX_WAIT_S": "0.5",
+                "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
+                "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5",
                 # Below the sandbox's huge answer.
-                "TOOLFOLD_MAX_ANSWER_BYTES": "2500000",
+                "TOOLFOLD_MAX_RESPONSE_BYTES": "2500000",
                 **environment,
             }
         )
-        return MetaTools(FileStore(embedded_path()), Caller(settings))
+        return MetaTools(FileStore(bundled_path()), ToolExecutor(settings))
 
     return make
 

@@ -1,4 +1,4 @@
-"""The Lambda function behind API Gateway: MCP over HTTP, stateless.
+"""The Lambda function behind API LambdaHandler: MCP over HTTP, stateless.
 
 Everything happens in the core layer; this file only names its entry, and builds it while Lambda initialises the
 environment, when CPU is plentiful.
@@ -7,20 +7,17 @@ environment, when CPU is plentiful.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from toolfold.settings import Settings
-from toolfold.transports.aws_lambda import Gateway
+from toolfold.transports.lambda_handler import LambdaHandler
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-gateway = Gateway(Settings.from_environment())
+gateway = LambdaHandler(Settings.from_environment())
 
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
-    from toolfold.transports import snapshot  # nobody waits for this environment yet
+    from toolfold.transports import snapstart  # nobody waits for this environment yet
 
-    snapshot.prepare(gateway)
+    snapstart.prepare(gateway)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

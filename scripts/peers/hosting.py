@@ -18,13 +18,13 @@ from tests.support import http_api
 
 def write_meta_tools(path: Path) -> None:
     """Write the definitions that ``meta_tools`` reads."""
-    from toolfold.calling.caller import Caller
     from toolfold.catalog.store import open_store
-    from toolfold.meta_tools.dispatch import MetaTools
+    from toolfold.execution.executor import ToolExecutor
+    from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.settings import Settings
 
     settings = Settings.from_environment({})
-    tools = MetaTools(open_store(settings), Caller(settings))
+    tools = MetaTools(open_store(settings), ToolExecutor(settings))
     given = {"instructions": tools.instructions(), "tools": tools.definitions()}
     path.write_text(json.dumps(given), encoding="utf-8")
 
@@ -35,7 +35,7 @@ def announce(url: str) -> None:
 
 
 def serve_events(handler: Callable[[Mapping[str, Any], Any], Any]) -> None:
-    """Serve a Lambda handler behind what API Gateway does to requests, until the process is ended.
+    """Serve a Lambda handler behind what API LambdaHandler does to requests, until the process is ended.
 
     The handler is called with one event at a time, in the thread that made it: as in Lambda.
     """

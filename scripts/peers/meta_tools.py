@@ -27,10 +27,10 @@ def call(name: str, arguments: Mapping[str, Any]) -> Any:
 
 @functools.cache
 def _tools() -> Any:
-    from toolfold.calling.caller import Caller
     from toolfold.catalog.store import open_store
-    from toolfold.meta_tools.dispatch import MetaTools
+    from toolfold.execution.executor import ToolExecutor
+    from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.settings import Settings
 
     settings = Settings.from_environment(os.environ)
-    return MetaTools(open_store(settings), Caller(settings))
+    return MetaTools(open_store(settings), ToolExecutor(settings))

@@ -17,10 +17,10 @@ from mcp.server.stdio import stdio_server
 from tests.differential import peer
 from tests.differential.exchanges import Said, member, parsed, said
 from tests.support.mcp_requests import message
-from toolfold.meta_tools.dispatch import MetaTools
-from toolfold.transports.stdio import Conversation
-from toolfold.wire.mcp import Server
-from toolfold.wire.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.protocol.mcp import Server
+from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
+from toolfold.transports.stdio import StdioSession
 
 _HELLO = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _ENVELOPE = {META_VERSION: STATELESS[-1], META_CAPABILITIES: {}}
@@ -93,7 +93,7 @@ class Both:
 def say(server: Server, *lines: bytes) -> list[dict[str, Any]]:
     """What our server answers to ``lines``, in the order in which it does."""
     outgoing = BytesIO()
-    Conversation(server, patience_s=20).hold(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
+    StdioSession(server, patience_s=20).hold(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
     return [json.loads(one) for one in outgoing.getvalue().split(b"\n")[:-1]]
 
 

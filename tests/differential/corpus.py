@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolfold.meta_tools.dispatch import NAMES
-from toolfold.wire.http import Request
-from toolfold.wire.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, NAMED_BY, STATELESS
+from toolfold.meta_tools.dispatcher import NAMES
+from toolfold.protocol.http import Request
+from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, NAMED_BY, STATELESS
 
 _NO = object()
 """Stands for a member or header that is left out."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolfold.wire.http import Request, Response
-from toolfold.wire.versions import HANDSHAKE, META_VERSION
+from toolfold.protocol.http import Request, Response
+from toolfold.protocol.versions import HANDSHAKE, META_VERSION
 
 _DATA_IS_SPECIFIED = (-32021, -32022)
 """Error codes for which the specification says what ``data`` holds; for others it is each server's own."""

@@ -16,9 +16,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from toolfold import __version__
-from toolfold.meta_tools.dispatch import NAMES, MetaTools
-from toolfold.wire.http import Request, Response
-from toolfold.wire.mcp import LIST_TTL_MS
+from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.protocol.http import Request, Response
+from toolfold.protocol.mcp import LIST_TTL_MS
 
 _HINT = CacheHint(ttl_ms=LIST_TTL_MS, scope="public")
 

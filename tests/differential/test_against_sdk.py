@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from mcp.server.transport_security import TransportSecuritySettings
 
+from tests.differential.allowed_differences import JUSTIFIED, Justified, why
 from tests.differential.corpus import requests
 from tests.differential.exchanges import Exchange, answer
-from tests.differential.justified import JUSTIFIED, Justified, why
 from tests.differential.peer import Peer
 from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
-from toolfold.backends import http_api
-from toolfold.backends.http_api import Reply
-from toolfold.calling.caller import Caller
-from toolfold.catalog.store import FileStore, embedded_path
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request
+from toolfold.protocol.mcp import Server
+from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
-from toolfold.wire.http import BODY_LIMIT, LOOPBACK, Access, Request
-from toolfold.wire.mcp import Server
-from toolfold.wire.versions import META_CAPABILITIES, META_VERSION
+from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import Reply
 
-TOOLS = MetaTools(FileStore(embedded_path()), Caller(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
+TOOLS = MetaTools(FileStore(bundled_path()), ToolExecutor(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
 OURS = Server(TOOLS)
 PAGE, LOCAL = "https://app.test", "http://localhost:6274"
 
@@ -48,7 +48,7 @@ def guarded() -> Iterator[Peer]:
 def _one_upstream_answer() -> Iterator[None]:
     """Both servers call the same upstream, which is none: what counts here is how its answer travels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(http_api, "call", lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
+        patch.setattr(adapter, "call", lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
         yield
 
 
@@ -185,7 +185,7 @@ def test_what_is_justified_differs_for_that_reason_alone(peer: Peer, entry: Just
 )
 @pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
 def test_hosts_and_pages_are_let_in_alike(guarded: Peer, headers: dict[str, str], version: str) -> None:
-    server = Server(TOOLS, Access((PAGE,), LOOPBACK))
+    server = Server(TOOLS, OriginPolicy((PAGE,), LOOPBACK))
     sent = stateless("tools/list", **headers) if version == STATELESS else request(message("ping"), **headers)
     it = exchange(guarded, sent, server)
     assert it.ours == it.theirs

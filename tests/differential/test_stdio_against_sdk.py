@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.differential.allowed_differences import SERVED
 from tests.differential.conversations import OPENINGS, Both, Heard
 from tests.differential.corpus import requests
 from tests.differential.exchanges import Said
-from tests.differential.justified import SERVED
 from tests.differential.test_against_sdk import TOOLS
 from tests.support.examples import examples
 from tests.support.mcp_requests import message, stateless
-from toolfold.backends import http_api
-from toolfold.backends.http_api import Reply
-from toolfold.wire.versions import META_CAPABILITIES, META_VERSION
+from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
+from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import Reply
 
 NOTHING = Said()
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -78,7 +78,7 @@ MEANT: Mapping[str, tuple[Callable[[Heard], bool], bytes]] = {
     ),
     "no listChanged means false": (_listed_as_changing, stateless("server/discover").body),
 }
-"""Why → what it covers, and a line that shows it. tests/differential/justified.py has the reasons at length."""
+"""Why → what it covers, and a line that shows it. tests/differential/allowed_differences.py has the reasons at length."""
 
 
 def why(it: Heard) -> list[str]:
@@ -93,7 +93,7 @@ def both() -> Iterator[Both]:
 
 @pytest.fixture(autouse=True)
 def _one_upstream_answer(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_api, "call", lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
+    monkeypatch.setattr(adapter, "call", lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "KEY")
 
 

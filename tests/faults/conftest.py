@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.faults.aws import aws, clients
-from tests.faults.scene import Scene, listening
+from tests.faults.scenario import Scene, listening
 from toolfold.catalog.model import Catalog
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
 
 __all__ = ["aws", "clients"]
 

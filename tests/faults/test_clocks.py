@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.page import Row, all_rows, walks
-from tests.faults.scene import OTHER_KEY, Scene
+from tests.faults.docs_table import Row, all_rows, walks
+from tests.faults.scenario import OTHER_KEY, Scene
 from tests.support.upstream import CSV, Reply, Upstream, said
+from toolfold.build.publisher import publish
 from toolfold.catalog import store as stores
-from toolfold.catalog.publish import publish
-from toolfold.catalog.store import S3Store, embedded_path
+from toolfold.catalog.store import S3Store, bundled_path
 from toolfold.meta_tools.result import Result
 
 HOUR, YEAR = 3600, 365 * 86400
@@ -190,7 +190,7 @@ def test_back_while_aws_is_left_alone(
         assert len(aws.faulty.asked) > asked
         assert len(upstream.asked) == 2 * int(row.requests)
         return
-    publish(embedded_path().read_bytes(), f"s3://{BUCKET}")
+    publish(bundled_path().read_bytes(), f"s3://{BUCKET}")
     store = S3Store(f"s3://{BUCKET}", max_age_s=60)
     here = make_scene(store)
     monkeypatch.setattr(stores, "time", SimpleNamespace(monotonic=here.clock.monotonic))

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.page import Row, walks
-from tests.faults.scene import Scene
+from tests.faults.docs_table import Row, walks
+from tests.faults.scenario import Scene
 from tests.support.faulty_proxy import Fault
 from tests.support.upstream import CSV, Upstream
 
@@ -136,7 +136,7 @@ def test_what_the_cache_holds(row: Row, scene: Callable[..., Scene], aws: Aws, u
 
 
 def test_all_that_is_prepared_is_on_the_page() -> None:
-    from tests.faults.page import all_rows
+    from tests.faults.docs_table import all_rows
 
     shown = {row.fault for row in all_rows() if row.test in ("`test_shared_cache`", "`test_what_the_cache_holds`")}
     assert shown == set(FAULTS) | set(HELD_FAULTS)

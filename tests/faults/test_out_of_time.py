@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.page import Row, all_rows, walks
-from tests.faults.scene import KEY, QUOTE, SERIES
+from tests.faults.docs_table import Row, all_rows, walks
+from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.faulty_proxy import Fault
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
 from toolfold.settings import Settings
-from toolfold.transports.aws_lambda import Gateway
+from toolfold.transports.lambda_handler import LambdaHandler
 
 MARGIN_S = 1.0
 SETTINGS = {
@@ -23,8 +23,8 @@ SETTINGS = {
     "TOOLFOLD_OFFLOAD": f"s3://{BUCKET}/long",
     "TOOLFOLD_MAX_TOKENS": "500",
     "TOOLFOLD_CACHE_TIMEOUT_S": "1",
-    "TOOLFOLD_RETRY_PAUSE_S": "6",
-    "TOOLFOLD_MAX_WAIT_S": "10",
+    "TOOLFOLD_RETRY_BACKOFF_S": "6",
+    "TOOLFOLD_MAX_QUEUE_WAIT_S": "10",
 }
 
 Call = tuple[str, str, float, dict[str, Fault]]
@@ -58,7 +58,7 @@ def event(tool: str, symbol: str) -> dict[str, Any]:
 @walks("test_out_of_time")
 def test_out_of_time(row: Row, sandbox: Sandbox, aws: Aws, told: list[logging.LogRecord]) -> None:
     tool, symbol, left_s, faults = CALLS[row.fault]
-    gateway = Gateway(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **SETTINGS}))
+    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **SETTINGS}))
     gateway(event(QUOTE, "MSFT"), remaining_s=29.0)  # what a first call imports
     sandbox.forget_requests()
     told.clear()
@@ -95,7 +95,7 @@ def test_all_that_is_prepared_is_on_the_page() -> None:
 
 
 def test_what_is_held_needs_no_time(sandbox: Sandbox) -> None:
-    gateway = Gateway(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
+    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
     gateway(event(QUOTE, "IBM"), remaining_s=29.0)
     late = json.loads(gateway(event(QUOTE, "IBM"), remaining_s=0.9)["body"])["result"]
     assert late["structuredContent"]["cached"]

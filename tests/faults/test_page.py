@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.faults.page import PAGE, all_rows
+from tests.faults.docs_table import PAGE, all_rows
 
 
 def test_every_row_is_read_and_names_a_test_that_walks_it() -> None:

@@ -11,15 +11,15 @@ from types import SimpleNamespace
 import pytest
 
 from tests.faults.aws import BUCKET, Aws
-from tests.faults.page import Row, all_rows, walks
-from tests.faults.scene import QUOTE, SERIES, Scene
+from tests.faults.docs_table import Row, all_rows, walks
+from tests.faults.scenario import QUOTE, SERIES, Scene
 from tests.faults.test_dynamodb import DENIED, flipped
 from tests.support.faulty_proxy import Fault
+from toolfold.build.publisher import publish
 from toolfold.catalog import store as stores
-from toolfold.catalog.publish import publish
-from toolfold.catalog.store import S3Store, embedded_path
+from toolfold.catalog.store import S3Store, bundled_path
 
-OLD = embedded_path().read_bytes()
+OLD = bundled_path().read_bytes()
 NEW = OLD.replace(b"Latest price", b"Newest price", 1)  # in the listing, which is in the head
 PLACE, TIMEOUT_S = f"s3://{BUCKET}/toolfold", 0.8
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tests.faults.page import Row, all_rows, walks
-from tests.faults.scene import KEY, OTHER_KEY, QUOTE, SERIES, Scene, whole
+from tests.faults.docs_table import Row, all_rows, walks
+from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scene, whole
 from toolfold.meta_tools.result import Result
-from toolfold.sandbox.faults import ENVELOPES, FAULTS
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.faults import ENVELOPES, FAULTS
+from toolfold.mock_api.server import Sandbox
 
 PARAMETER = {"SYMBOL_SEARCH": "keywords"}
 

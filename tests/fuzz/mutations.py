@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.fuzz import inputs
-from toolfold.wire.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
+from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
 
 _WORDS = [
     *("initialize", "ping", "tools/list", "tools/call", "server/discover", "TOOL_LIST", "TOOL_GET", "TOOL_CALL", "CPI"),

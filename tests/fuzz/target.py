@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import inputs
-from toolfold.backends import http_api
-from toolfold.backends.http_api import Reply
+from toolfold.protocol.http import LOOPBACK, OriginPolicy, Request, Response
+from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
-from toolfold.transports import aws_lambda
-from toolfold.transports.aws_lambda import Gateway
-from toolfold.wire.http import LOOPBACK, Access, Request, Response
-from toolfold.wire.mcp import Server
+from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import Reply
+from toolfold.transports import lambda_handler
+from toolfold.transports.lambda_handler import LambdaHandler
 
 TIME_LIMIT_S = 0.050
 """For an input of at most :data:`SIZE_LIMIT` bytes. Most take a hundredth of it; Lambda bills milliseconds."""
@@ -48,14 +48,14 @@ class Target:
 
     def __init__(self) -> None:
         os.environ["ALPHA_VANTAGE_API_KEY"] = "KEY"
-        http_api.call = lambda *_: Reply(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
+        adapter.call = lambda *_: Reply(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
         self.nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
         for handler in log_streams():
             handler.setStream(self.nowhere)
-        self._gateway = Gateway(Settings.from_environment(_ENVIRONMENT))
+        self._gateway = LambdaHandler(Settings.from_environment(_ENVIRONMENT))
         tools = self._gateway.server.tools
-        self._server = Server(tools, Access(("*",)))
-        self._local = Server(tools, Access(hosts=LOOPBACK))
+        self._server = Server(tools, OriginPolicy(("*",)))
+        self._local = Server(tools, OriginPolicy(hosts=LOOPBACK))
         self.slowest_s = 0.0
 
     def judge(self, data: bytes) -> None:
@@ -155,7 +155,7 @@ def _check_handed_over(answer: Any) -> None:
     """What the Lambda runtime needs: four members, of these types, that can be written as JSON in UTF-8."""
     kinds = {"statusCode": int, "headers": dict, "body": str, "isBase64Encoded": bool}
     if set(answer) != set(kinds) or not all(isinstance(answer[name], kind) for name, kind in kinds.items()):
-        raise Finding("the answer has not the form that API Gateway takes")
+        raise Finding("the answer has not the form that API LambdaHandler takes")
     if answer["statusCode"] >= 500:
         raise Finding(f"the gateway says {answer['statusCode']}")
     try:
@@ -166,7 +166,7 @@ def _check_handed_over(answer: Any) -> None:
 
 def log_streams() -> list[logging.StreamHandler[Any]]:
     """Where the gateway's log goes; what a test runner listens with is not meant."""
-    return [handler for handler in aws_lambda.logger.handlers if type(handler) is logging.StreamHandler]
+    return [handler for handler in lambda_handler.logger.handlers if type(handler) is logging.StreamHandler]
 
 
 def silence() -> None:

@@ -15,7 +15,7 @@ from tests.fuzz import inputs
 from tests.fuzz.mutations import mutate
 from tests.fuzz.target import GROWTH_LIMIT, Finding, Target, log_streams
 from tests.support.examples import examples
-from toolfold.backends import http_api
+from toolfold.sources.http_api import adapter
 
 CORPUS = inputs.corpus()
 
@@ -24,7 +24,7 @@ CORPUS = inputs.corpus()
 def target() -> Iterator[Target]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target: put back here
-        patch.setattr(http_api, "call", None)  # likewise
+        patch.setattr(adapter, "call", None)  # likewise
         streams = {handler: handler.stream for handler in log_streams()}
         target = Target()
         yield target

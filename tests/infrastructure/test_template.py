@@ -17,7 +17,7 @@ import pytest
 from cfnlint.api import ManualArgs, lint
 
 from tests.support import sam_template
-from toolfold.calling.story import Story
+from toolfold.execution.call_log import CallLog
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -355,7 +355,7 @@ def test_calls_are_counted_by_code_from_the_line_that_each_leaves(resources: dic
     assert counted["LogGroupName"] == {"Ref": "GatewayLogGroup"}
     [transformation] = counted["MetricTransformations"]
     [dimension] = transformation["Dimensions"]
-    # The names in the pattern are those of the line; see calling/story.py.
+    # The names in the pattern are those of the line; see execution/call_log.py.
     assert counted["FilterPattern"] == '{ $.message = "call" }'
     assert dimension["Value"] == "$.code"
-    assert "code" in vars(Story("GLOBAL_QUOTE"))
+    assert "code" in vars(CallLog("GLOBAL_QUOTE"))

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.clocks import Clock
-from tests.support.keeping import Calls, Make
-from tests.support.sending import Send
+from tests.support.executor import Calls, Make
+from tests.support.http import Send
 from tests.support.upstream import Upstream
-from toolfold import aws_credentials
+from toolfold.aws import credentials
 from toolfold.catalog.model import Catalog
-from toolfold.connections import forget_connections
+from toolfold.network.connections import forget_connections
 
 
 @pytest.fixture
@@ -52,6 +52,6 @@ def no_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             monkeypatch.delenv(name)
     lead_to("http://127.0.0.1:1", monkeypatch)
     forget_connections()
-    aws_credentials.forget()
+    credentials.forget()
     yield
     forget_connections()

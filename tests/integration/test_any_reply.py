@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.sending import KEY, Send
+from tests.support.http import KEY, Send
 from tests.support.upstream import CSV
-from toolfold.backends.http_api import Reply
-from toolfold.backends.transient import BrokenOff
-from toolfold.connections import forget_connections
 from toolfold.errors import CallError
+from toolfold.network.connections import forget_connections
+from toolfold.sources.errors import ConnectionFailed
+from toolfold.sources.http_api.adapter import Reply
 
 Pieces = list[tuple[bytes, float]]
 """What is sent, and for how long nothing is after it, in seconds."""
@@ -77,9 +77,9 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def ask(server: Server) -> Callable[..., Reply | CallError]:
     """What a call brings that is answered with these pieces: anything but a reply or an error of ours is raised."""
-    from toolfold.catalog.store import FileStore, embedded_path
+    from toolfold.catalog.store import FileStore, bundled_path
 
-    send = Send(FileStore(embedded_path())())
+    send = Send(FileStore(bundled_path())())
 
     def asked(pieces: Pieces, hangs_up: bool = True, within_s: float = WITHIN_S) -> Reply | CallError:
         server.pieces, server.hangs_up = pieces, hangs_up
@@ -185,7 +185,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
     ],
 )
 def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Callable[..., Reply | CallError], content: bytes) -> None:
-    assert isinstance(ask([(content, 0.0)]), BrokenOff)
+    assert isinstance(ask([(content, 0.0)]), ConnectionFailed)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_an_odd_header_takes_no_time(ask: Callable[..., Reply | CallError], rows
     # The parser of e-mail takes four times as long for twice as much of this, and knows no deadline.
     line = b'Content-Type: multipart/x; a="' + b"\r\n ".join([b";" * (16_000 // rows)] * rows)
     assert isinstance(ask([(HEAD + line + b"\r\n\r\n" + CSV.encode(), 0.0)], within_s=5.0), Reply)
-    assert isinstance(ask([(HEAD + line * 5 + b"\r\n\r\n" + CSV.encode(), 0.0)]), BrokenOff)
+    assert isinstance(ask([(HEAD + line * 5 + b"\r\n\r\n" + CSV.encode(), 0.0)]), ConnectionFailed)
 
 
 @pytest.mark.parametrize(

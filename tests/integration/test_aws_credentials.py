@@ -17,9 +17,9 @@ import obstore
 import pytest
 
 from tests.support.upstream import Reply, Upstream
-from toolfold import aws_credentials
-from toolfold.aws_credentials import AwsError, Credentials
-from toolfold.object_store import open_bucket
+from toolfold.aws import credentials
+from toolfold.aws.credentials import AwsError, Credentials
+from toolfold.aws.s3 import open_bucket
 
 HOUR = 3600.0
 
@@ -34,10 +34,10 @@ def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SimpleNam
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     clock = SimpleNamespace(now=time.time())
-    monkeypatch.setattr(aws_credentials, "time", SimpleNamespace(time=lambda: clock.now))
-    aws_credentials.forget()
+    monkeypatch.setattr(credentials, "time", SimpleNamespace(time=lambda: clock.now))
+    credentials.forget()
     yield clock
-    aws_credentials.forget()
+    credentials.forget()
 
 
 def handed_out(name: str, until: float) -> Reply:
@@ -55,7 +55,7 @@ def handing(monkeypatch: pytest.MonkeyPatch, clock: SimpleNamespace) -> Iterator
 
 
 def current() -> str:
-    return aws_credentials.current().key_id
+    return credentials.current().key_id
 
 
 class TestEnvironment:
@@ -63,7 +63,7 @@ class TestEnvironment:
         for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
             monkeypatch.setenv(f"AWS_{name}", name)
         expected = Credentials("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")
-        assert aws_credentials.current() == expected
+        assert credentials.current() == expected
         assert handing.asked == []
 
     def test_half_of_them_are_none(self, monkeypatch: pytest.MonkeyPatch, handing: Upstream) -> None:
@@ -79,7 +79,7 @@ class TestEnvironment:
 class TestEndpoint:
     def test_it_is_asked_once_with_its_token(self, monkeypatch: pytest.MonkeyPatch, handing: Upstream) -> None:
         monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "from the environment")
-        found = [aws_credentials.current() for _ in range(3)]
+        found = [credentials.current() for _ in range(3)]
         assert {(one.key_id, one.secret_key, one.token) for one in found} == {("A", "A-SECRET", "A-TOKEN")}
         assert handing.asked == [{"v": "1"}]
         assert handing.headers[0]["authorization"] == "from the environment"
@@ -91,11 +91,11 @@ class TestEndpoint:
         for token in ("first", "second"):
             (tmp_path / "token").write_text(f"{token}\n")
             current()
-            aws_credentials.forget()
+            credentials.forget()
         assert [asked["authorization"] for asked in handing.headers] == ["first", "second"]
 
     def test_a_path_is_asked_for_where_ecs_answers(self, monkeypatch: pytest.MonkeyPatch, handing: Upstream) -> None:
-        monkeypatch.setattr(aws_credentials, "_ECS", handing.url.split("/")[2])
+        monkeypatch.setattr(credentials, "_ECS", handing.url.split("/")[2])
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://not.asked.example/")
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials?id=1")
         assert current() == "A"
@@ -133,7 +133,7 @@ class TestEndpoint:
         assert current() == "A"
         handing.replies = [handed_out("B", clock.now + HOUR)]
         assert current() == "A"
-        aws_credentials.forget()
+        credentials.forget()
         assert current() == "B"
 
     def test_threads_ask_once(self, handing: Upstream) -> None:
@@ -194,10 +194,10 @@ class TestBotocore:
         (tmp_path / "credentials").write_text("[mine]\naws_access_key_id = P\naws_secret_access_key = PS\n")
         (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")
         monkeypatch.setenv("AWS_PROFILE", "mine")
-        assert aws_credentials.current() == Credentials("P", "PS")
-        assert aws_credentials.region() == "eu-west-3"
+        assert credentials.current() == Credentials("P", "PS")
+        assert credentials.region() == "eu-west-3"
         monkeypatch.setenv("AWS_REGION", "eu-west-1")
-        assert aws_credentials.region() == "eu-west-1"
+        assert credentials.region() == "eu-west-1"
 
     def test_without_any_there_are_none(self) -> None:
         with pytest.raises(AwsError, match="NoCredentialsError"):
@@ -208,14 +208,14 @@ class TestBotocore:
         with pytest.raises(AwsError, match=r"\AProfileNotFound\Z"):
             current()
         with pytest.raises(AwsError, match=r"\AProfileNotFound\Z"):
-            aws_credentials.region()
+            credentials.region()
 
     def test_it_need_not_be_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "botocore", None)
         monkeypatch.setitem(sys.modules, "botocore.session", None)
         with pytest.raises(AwsError, match="NoCredentialsError"):
             current()
-        assert aws_credentials.region() == ""
+        assert credentials.region() == ""
 
 
 class TestBucket:
@@ -241,7 +241,7 @@ class TestBucket:
             bucket = open_bucket("things", "", 5.0, 0)
             for _ in range(3):
                 obstore.get(bucket, "a")
-            aws_credentials.forget()
+            credentials.forget()
         assert self.signers(s3) == ["A A-TOKEN"] * 3 + ["B B-TOKEN"] * 3
         assert len(handing.asked) == 2
 

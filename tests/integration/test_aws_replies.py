@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws_asking import OK, ask
+from tests.support.aws_requests import OK, ask
 from tests.support.raw_server import RawServer
 from tests.support.threads import at_once
 from tests.support.upstream import Reply, Upstream
-from toolfold.aws_credentials import AwsError
-from toolfold.connections import forget_connections
+from toolfold.aws.credentials import AwsError
+from toolfold.network.connections import forget_connections
 
 pytestmark = pytest.mark.usefixtures("no_aws")
 

@@ -16,14 +16,14 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.support.aws_asking import OK, ask
+from tests.support.aws_requests import OK, ask
 from tests.support.aws_services import lead_to
 from tests.support.raw_server import RawServer
 from tests.support.tls import write_certificate
 from tests.support.upstream import Upstream
-from toolfold import aws_json
-from toolfold.aws_credentials import AwsError
-from toolfold.connections import forget_connections
+from toolfold.aws import clients
+from toolfold.aws.credentials import AwsError
+from toolfold.network.connections import forget_connections
 
 pytestmark = pytest.mark.usefixtures("no_aws")
 
@@ -65,7 +65,7 @@ class TestSignature:
             monkeypatch.setenv(name, value)
         assert "TableNames" in ask()
         with pytest.raises(AwsError, match="403"):  # AWS itself would name the error
-            aws_json.ask("dynamodb", "DescribeTable", {"TableName": "answers"}, 5.0)
+            clients.ask("dynamodb", "DescribeTable", {"TableName": "answers"}, 5.0)
 
     def test_a_wrong_one_is_refused(self, strict: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in {**strict, "AWS_SECRET_ACCESS_KEY": "wrong"}.items():
@@ -88,7 +88,7 @@ class TestAddress:
     ) -> None:
         with Upstream((200, {}, b"{}")) as running:
             monkeypatch.setenv(variable, running.url)
-            assert aws_json.ask(service, "Anything", {}, 5.0) == {}
+            assert clients.ask(service, "Anything", {}, 5.0) == {}
         [headers] = running.headers
         assert headers["x-amz-target"].endswith(".Anything")
         assert f"/us-east-1/{service}/aws4_request" in headers["authorization"]
@@ -171,13 +171,13 @@ class TestTls:
 
 PROGRAM = """
 import sys
-from toolfold.calling import dynamodb, secrets
+from toolfold.execution import dynamodb, secrets
 before = {name.partition(".")[0] for name in sys.modules}
 try:
     dynamodb.Table("absent", "", 30.0).get("a")
 except dynamodb.AwsError as error:
     assert error.code == "ResourceNotFoundException", error.code
-assert secrets.read("ssm:/toolfold/absent", 60, 30.0) == ""
+assert secrets.get_secret("ssm:/toolfold/absent", 60, 30.0) == ""
 after = {name.partition(".")[0] for name in sys.modules}
 print(*(before & {"urllib3", "http", "obstore"}), "|", *(after & {"boto3", "botocore", "requests"}))
 """

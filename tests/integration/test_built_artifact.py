@@ -20,9 +20,9 @@ from tests.support import built_function
 from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import OTHERS, OURS
-from toolfold.catalog.publish import publish
+from toolfold.build.publisher import publish
 from toolfold.catalog.store import object_name
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
 
 CATALOG = ROOT / "catalog/catalog.json"
 

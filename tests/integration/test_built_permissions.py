@@ -89,7 +89,7 @@ def credentials_of_the_role(aws: str) -> dict[str, str]:
 def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
     from botocore.exceptions import ClientError
 
-    from toolfold.catalog.publish import publish
+    from toolfold.build.publisher import publish
 
     s3 = client(aws, "s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -120,7 +120,7 @@ def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
 def test_the_role_holds_answers_and_reaches_nothing_else(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from botocore.exceptions import ClientError
 
-    from toolfold.calling.dynamodb import Table
+    from toolfold.cache.dynamodb import Table
 
     dynamodb, s3 = client(aws, "dynamodb"), client(aws, "s3")
     dynamodb.create_table(

@@ -12,8 +12,8 @@ from tests.support import built_function
 from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
-from toolfold.catalog.publish import publish
-from toolfold.sandbox.server import Sandbox
+from toolfold.build.publisher import publish
+from toolfold.mock_api.server import Sandbox
 
 CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
 CHANGED = CATALOG.replace(b"Latest price", b"Newest price", 1)

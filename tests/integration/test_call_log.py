@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.keeping import BUSY, OK, Calls, Make
-from tests.support.sending import KEY
+from tests.support.executor import BUSY, OK, Calls, Make
+from tests.support.http import KEY
 from tests.support.upstream import CSV, Upstream
 
 

@@ -18,13 +18,13 @@ import pytest
 from tests.support.aws_services import lead_to
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
-from toolfold.backends import http_api
-from toolfold.calling.keeper import Keeper
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.sandbox.faults import FAULTS
-from toolfold.sandbox.server import Sandbox
+from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.mock_api.faults import FAULTS
+from toolfold.mock_api.server import Sandbox
 from toolfold.settings import Settings
+from toolfold.sources.http_api import adapter
 
 KEY = "Canary-Key+0123/456=Zz"
 """With letters of both cases, and characters that each encoding writes in its own way."""
@@ -80,12 +80,12 @@ class Calls:
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
                 "TOOLFOLD_TIMEOUT_S": "0.3",
                 "TOOLFOLD_BREAKER_FAILURES": "1000",
-                "TOOLFOLD_MAX_WAIT_S": "0.001",
+                "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.001",
                 **environment,
             }
         )
         clock = Clock()
-        self.keeper = Keeper(settings, http_api.call, http_api.address_of, clock, clock.monotonic, clock.sleep)
+        self.keeper = CachedExecutor(settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
         self.catalog, self.settings, self.clock = catalog, settings, clock
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.http import Send
 from tests.support.raw_server import OK, RawServer
-from tests.support.sending import Send
 from tests.support.threads import at_once
 from tests.support.upstream import CSV, Upstream
-from toolfold import connections, exchange
-from toolfold.backends.transient import BrokenOff
-from toolfold.connections import forget_connections
-from toolfold.exchange import SendingError
+from toolfold.network import connections, session
+from toolfold.network.connections import forget_connections
+from toolfold.network.session import TransportError
+from toolfold.sources.errors import ConnectionFailed
 
 
 class TestKept:
@@ -48,27 +48,27 @@ class TestKept:
     def test_one_that_is_closed_right_after_an_answer_is_a_call_broken_off(self, send: Send) -> None:
         with RawServer(RawServer.answer_one_and_read, RawServer.answer) as server:
             send(server.url)
-            with pytest.raises(BrokenOff):
+            with pytest.raises(ConnectionFailed):
                 send(server.url)
             assert send(server.url).body == CSV
 
     def test_one_that_had_rested_and_is_closed_as_the_request_is_sent_is_replaced_once(
         self, send: Send, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(exchange, "_RESTED_S", 0.0)
+        monkeypatch.setattr(session, "_RESTED_S", 0.0)
         with RawServer(RawServer.answer_one_and_read, RawServer.answer_one_and_read, RawServer.read) as server:
             for _ in range(2):
                 assert send(server.url).body == CSV
             assert len(server.asked) == 3
             forget_connections()
-            with pytest.raises(BrokenOff):  # the new one is closed as well
+            with pytest.raises(ConnectionFailed):  # the new one is closed as well
                 send(server.url)
 
     @pytest.mark.parametrize("answer", [b"H", b"HTTP/1.1 200 OK\r\n", OK[:-1]])
     def test_a_call_that_has_a_byte_of_an_answer_is_not_sent_again(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, answer: bytes
     ) -> None:
-        monkeypatch.setattr(exchange, "_RESTED_S", 0.0)
+        monkeypatch.setattr(session, "_RESTED_S", 0.0)
 
         def once_and_begin(server: RawServer, connection: socket.socket) -> None:
             server.answer_one(connection)
@@ -76,18 +76,18 @@ class TestKept:
 
         with RawServer(once_and_begin) as server:
             send(server.url)
-            with pytest.raises(BrokenOff):
+            with pytest.raises(ConnectionFailed):
                 send(server.url)
         assert len(server.asked) == 2
 
     def test_what_may_change_something_is_not_sent_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(exchange, "_RESTED_S", 0.0)
+        monkeypatch.setattr(session, "_RESTED_S", 0.0)
         with RawServer(RawServer.answer_one_and_read, RawServer.answer) as server:
             terms: dict[str, Any] = {"connect_s": 5, "deadline": time.monotonic() + 5, "limit": 999}
-            exchange.send("POST", server.url, {}, b"", again=False, **terms)
-            with pytest.raises(SendingError, match="ProtocolError"):
-                exchange.send("POST", server.url, {}, b"", again=False, **terms)
-            assert exchange.send("POST", server.url, {}, b"", again=False, **terms).status == 200
+            session.send("POST", server.url, {}, b"", again=False, **terms)
+            with pytest.raises(TransportError, match="ProtocolError"):
+                session.send("POST", server.url, {}, b"", again=False, **terms)
+            assert session.send("POST", server.url, {}, b"", again=False, **terms).status == 200
 
     @pytest.mark.parametrize(
         "answer",
@@ -162,7 +162,7 @@ class TestKept:
 
     def test_such_a_call_is_made_again(self, make_tools: Callable[..., Any]) -> None:
         with Upstream((200, {}, CSV.encode()), (0, {}, b""), (200, {}, CSV.encode())) as upstream:
-            tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url, TOOLFOLD_MAX_WAIT_S="3")
+            tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url, TOOLFOLD_MAX_QUEUE_WAIT_S="3")
             for name in ("CPI", "INFLATION"):
                 assert not tools.call("TOOL_CALL", {"tool_name": name, "arguments": {}}).is_error
             assert [query["function"] for query in upstream.asked] == ["CPI", "INFLATION", "INFLATION"]

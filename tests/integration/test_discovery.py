@@ -13,9 +13,9 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
 from toolfold.settings import Settings
-from toolfold.transports.local_http import LocalGateway
+from toolfold.transports.http_server import LocalServer
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -24,7 +24,7 @@ Ask = Callable[..., dict[str, Any]]
 def ask(sandbox: Sandbox) -> Iterator[Ask]:
     """One request to the Lambda handler behind a socket; returns the result of its answer."""
     settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
-    with LocalGateway(settings) as gateway:
+    with LocalServer(settings) as gateway:
         connection = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=30)
 
         def asked(method: str, **params: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.test_alpha_vantage_catalog import EXAMPLES
+from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.model import Catalog
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 
 pytestmark = pytest.mark.bulk
 

@@ -1,4 +1,4 @@
-"""The Lambda handler, fed with every event in ``events/`` and with what API Gateway would never send."""
+"""The Lambda handler, fed with every event in ``events/`` and with what API LambdaHandler would never send."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 from tests.conftest import KEY
 from toolfold.errors import SettingsError
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
 from toolfold.settings import Settings
-from toolfold.transports.aws_lambda import Gateway
+from toolfold.transports.lambda_handler import LambdaHandler
 
 EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted(Path("events").glob("*.json"))}
 CONTEXT = SimpleNamespace(aws_request_id="request-1", get_remaining_time_in_millis=lambda: 29_000)
@@ -151,7 +151,7 @@ def test_a_rest_api_gets_the_same_answer(load: Callable[..., Handler], name: str
 
 
 def test_a_call_is_answered_before_lambda_ends_the_function(sandbox: Sandbox) -> None:
-    gateway = Gateway(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
+    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
     gateway(calling("IBM", **{"x-api-key": KEY}), "1", 29)  # imports what a first call imports
     started = time.monotonic()
     response = gateway(calling("FAULT.SLOW.5", **{"x-api-key": KEY}), "2", 1.5)  # one second is kept back

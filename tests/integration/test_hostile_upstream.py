@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from tests.support.local_server import Handler, LocalServer
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 
 MakeTools = Callable[..., MetaTools]
 

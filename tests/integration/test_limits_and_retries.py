@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.support.clocks import Clock
-from tests.support.keeping import BUSY, DAILY, OK, Calls, Make
+from tests.support.executor import BUSY, DAILY, OK, Calls, Make
 from tests.support.upstream import Reply, Upstream, said
 
 BURST = said("spreading out your free API requests more sparingly (1 request per second)")

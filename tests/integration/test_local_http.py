@@ -13,23 +13,23 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
+from toolfold.protocol.http import BODY_LIMIT
 from toolfold.settings import Settings
-from toolfold.transports.local_http import LocalGateway
-from toolfold.wire.http import BODY_LIMIT
+from toolfold.transports.http_server import LocalServer
 
 JSON = {"content-type": "application/json", "accept": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def gateway(sandbox: Sandbox) -> Iterator[LocalGateway]:
+def gateway(sandbox: Sandbox) -> Iterator[LocalServer]:
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true"}
-    with LocalGateway(Settings.from_environment(environment)) as running:
+    with LocalServer(Settings.from_environment(environment)) as running:
         yield running
 
 
 @pytest.fixture
-def connection(gateway: LocalGateway) -> Iterator[http.client.HTTPConnection]:
+def connection(gateway: LocalServer) -> Iterator[http.client.HTTPConnection]:
     connected = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=10)
     yield connected
     connected.close()
@@ -89,7 +89,7 @@ def test_a_body_without_length_is_refused(connection: http.client.HTTPConnection
     assert connection.getresponse().status == 411
 
 
-def test_a_giant_body_is_refused_without_being_read(gateway: LocalGateway) -> None:
+def test_a_giant_body_is_refused_without_being_read(gateway: LocalServer) -> None:
     parts = urlsplit(gateway.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as client:
         head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {10**9}"]
@@ -100,7 +100,7 @@ def test_a_giant_body_is_refused_without_being_read(gateway: LocalGateway) -> No
 @pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"])
 @pytest.mark.parametrize("abruptly", [False, True])
 def test_a_client_that_vanishes_harms_nobody_and_leaves_no_traceback(
-    gateway: LocalGateway,
+    gateway: LocalServer,
     connection: http.client.HTTPConnection,
     capfd: pytest.CaptureFixture[str],
     sent: bytes,

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.aws_services import lead_to
 from toolfold.errors import SettingsError
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
 
@@ -63,7 +63,7 @@ def test_the_link_opens_the_whole_answer(s3: Any, call: Callable[..., Result]) -
 
 
 def test_the_link_ends_when_it_says(s3: Any, call: Callable[..., Result]) -> None:
-    full = call(TOOLFOLD_LINK_S="600").structured["preview"]["full"]
+    full = call(TOOLFOLD_PRESIGNED_URL_TTL_S="600").structured["preview"]["full"]
     query = parse_qs(urlsplit(full["url"]).query)
     assert query["X-Amz-Expires"] == ["600"]
     left = datetime.fromisoformat(full["expires_at"]) - datetime.now(UTC)
@@ -128,5 +128,5 @@ def test_another_kind_of_place_is_a_mistake(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["0", "86401", "soon"])
 def test_a_link_lives_a_day_at_most(value: str) -> None:
-    with pytest.raises(SettingsError, match="TOOLFOLD_LINK_S"):
-        Settings.from_environment({"TOOLFOLD_LINK_S": value})
+    with pytest.raises(SettingsError, match="TOOLFOLD_PRESIGNED_URL_TTL_S"):
+        Settings.from_environment({"TOOLFOLD_PRESIGNED_URL_TTL_S": value})

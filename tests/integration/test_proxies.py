@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.forward_proxy import ForwardProxy
-from tests.support.sending import Send
+from tests.support.http import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
-from toolfold.backends.transient import BrokenOff, NoConnection
-from toolfold.connections import forget_connections
 from toolfold.errors import UpstreamError, UpstreamTimeout
+from toolfold.network.connections import forget_connections
+from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"
@@ -151,14 +151,14 @@ class TestFailure:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{proxy.address}")
             with pytest.raises(UpstreamError, match="wants a name and a password") as caught:
                 send(f"https://{NAME}/query")
-        assert not isinstance(caught.value, BrokenOff)  # another try would not mend it
+        assert not isinstance(caught.value, ConnectionFailed)  # another try would not mend it
         assert "secret" not in repr(caught.value.as_dict())
 
     @pytest.mark.parametrize("status", [403, 502])
     def test_a_proxy_that_refuses(self, send: Send, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
         with ForwardProxy(status=status) as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
-            with pytest.raises(BrokenOff, match="could not be reached"):
+            with pytest.raises(ConnectionFailed, match="could not be reached"):
                 send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000])
@@ -174,20 +174,20 @@ class TestFailure:
             thread = threading.Thread(target=speak)
             thread.start()
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{listener.getsockname()[1]}")
-            with pytest.raises(BrokenOff, match="could not be reached"):
+            with pytest.raises(ConnectionFailed, match="could not be reached"):
                 send(f"https://{NAME}/query")
             thread.join()
 
     def test_one_that_says_nothing_is_no_connection(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{silent.getsockname()[1]}")
-            with pytest.raises(NoConnection):
+            with pytest.raises(ConnectTimeout):
                 send(f"https://{NAME}/query", within_s=0.3)
 
     @pytest.mark.parametrize("proxy", ["http://localhost:9", "http://", "http://x:port", "http://me\n:x@y\0:1"])
     def test_one_that_cannot_be_used(self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
         monkeypatch.setattr(os, "environ", {**os.environ, "HTTPS_PROXY": proxy})
-        with pytest.raises(BrokenOff, match="could not be reached"):
+        with pytest.raises(ConnectionFailed, match="could not be reached"):
             send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize("proxy", ["https://localhost:9", "socks5://localhost:9"])

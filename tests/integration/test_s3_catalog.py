@@ -12,13 +12,13 @@ import pytest
 
 from tests.benchmarks.scale import generate
 from tests.support.aws_services import lead_to
-from toolfold.catalog import layout
-from toolfold.catalog.publish import publish
-from toolfold.catalog.search import find
-from toolfold.catalog.store import SMALL, S3Store, embedded_path
+from toolfold.build import writer
+from toolfold.build.publisher import publish
+from toolfold.catalog.search import search
+from toolfold.catalog.store import SMALL, S3Store, bundled_path
 from toolfold.errors import CatalogUnavailable, SettingsError
 
-CONTENT = embedded_path().read_bytes()
+CONTENT = bundled_path().read_bytes()
 PLACE = "s3://catalogs/toolfold/v1"
 
 
@@ -183,13 +183,13 @@ def test_every_tool_of_a_large_catalog_is_read_by_blocks(
     assert (len(catalog), catalog.sha256) == (len(NAMES), sha256)
     assert heard.lengths == [[large.find(b"\n") + 1]]
     assert catalog.get(NAMES[0])
-    assert max(heard.lengths[-1]) <= layout.BLOCK_BYTES
+    assert max(heard.lengths[-1]) <= writer.BLOCK_BYTES
     for position, name in enumerate(NAMES):
         assert catalog.get(name)
         assert catalog.brief(position).name == name
     assert sum(map(sum, heard.lengths)) < len(large)
     name = NAMES[42]
-    best = find(catalog, name.replace("_", " ").lower()).hits[:3]
+    best = search(catalog, name.replace("_", " ").lower()).hits[:3]
     assert name in [catalog.brief(hit.position).name for hit in best]
 
 
@@ -217,7 +217,7 @@ def test_a_block_that_does_not_match_its_hash_harms_only_what_is_in_it(s3: Any, 
     assert len(caplog.records) == 1
     assert catalog.get(other)
     assert catalog.position(victim) is not None
-    assert find(catalog, "overdue invoice").hits
+    assert search(catalog, "overdue invoice").hits
 
 
 def test_a_head_that_does_not_match_its_hash_is_refused(s3: Any, large: bytes) -> None:

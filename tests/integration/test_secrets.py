@@ -12,11 +12,11 @@ import boto3
 import pytest
 
 from tests.support.aws_services import lead_to
-from toolfold import aws_credentials
-from toolfold.calling import keys, secrets
-from toolfold.calling.keys import NOTHING, Presented
+from toolfold.aws import credentials as aws_credentials
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
+from toolfold.execution import credentials, secrets
+from toolfold.execution.credentials import NOTHING, Presented
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -43,7 +43,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def find(catalog: Catalog, reference: str, presented: Presented = NOTHING, **environment: str) -> str:
     # Longer than in service: the imitation imports each service when it is first asked for.
     settings = Settings.from_environment({"TOOLFOLD_SECRET_TIMEOUT_S": "30", **environment})
-    return keys.find(catalog.source("alpha_vantage"), presented, settings, {VARIABLE: reference})
+    return credentials.resolve_api_key(catalog.source("alpha_vantage"), presented, settings, {VARIABLE: reference})
 
 
 def secret(value: str) -> str:

@@ -14,14 +14,15 @@ import pytest
 from tests.support.aws_services import lead_to
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream, said
-from toolfold import aws_credentials, connections
-from toolfold.backends import http_api
-from toolfold.calling.dynamodb import Table
-from toolfold.calling.keeper import Keeper
-from toolfold.calling.outcome import Outcome
+from toolfold.aws import credentials
+from toolfold.cache.dynamodb import Table
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
+from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.result import CallResult
+from toolfold.network import connections
 from toolfold.settings import Settings
+from toolfold.sources.http_api import adapter
 
 KEY = "CANARYKEY0123456"
 TABLE, BUCKET = "answers", "large-answers"
@@ -58,14 +59,14 @@ def upstream() -> Iterator[Upstream]:
         yield running
 
 
-Make = Callable[..., Callable[..., Outcome]]
+Make = Callable[..., Callable[..., CallResult]]
 
 
 @pytest.fixture
 def make(catalog: Catalog, upstream: Upstream) -> Make:
     """A new environment of the function, as a function that calls a tool."""
 
-    def made(clock: Clock | None = None, **environment: str) -> Callable[..., Outcome]:
+    def made(clock: Clock | None = None, **environment: str) -> Callable[..., CallResult]:
         settings = Settings.from_environment(
             {
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url,
@@ -75,9 +76,9 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
             }
         )
         clock = clock or Clock()
-        keeper = Keeper(settings, http_api.call, http_api.address_of, clock, clock.monotonic, clock.sleep)
+        keeper = CachedExecutor(settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
 
-        def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> Outcome:
+        def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> CallResult:
             tool = catalog.get(name)
             assert tool is not None
             return keeper.call(catalog.source(tool.source), tool, arguments, key)
@@ -104,7 +105,7 @@ class TestTable:
     def test_it_outlives_the_connections(self, table: Table) -> None:
         table.put("a", b"value", 1000.0, 2000.0)
         connections.forget_connections()
-        aws_credentials.forget()
+        credentials.forget()
         assert table.get("a") == b"value"
 
     def test_a_slow_writer_does_not_undo_a_newer_value(self, table: Table) -> None:
@@ -243,7 +244,7 @@ class TestBadDays:
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
         monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
-        aws_credentials.forget()
+        credentials.forget()
         assert self.calls(make, caplog) == ["the shared cache fails (NoCredentialsError); it is left alone for a while"]
 
     def test_silence(

@@ -22,17 +22,17 @@ import pytest
 from tests.conftest import KEY
 from tests.support import mcp_requests
 from tests.support.aws_services import lead_to
-from toolfold import connections
-from toolfold.calling import secrets
-from toolfold.catalog.publish import publish
-from toolfold.catalog.store import embedded_path
-from toolfold.sandbox.server import Sandbox
+from toolfold.build.publisher import publish
+from toolfold.catalog.store import bundled_path
+from toolfold.execution import secrets
+from toolfold.mock_api.server import Sandbox
+from toolfold.network import connections
 from toolfold.settings import Settings
-from toolfold.transports import snapshot
-from toolfold.transports.aws_lambda import Gateway
+from toolfold.transports import snapstart
+from toolfold.transports.lambda_handler import LambdaHandler
 
 OTHER_KEY = "CANARYKEY6543210"
-CONTENT = embedded_path().read_bytes()
+CONTENT = bundled_path().read_bytes()
 CHANGED = CONTENT.replace(b"Latest price", b"Newest price", 1)
 PLACE = "s3://snapshots/catalog"
 TOLD = '{"told"'
@@ -59,12 +59,12 @@ def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def make(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[..., Gateway]]:
+def make(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[..., LambdaHandler]]:
     core = logging.getLogger("toolfold")
 
-    def made(**environment: str) -> Gateway:
+    def made(**environment: str) -> LambdaHandler:
         settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **environment}
-        gateway = Gateway(Settings.from_environment(settings))
+        gateway = LambdaHandler(Settings.from_environment(settings))
         core.addHandler(caplog.handler)
         return gateway
 
@@ -73,7 +73,7 @@ def make(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> Iterator[Callabl
     gc.unfreeze()
 
 
-def listed(gateway: Gateway) -> str:
+def listed(gateway: LambdaHandler) -> str:
     """What TOOL_LIST answers."""
     request = mcp_requests.request(mcp_requests.message("tools/call", {"name": "TOOL_LIST", "arguments": {}}))
     return str(json.loads(gateway.server.respond(request).body)["result"])
@@ -116,19 +116,19 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, s
     assert [dict(request)["apikey"] for request in sandbox.requests] == [OTHER_KEY, OTHER_KEY]
 
 
-def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make: Callable[..., Gateway]) -> None:
+def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make: Callable[..., LambdaHandler]) -> None:
     publish(CONTENT, PLACE)
     gateway = make(TOOLFOLD_CATALOG=PLACE, TOOLFOLD_CATALOG_MAX_AGE_S="86400")
-    snapshot.prepare(gateway)
+    snapstart.prepare(gateway)
     publish(CHANGED, PLACE)
     assert "Newest price" not in listed(gateway)  # it is young
-    snapshot.before_snapshot(gateway.server)
-    snapshot.after_restore(gateway.server)
+    snapstart.before_snapshot(gateway.server)
+    snapstart.after_restore(gateway.server)
     assert "Newest price" in listed(gateway)
 
 
 def test_what_was_held_of_calls_is_asked_for_again(
-    make: Callable[..., Gateway], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., LambdaHandler], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     gateway = make()
@@ -139,34 +139,37 @@ def test_what_was_held_of_calls_is_asked_for_again(
         return bool(gateway.server.tools.call("TOOL_CALL", arguments).structured["cached"])
 
     assert [cached(), cached()] == [False, True]
-    snapshot.after_restore(gateway.server)
+    snapstart.after_restore(gateway.server)
     assert [cached(), cached()] == [False, True]
     assert len(sandbox.requests) == 2
 
 
 def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
-    aws: None, make: Callable[..., Gateway], caplog: pytest.LogCaptureFixture
+    aws: None, make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture
 ) -> None:
     gateway = make(TOOLFOLD_CATALOG=PLACE)
-    snapshot.prepare(gateway)
+    snapstart.prepare(gateway)
     assert "nothing is warmed up: CatalogUnavailable" in caplog.messages
     publish(CONTENT, PLACE)
     assert "Latest price" in listed(gateway)
 
 
 def test_warming_up_asks_no_upstream_and_logs_no_request(
-    make: Callable[..., Gateway], sandbox: Sandbox, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., LambdaHandler],
+    sandbox: Sandbox,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     sandbox.forget_requests()
     caplog.set_level(logging.INFO, "toolfold")
-    snapshot.prepare(make())
+    snapstart.prepare(make())
     assert sandbox.requests == []
     assert caplog.messages == []
 
 
 def test_a_hook_does_the_rest_when_a_part_of_it_fails(
-    make: Callable[..., Gateway], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails() -> None:
         raise OSError("canary")
@@ -174,7 +177,7 @@ def test_a_hook_does_the_rest_when_a_part_of_it_fails(
     gateway = make()
     secrets._held["reference"] = KEY, 0.0
     monkeypatch.setattr(connections, "forget_connections", fails)
-    for hook in (snapshot.before_snapshot, snapshot.after_restore):
+    for hook in (snapstart.before_snapshot, snapstart.after_restore):
         hook(gateway.server)
     assert secrets._held == {}
     assert caplog.messages == ["not everything was put right around a snapshot: OSError"] * 2

@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api.server import Sandbox
 
 COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
 
@@ -145,7 +145,7 @@ def test_answers_outlive_the_process_in_the_users_cache_folder(sandbox: Sandbox,
 NOISY = """
 import os, sys
 from toolfold import cli
-from toolfold.wire.mcp import Server
+from toolfold.protocol.mcp import Server
 reply = Server.reply
 def noisy(self, message):
     print("printed")

@@ -11,13 +11,14 @@ import time
 import pytest
 import requests
 
+from tests.support.http import KEY, Send
 from tests.support.raw_server import RawServer
-from tests.support.sending import KEY, Send
 from tests.support.upstream import CSV, Upstream
-from toolfold import __version__, connections
-from toolfold.backends.transient import NoConnection
-from toolfold.connections import forget_connections
+from toolfold import __version__
 from toolfold.errors import CallError
+from toolfold.network import connections
+from toolfold.network.connections import forget_connections
+from toolfold.sources.errors import ConnectTimeout
 
 
 class TestRequest:
@@ -106,7 +107,7 @@ class TestReach:
             forget_connections()
             self.found(monkeypatch, *[("127.0.0.1", 1)] * 9)
             started = time.monotonic()
-            with pytest.raises(NoConnection):
+            with pytest.raises(ConnectTimeout):
                 send("http://localhost:7/", within_s=0.3)
             assert time.monotonic() - started < 1.5
 
@@ -124,7 +125,7 @@ class TestImports:
     def test_a_call_over_http_needs_none_of_these(self) -> None:
         with Upstream() as upstream:
             program = (
-                "import sys, time; from toolfold.exchange import send\n"
+                "import sys, time; from toolfold.network.session import send\n"
                 "within = {'connect_s': 5, 'deadline': time.monotonic() + 5, 'limit': 99}\n"
                 f"assert send('GET', {upstream.url!r}, {{}}, None, again=True, **within).status == 200\n"
                 "names = {'requests', 'urllib3', 'encodings.idna', 'certifi', 'urllib.request', 'dataclasses'}\n"

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.sending import Send
+from tests.support.http import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
-from toolfold import outbound
-from toolfold.backends.transient import BrokenOff
 from toolfold.errors import CallError
+from toolfold.network import outbound
+from toolfold.sources.errors import ConnectionFailed
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
 
@@ -94,7 +94,7 @@ def test_else_by_those_of_certifi(
 
 
 def test_a_server_that_cannot_prove_who_it_is_is_told_nothing(send: Send, serve: Any) -> None:
-    with pytest.raises(BrokenOff, match="cannot prove who they are"):
+    with pytest.raises(ConnectionFailed, match="cannot prove who they are"):
         send(serve(OK, 0.0))
 
 
@@ -102,7 +102,7 @@ def test_nor_is_one_that_proves_another_name(
     send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with pytest.raises(BrokenOff, match="cannot prove who they are"):
+    with pytest.raises(ConnectionFailed, match="cannot prove who they are"):
         send(serve(OK, 0.0).replace("localhost", "127.0.0.1"))
 
 
@@ -114,7 +114,7 @@ def test_without_certificates_nothing_is_sent(
     if content is not None:
         path.write_text(content)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(path))
-    with pytest.raises(BrokenOff, match="cannot prove who they are"):
+    with pytest.raises(ConnectionFailed, match="cannot prove who they are"):
         send("https://localhost:9/query")
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.unit.test_alpha_vantage_catalog import EXAMPLES
-from toolfold.backends.http_api import build_query
-from toolfold.calling import validate
+from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.model import Tool
-from toolfold.catalog.store import FileStore, embedded_path
-from toolfold.sandbox.server import Sandbox
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution import validation
+from toolfold.mock_api.server import Sandbox
+from toolfold.sources.http_api.adapter import build_query
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
 MOST_ROWS = 300
@@ -38,7 +38,7 @@ class Answer:
 @functools.cache
 def all_answers() -> dict[str, Answer]:
     """``TOOL.kind`` → the answer to the tool's example."""
-    catalog = FileStore(embedded_path())()
+    catalog = FileStore(bundled_path())()
     found = {}
     with Sandbox() as sandbox:
         for name, example in EXAMPLES.items():
@@ -51,7 +51,7 @@ def all_answers() -> dict[str, Answer]:
                 for parameter, few in FEW_ROWS.items():
                     if few in takes.get(parameter, {}).get("enum", ()):
                         arguments[parameter] = few
-                checked, problems = validate.check(tool.parameters, tool.call, arguments)
+                checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
                 assert problems == []
                 query = [*build_query(catalog.source(tool.source), tool, checked), ("apikey", "sandbox")]
                 with urllib.request.urlopen(f"{sandbox.url}?{urllib.parse.urlencode(query)}") as response:
@@ -75,7 +75,7 @@ def _fewer(value: Any) -> Any:
 
 
 def _names() -> Iterator[tuple[str, str]]:
-    catalog = FileStore(embedded_path())()
+    catalog = FileStore(bundled_path())()
     for name in EXAMPLES:
         tool = catalog.get(name)
         assert tool is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolfold.wire.http import Request
+from toolfold.protocol.http import Request
 
 STATELESS = "2026-07-28"
 

@@ -8,7 +8,7 @@ from typing import Any
 import bpe_openai
 
 from toolfold.errors import CALL_ERRORS
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 
 

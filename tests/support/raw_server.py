@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from tests.support.upstream import CSV
-from toolfold.connections import forget_connections
+from toolfold.network.connections import forget_connections
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from toolfold.calling import secrets
+from toolfold.execution import secrets
 
 HOOKS: dict[str, Any] = {}
 CONTEXT = SimpleNamespace(aws_request_id="1", get_remaining_time_in_millis=lambda: 20_000)

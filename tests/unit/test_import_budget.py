@@ -77,7 +77,7 @@ def test_listing_tools_imports_these_on_top() -> None:
         "toolfold.meta_tools.tool_list",
         *(f"toolfold.catalog.{name}" for name in ("query", "search", "spelling", "words")),
         *(f"toolfold.results{name}" for name in ("", ".tokens")),
-        "toolfold.names",
+        "toolfold.fuzzy",
         "unicodedata",
     }
 

@@ -22,14 +22,14 @@ _WIDTH = 110
 
 def run() -> int:
     """Play the demo on stdout. Returns 0, or 1 when a step did not answer as it should."""
-    from toolfold.sandbox.server import Sandbox
-    from toolfold.transports.local_http import LocalGateway
+    from toolfold.mock_api.server import Sandbox
+    from toolfold.transports.http_server import LocalServer
 
     with Sandbox() as sandbox:
         # The log of the requests would interrupt the story.
         ours = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
         settings = Settings.from_environment({**os.environ, **ours})
-        with LocalGateway(settings) as gateway:
+        with LocalServer(settings) as gateway:
             print(
                 f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)"
             )

@@ -25,11 +25,7 @@ ever carry an API key, a path of the server or a traceback.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, ClassVar
-
+from typing import Any, ClassVar
 
 TRY_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
 """The next step after an answer of the upstream's that is none."""

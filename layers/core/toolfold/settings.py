@@ -1,7 +1,7 @@
 """Everything the environment can set, read once into one typed value.
 
 Every variable, its default and its meaning stand in :data:`VARIABLES`; ``docs/settings.md`` is held equal to it by a
-test. API keys are not settings: they are read per call by ``calling.keys``.
+test. API keys are not settings: they are read per call by ``execution.credentials``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from toolfold.errors import SettingsError
-from toolfold.records import Record
 
 VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_CATALOG": (
@@ -27,7 +27,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_CONNECT_TIMEOUT_S": ("5", "Seconds to wait for a connection to the upstream."),
     "TOOLFOLD_TIMEOUT_S": ("25", "Seconds a call to the upstream may take in all."),
     "TOOLFOLD_DEADLINE_MARGIN_S": ("1", "On Lambda: seconds kept back of the function's remaining time, to answer in."),
-    "TOOLFOLD_MAX_ANSWER_BYTES": ("25000000", "Largest upstream answer that is fetched, in bytes, unpacked."),
+    "TOOLFOLD_MAX_RESPONSE_BYTES": ("25000000", "Largest upstream answer that is fetched, in bytes, unpacked."),
     "TOOLFOLD_CACHE": (
         "",
         "Where answers are held: empty or memory = this process, off, dynamodb://table, or the path of a SQLite file. "
@@ -38,13 +38,13 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_CACHE_FILE_BYTES": ("256000000", "Most that a SQLite file may hold, in bytes."),
     "TOOLFOLD_CACHE_TIMEOUT_S": ("0.3", "Seconds to wait for the shared cache: to connect, and for each answer."),
     "TOOLFOLD_CACHE_COOLDOWN_S": ("30", "Seconds in which a shared cache that failed is not asked again."),
-    "TOOLFOLD_LATE_S": (
+    "TOOLFOLD_STALE_IF_ERROR_S": (
         "86400",
         "Seconds past its time for which a held answer is still given, as late, when the source cannot be asked; "
         "0 = never.",
     ),
     "TOOLFOLD_NO_DATA_TTL_S": ("300", "Seconds for which NO_DATA is remembered."),
-    "TOOLFOLD_ERROR_TTL_S": (
+    "TOOLFOLD_NEGATIVE_TTL_S": (
         "300",
         "Seconds for which the upstream's INVALID_ARGUMENTS and PREMIUM_ONLY are remembered.",
     ),
@@ -54,13 +54,13 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
         "Requests a key may make in a day, by our own count; empty = the upstream decides.",
     ),
     "TOOLFOLD_REQUESTS_PER_SECOND": ("", "Requests a key may make in a second; empty = learned from the upstream."),
-    "TOOLFOLD_MAX_WAIT_S": ("3", "Seconds a call may wait for its turn, or because the upstream asks it to."),
-    "TOOLFOLD_QUOTA_PROBE_S": ("3600", "Seconds after which a key whose daily calls are used up is tried again."),
+    "TOOLFOLD_MAX_QUEUE_WAIT_S": ("3", "Seconds a call may wait for its turn, or because the upstream asks it to."),
+    "TOOLFOLD_QUOTA_RECHECK_S": ("3600", "Seconds after which a key whose daily calls are used up is tried again."),
     "TOOLFOLD_RETRIES": ("2", "How often a request that failed in passing is repeated; 0 = never."),
-    "TOOLFOLD_RETRY_PAUSE_S": ("0.3", "Seconds before the first repetition; doubled for each further one."),
+    "TOOLFOLD_RETRY_BACKOFF_S": ("0.3", "Seconds before the first repetition; doubled for each further one."),
     "TOOLFOLD_BREAKER_FAILURES": ("5", "Failed calls in a row after which a source is left alone."),
     "TOOLFOLD_BREAKER_COOLDOWN_S": ("30", "Seconds for which it is."),
-    "TOOLFOLD_SECRET_MAX_AGE_S": ("300", "Seconds an API key read from AWS is used before it is read again."),
+    "TOOLFOLD_SECRET_TTL_S": ("300", "Seconds an API key read from AWS is used before it is read again."),
     "TOOLFOLD_SECRET_TIMEOUT_S": ("2", "Seconds to wait for AWS when it is read: to connect, and for the answer."),
     "TOOLFOLD_MAX_TOKENS": (
         "8000",
@@ -72,12 +72,12 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
         "Where the whole of a long answer is kept: s3://bucket/prefix, a folder, or off. "
         "Over stdio and at a terminal empty is a folder in the user's cache folder; elsewhere it is off.",
     ),
-    "TOOLFOLD_LINK_S": ("3600", "Seconds for which a link to it in S3 can be opened; at most 86400."),
+    "TOOLFOLD_PRESIGNED_URL_TTL_S": ("3600", "Seconds for which a link to it in S3 can be opened; at most 86400."),
     "TOOLFOLD_LOG_LEVEL": ("INFO", "From which level on the HTTP server logs: DEBUG, INFO, WARNING or ERROR."),
     "TOOLFOLD_ALLOW_KEY_IN_QUERY": ("false", "Whether the address may carry the API key as ?apikey=."),
     "TOOLFOLD_ALLOWED_ORIGINS": ("", "Comma-separated web origins that may call over HTTP; * allows every origin."),
 }
-"""Name → (default, meaning). 25 s stays below the 30 s after which an API Gateway HTTP API gives up; 25 MB holds the
+"""Name → (default, meaning). 25 s stays below the 30 s after which an API LambdaHandler HTTP API gives up; 25 MB holds the
 longest histories that the upstream has, and what a model gets of them is bounded elsewhere."""
 
 _SOURCE_URL_PREFIX, _SOURCE_URL_SUFFIX = "TOOLFOLD_SOURCE_", "_URL"
@@ -94,7 +94,8 @@ _YES_NO = {
 }
 
 
-class Settings(Record):
+@dataclass(frozen=True)
+class Settings:
     """The settings in force. Times in seconds, sizes in bytes."""
 
     catalog: str
@@ -104,36 +105,34 @@ class Settings(Record):
     connect_timeout_s: float
     timeout_s: float
     deadline_margin_s: float
-    max_answer_bytes: int
+    max_response_bytes: int
     cache: str
     cache_bucket: str
     cache_memory_bytes: int
     cache_file_bytes: int
     cache_timeout_s: float
     cache_cooldown_s: float
-    late_s: float
+    stale_if_error_s: float
     no_data_ttl_s: float
-    error_ttl_s: float
-    key_salt: str
+    negative_ttl_s: float
+    key_salt: str = field(repr=False)
     requests_per_day: int | None
     requests_per_second: float | None
-    max_wait_s: float
-    quota_probe_s: float
+    max_queue_wait_s: float
+    quota_recheck_s: float
     retries: int
-    retry_pause_s: float
+    retry_backoff_s: float
     breaker_failures: int
     breaker_cooldown_s: float
-    secret_max_age_s: float
+    secret_ttl_s: float
     secret_timeout_s: float
     max_tokens: int
     max_tokens_ceiling: int
     offload: str
-    link_s: float
+    presigned_url_ttl_s: float
     log_level: str
     allow_key_in_query: bool
     allowed_origins: tuple[str, ...]
-
-    _secret = frozenset({"key_salt"})
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -162,33 +161,33 @@ class Settings(Record):
             connect_timeout_s=number("TOOLFOLD_CONNECT_TIMEOUT_S"),
             timeout_s=number("TOOLFOLD_TIMEOUT_S"),
             deadline_margin_s=number("TOOLFOLD_DEADLINE_MARGIN_S"),
-            max_answer_bytes=int(number("TOOLFOLD_MAX_ANSWER_BYTES")),
+            max_response_bytes=int(number("TOOLFOLD_MAX_RESPONSE_BYTES")),
             cache=_cache(text("TOOLFOLD_CACHE")),
             cache_bucket=_bucket(text("TOOLFOLD_CACHE_BUCKET")),
             cache_memory_bytes=int(number("TOOLFOLD_CACHE_MEMORY_BYTES")),
             cache_file_bytes=int(number("TOOLFOLD_CACHE_FILE_BYTES")),
             cache_timeout_s=number("TOOLFOLD_CACHE_TIMEOUT_S"),
             cache_cooldown_s=number("TOOLFOLD_CACHE_COOLDOWN_S"),
-            late_s=_count("TOOLFOLD_LATE_S", text("TOOLFOLD_LATE_S")),
+            stale_if_error_s=_count("TOOLFOLD_STALE_IF_ERROR_S", text("TOOLFOLD_STALE_IF_ERROR_S")),
             no_data_ttl_s=number("TOOLFOLD_NO_DATA_TTL_S"),
-            error_ttl_s=number("TOOLFOLD_ERROR_TTL_S"),
+            negative_ttl_s=number("TOOLFOLD_NEGATIVE_TTL_S"),
             key_salt=text("TOOLFOLD_KEY_SALT"),
             requests_per_day=_count("TOOLFOLD_REQUESTS_PER_DAY", text("TOOLFOLD_REQUESTS_PER_DAY")) or None,
             requests_per_second=number("TOOLFOLD_REQUESTS_PER_SECOND")
             if text("TOOLFOLD_REQUESTS_PER_SECOND")
             else None,
-            max_wait_s=number("TOOLFOLD_MAX_WAIT_S"),
-            quota_probe_s=number("TOOLFOLD_QUOTA_PROBE_S"),
+            max_queue_wait_s=number("TOOLFOLD_MAX_QUEUE_WAIT_S"),
+            quota_recheck_s=number("TOOLFOLD_QUOTA_RECHECK_S"),
             retries=_count("TOOLFOLD_RETRIES", text("TOOLFOLD_RETRIES")),
-            retry_pause_s=number("TOOLFOLD_RETRY_PAUSE_S"),
+            retry_backoff_s=number("TOOLFOLD_RETRY_BACKOFF_S"),
             breaker_failures=int(number("TOOLFOLD_BREAKER_FAILURES")),
             breaker_cooldown_s=number("TOOLFOLD_BREAKER_COOLDOWN_S"),
-            secret_max_age_s=number("TOOLFOLD_SECRET_MAX_AGE_S"),
+            secret_ttl_s=number("TOOLFOLD_SECRET_TTL_S"),
             secret_timeout_s=number("TOOLFOLD_SECRET_TIMEOUT_S"),
             max_tokens=int(number("TOOLFOLD_MAX_TOKENS")),
             max_tokens_ceiling=int(number("TOOLFOLD_MAX_TOKENS_CEILING")),
             offload=_offload(text("TOOLFOLD_OFFLOAD")),
-            link_s=_link_s(number("TOOLFOLD_LINK_S")),
+            presigned_url_ttl_s=_link_s(number("TOOLFOLD_PRESIGNED_URL_TTL_S")),
             log_level=_level(text("TOOLFOLD_LOG_LEVEL")),
             allow_key_in_query=_yes_no("TOOLFOLD_ALLOW_KEY_IN_QUERY", text("TOOLFOLD_ALLOW_KEY_IN_QUERY")),
             allowed_origins=tuple(
@@ -238,7 +237,7 @@ def _offload(value: str) -> str:
 def _link_s(seconds: float) -> float:
     """Signed links of a role end with its credentials, a day at the latest."""
     if not 1 <= seconds <= 86400:
-        raise SettingsError(f"TOOLFOLD_LINK_S must be from 1 to 86400, not {seconds:g}.")
+        raise SettingsError(f"TOOLFOLD_PRESIGNED_URL_TTL_S must be from 1 to 86400, not {seconds:g}.")
     return seconds
 
 

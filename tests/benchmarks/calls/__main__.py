@@ -18,8 +18,8 @@ from scripts import measured_page
 from tests.benchmarks.calls import report
 from tests.benchmarks.calls.replay import (
     DAY,
+    CallResult,
     Key,
-    Outcome,
     PassThrough,
     Toolfold,
     key_of_the_user,
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def measure(calls: Sequence[Call]) -> str:
-    def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[Outcome]:
+    def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[CallResult]:
         clock, started = Clock(DAY), time.monotonic()
         with sandbox(clock, plan) as upstream:
             found = replay(calls, upstream, clock, make(upstream.url, clock), key)

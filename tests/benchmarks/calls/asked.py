@@ -43,7 +43,7 @@ _BARS = {"interval": "daily", "series_type": "close"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListRequest:
     """One kind of question. ``{}`` in ``arguments`` is the subject, ``{0}/{1}`` its parts where it is a pair.
 
     ``selects`` are the parts that questions about the answer need; none where an answer is short or wanted whole.
@@ -57,72 +57,72 @@ class Asked:
     premium: bool = False
 
 
-def _indicator(weight: float, tool: str, period: int | None = None, **more: Any) -> Asked:
+def _indicator(weight: float, tool: str, period: int | None = None, **more: Any) -> ListRequest:
     arguments = {"symbol": "{}", "interval": "daily", **more}
-    return Asked(weight, "stock", tool, arguments | ({"time_period": period} if period else {}), _LATEST)
+    return ListRequest(weight, "stock", tool, arguments | ({"time_period": period} if period else {}), _LATEST)
 
 
-ASKED: tuple[Asked, ...] = (
+ASKED: tuple[ListRequest, ...] = (
     # Stocks: what most people come for
-    Asked(24, "stock", "GLOBAL_QUOTE", {"symbol": "{}"}),
-    Asked(15, "stock", "TIME_SERIES_DAILY", {"symbol": "{}"}, _PRICES),
-    Asked(4, "stock", "TIME_SERIES_WEEKLY", {"symbol": "{}"}, _LONG),
-    Asked(2, "stock", "TIME_SERIES_MONTHLY", {"symbol": "{}"}, _LONG),
-    Asked(2, "stock", "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "{}"},
+    ListRequest(24, "stock", "GLOBAL_QUOTE", {"symbol": "{}"}),
+    ListRequest(15, "stock", "TIME_SERIES_DAILY", {"symbol": "{}"}, _PRICES),
+    ListRequest(4, "stock", "TIME_SERIES_WEEKLY", {"symbol": "{}"}, _LONG),
+    ListRequest(2, "stock", "TIME_SERIES_MONTHLY", {"symbol": "{}"}, _LONG),
+    ListRequest(2, "stock", "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "{}"},
           ("change(adjusted_close); since 2016", "timestamp,adjusted_close; last 26")),
-    Asked(2, "words", "SYMBOL_SEARCH", {"keywords": "{}"}),
-    Asked(1, "", "MARKET_STATUS", {}),
-    Asked(2.5, "", "TOP_GAINERS_LOSERS", {},
+    ListRequest(2, "words", "SYMBOL_SEARCH", {"keywords": "{}"}),
+    ListRequest(1, "", "MARKET_STATUS", {}),
+    ListRequest(2.5, "", "TOP_GAINERS_LOSERS", {},
           ("from top_gainers; first 5", "from top_losers; first 5", "from most_actively_traded; first 10")),
     # Companies
-    Asked(6, "company", "COMPANY_OVERVIEW", {"symbol": "{}"},
+    ListRequest(6, "company", "COMPANY_OVERVIEW", {"symbol": "{}"},
           ("PERatio,ForwardPE,PEGRatio", "MarketCapitalization,Sector,Industry", "DividendYield,DividendPerShare")),
-    Asked(2.5, "company", "INCOME_STATEMENT", {"symbol": "{}"},
+    ListRequest(2.5, "company", "INCOME_STATEMENT", {"symbol": "{}"},
           ("from annualReports; fiscalDateEnding,totalRevenue,netIncome; last 4",
            "from quarterlyReports; fiscalDateEnding,totalRevenue,grossProfit,operatingIncome; last 8")),
-    Asked(1.5, "company", "BALANCE_SHEET", {"symbol": "{}"},
+    ListRequest(1.5, "company", "BALANCE_SHEET", {"symbol": "{}"},
           ("from quarterlyReports; last 1",
            "from annualReports; fiscalDateEnding,totalAssets,totalLiabilities,totalShareholderEquity; last 5")),
-    Asked(1.5, "company", "CASH_FLOW", {"symbol": "{}"},
+    ListRequest(1.5, "company", "CASH_FLOW", {"symbol": "{}"},
           ("from annualReports; fiscalDateEnding,operatingCashflow,capitalExpenditures; last 5",
            "from quarterlyReports; fiscalDateEnding,operatingCashflow; last 4")),
-    Asked(3, "company", "EARNINGS", {"symbol": "{}"},
+    ListRequest(3, "company", "EARNINGS", {"symbol": "{}"},
           ("from quarterlyEarnings; reportedDate,reportedEPS,estimatedEPS,surprisePercentage; last 4",
            "from annualEarnings; last 5")),
-    Asked(1.5, "company", "DIVIDENDS", {"symbol": "{}"}, ("last 4", "sum(amount); 2025")),
-    Asked(1, "company", "EARNINGS_CALENDAR", {"symbol": "{}"}),
-    Asked(1, "company", "INSIDER_TRANSACTIONS", {"symbol": "{}"}, ("last 10", "top 5 by shares")),
-    Asked(1, "fund", "ETF_PROFILE", {"symbol": "{}"}, ("from holdings; first 10", "from sectors")),
+    ListRequest(1.5, "company", "DIVIDENDS", {"symbol": "{}"}, ("last 4", "sum(amount); 2025")),
+    ListRequest(1, "company", "EARNINGS_CALENDAR", {"symbol": "{}"}),
+    ListRequest(1, "company", "INSIDER_TRANSACTIONS", {"symbol": "{}"}, ("last 10", "top 5 by shares")),
+    ListRequest(1, "fund", "ETF_PROFILE", {"symbol": "{}"}, ("from holdings; first 10", "from sectors")),
     # News
-    Asked(6, "company", "NEWS_SENTIMENT", {"tickers": "{}"},
+    ListRequest(6, "company", "NEWS_SENTIMENT", {"tickers": "{}"},
           ("title,source,time_published,overall_sentiment_label; first 10", "title,summary; first 5",
            "mean(overall_sentiment_score)")),
-    Asked(1, "", "NEWS_SENTIMENT", {"topics": "technology"}, ("title,source,url; first 10",)),
+    ListRequest(1, "", "NEWS_SENTIMENT", {"topics": "technology"}, ("title,source,url; first 10",)),
     # Indicators
     _indicator(3, "RSI", 14, series_type="close"), _indicator(2, "SMA", 50, series_type="close"),
     _indicator(2, "SMA", 200, series_type="close"), _indicator(1.5, "EMA", 20, series_type="close"),
     _indicator(1.5, "MACDEXT", series_type="close"), _indicator(1, "BBANDS", 20, series_type="close"),
     _indicator(0.7, "ATR", 14), _indicator(0.5, "ADX", 14), _indicator(0.5, "STOCH"), _indicator(0.3, "OBV"),
     # Currencies, coins, goods, the economy
-    Asked(3, "pair", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{0}", "to_currency": "{1}"}),
-    Asked(1.5, "pair", "FX_DAILY", {"from_symbol": "{0}", "to_symbol": "{1}"}, _PRICES[:3]),
-    Asked(3, "coin", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{}", "to_currency": "USD"}),
-    Asked(2.5, "coin", "DIGITAL_CURRENCY_DAILY", {"symbol": "{}", "market": "USD"}, _PRICES),
-    Asked(1, "", "WTI", {"interval": "daily"}, _VALUES), Asked(0.5, "", "BRENT", {"interval": "monthly"}, _VALUES),
-    Asked(0.3, "", "COPPER", {}, _VALUES), Asked(1, "", "GOLD_SILVER_SPOT", {"symbol": "GOLD"}),
-    Asked(1.5, "", "CPI", {}, _VALUES), Asked(0.8, "", "UNEMPLOYMENT", {}, _VALUES),
-    Asked(1, "", "FEDERAL_FUNDS_RATE", {}, _VALUES), Asked(0.7, "", "REAL_GDP", {}, _VALUES),
-    Asked(1.5, "maturity", "TREASURY_YIELD", {"interval": "daily", "maturity": "{}"}, _VALUES),
+    ListRequest(3, "pair", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{0}", "to_currency": "{1}"}),
+    ListRequest(1.5, "pair", "FX_DAILY", {"from_symbol": "{0}", "to_symbol": "{1}"}, _PRICES[:3]),
+    ListRequest(3, "coin", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{}", "to_currency": "USD"}),
+    ListRequest(2.5, "coin", "DIGITAL_CURRENCY_DAILY", {"symbol": "{}", "market": "USD"}, _PRICES),
+    ListRequest(1, "", "WTI", {"interval": "daily"}, _VALUES), ListRequest(0.5, "", "BRENT", {"interval": "monthly"}, _VALUES),
+    ListRequest(0.3, "", "COPPER", {}, _VALUES), ListRequest(1, "", "GOLD_SILVER_SPOT", {"symbol": "GOLD"}),
+    ListRequest(1.5, "", "CPI", {}, _VALUES), ListRequest(0.8, "", "UNEMPLOYMENT", {}, _VALUES),
+    ListRequest(1, "", "FEDERAL_FUNDS_RATE", {}, _VALUES), ListRequest(0.7, "", "REAL_GDP", {}, _VALUES),
+    ListRequest(1.5, "maturity", "TREASURY_YIELD", {"interval": "daily", "maturity": "{}"}, _VALUES),
     # Options, and what a free key is refused
-    Asked(1, "company", "REALTIME_PUT_CALL_RATIO", {"symbol": "{}"}),
-    Asked(0.7, "company", "HISTORICAL_PUT_CALL_RATIO", {"symbol": "{}"}),
-    Asked(1, "company", "HISTORICAL_OPTIONS", {"symbol": "{}"},
+    ListRequest(1, "company", "REALTIME_PUT_CALL_RATIO", {"symbol": "{}"}),
+    ListRequest(0.7, "company", "HISTORICAL_PUT_CALL_RATIO", {"symbol": "{}"}),
+    ListRequest(1, "company", "HISTORICAL_OPTIONS", {"symbol": "{}"},
           ("type=call; top 10 by volume; contractID,strike,expiration,last,volume",
            "type=put; expiration,strike,last,implied_volatility,delta; top 10 by open_interest"), premium=True),
-    Asked(1, "stock", "TIME_SERIES_INTRADAY", {"symbol": "{}", "interval": "5min"}, _PRICES[:4], premium=True),
-    Asked(1, "stock", "TIME_SERIES_DAILY_ADJUSTED", {"symbol": "{}"},
+    ListRequest(1, "stock", "TIME_SERIES_INTRADAY", {"symbol": "{}", "interval": "5min"}, _PRICES[:4], premium=True),
+    ListRequest(1, "stock", "TIME_SERIES_DAILY_ADJUSTED", {"symbol": "{}"},
           ("change(adjusted_close); last 60", "timestamp,adjusted_close; last 30"), premium=True),
-    Asked(1, "stock", "MACD", {"symbol": "{}", **_BARS}, _LATEST, premium=True),
+    ListRequest(1, "stock", "MACD", {"symbol": "{}", **_BARS}, _LATEST, premium=True),
 )  # fmt: skip
 
 WRONG: Mapping[str, tuple[Mapping[str, Any], ...]] = {

@@ -24,19 +24,18 @@ import requests
 
 from tests.benchmarks.calls.trace import Call
 from tests.support.clocks import Clock
-from toolfold.backends import http_api
-from toolfold.calling import faults
-from toolfold.calling.caller import Caller
-from toolfold.calling.keeper import Keeper
-from toolfold.calling.keys import Presented
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import CallError
-from toolfold.meta_tools.dispatch import MetaTools
+from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.credentials import Presented
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
-from toolfold.sandbox import replies, server
-from toolfold.sandbox.server import Sandbox
+from toolfold.mock_api import responses, server
+from toolfold.mock_api.server import Sandbox
 from toolfold.settings import Settings
+from toolfold.sources.http_api import adapter, faults
 
 DAY = "2026-01-14 00:00"
 """A Wednesday. The sandbox's newest day is the one before: what a key without live prices sees during this day."""
@@ -59,7 +58,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallResult:
     """A call and what became of it. ``read`` and ``written`` are tokens; ``requests`` have reached the upstream."""
 
     call: Call
@@ -72,7 +71,7 @@ class Outcome:
 
 @contextmanager
 def sandbox(clock: Clock, plan: str | None) -> Iterator[Sandbox]:
-    """The upstream of a replay, with ``plan`` (``sandbox.plans``) for every key."""
+    """The upstream of a replay, with ``plan`` (``mock_api.quotas``) for every key."""
     with Sandbox(plan=plan, latency_s=LATENCY_S, clock=clock, sleep=clock.sleep) as running:
         yield running
 
@@ -82,14 +81,14 @@ def remembering() -> Iterator[None]:
     """The sandbox makes each answer once. They never change; making them is most of what a replay would take."""
     made: dict[Any, tuple[int, str, bytes]] = {}
 
-    def answer(query: Sequence[tuple[str, str]], **_: Any) -> replies.Answer:
+    def answer(query: Sequence[tuple[str, str]], **_: Any) -> responses.Answer:
         free = ("apikey", "free") in query
         asked = (free, *(pair for pair in query if pair[0] != "apikey"))
         if asked not in made:
             reply = original(query)
             made[asked] = (reply.status, reply.content_type, zlib.compress(reply.body, 1))
         status, kind, body = made[asked]
-        return replies.Answer(status, kind, zlib.decompress(body))
+        return responses.Answer(status, kind, zlib.decompress(body))
 
     original = server.answer
     with mock.patch.object(server, "answer", answer):
@@ -117,16 +116,16 @@ class Toolfold:
         self._processes = [self._process(settings, clock) for _ in range(processes)]
 
     def _process(self, settings: Settings, clock: Clock) -> MetaTools:
-        caller = Caller(settings)
+        caller = ToolExecutor(settings)
         # As the caller makes it, but with the trace's clock.
-        keeper = Keeper(settings, self._timed, http_api.address_of, clock, clock.monotonic, clock.sleep)
+        keeper = CachedExecutor(settings, self._timed, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
         caller._keepers["http_api"] = keeper
-        return MetaTools(FileStore(embedded_path()), caller)
+        return MetaTools(FileStore(bundled_path()), caller)
 
-    def _timed(self, *request: Any) -> http_api.Reply:
+    def _timed(self, *request: Any) -> adapter.Reply:
         started = time.perf_counter()
         try:
-            return http_api.call(*request)
+            return adapter.call(*request)
         finally:
             self._upstream_s += time.perf_counter() - started
 
@@ -153,7 +152,7 @@ class PassThrough:
 
     def __init__(self, url: str, datatype: str = "json") -> None:
         self._url, self._datatype = url, datatype
-        self._catalog: Catalog = FileStore(embedded_path())()
+        self._catalog: Catalog = FileStore(bundled_path())()
         self._session = requests.Session()
 
     def asks(self, call: Call) -> Mapping[str, Any]:
@@ -165,10 +164,10 @@ class PassThrough:
         assert tool is not None
         source = self._catalog.source(tool.source)
         form = {"datatype": self._datatype} if "datatype" in tool.parameters["properties"] else {}
-        query = http_api.build_query(source, tool, {**call.arguments, **form})
+        query = adapter.build_query(source, tool, {**call.arguments, **form})
         response = self._session.get(self._url, params=[*query, (source.auth["query_key"], key)], timeout=60)
         try:
-            faults.read(source, tool, call.arguments, http_api.Reply(response.status_code, response.text), key)
+            faults.parse_response(source, tool, call.arguments, adapter.Reply(response.status_code, response.text), key)
         except CallError as error:
             return Told(response.text, error.code)
         return Told(response.text)
@@ -176,7 +175,7 @@ class PassThrough:
 
 def replay(
     calls: Sequence[Call], upstream: Sandbox, clock: Clock, answer: Toolfold | PassThrough, key: Key
-) -> list[Outcome]:
+) -> list[CallResult]:
     """Every call of the trace, each at its time on ``clock``, which stands at midnight."""
     midnight, found = clock.now, []
     for call in calls:
@@ -186,7 +185,7 @@ def replay(
         made = len(upstream.requests)
         upstream.forget_requests()
         found.append(
-            Outcome(
+            CallResult(
                 call,
                 told,
                 tokens(told.text),

@@ -7,22 +7,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from scripts.measured_page import table
-from tests.benchmarks.calls.replay import Outcome, as_compact_json, tokens
+from tests.benchmarks.calls.replay import CallResult, as_compact_json, tokens
 from tests.benchmarks.calls.trace import Call
 
 LONG = 25_000
 """Tokens of one answer from which some clients cut it off or refuse it."""
 
-Day = Sequence[Outcome]
+Day = Sequence[CallResult]
 
 
-def has_answer(unlimited: Outcome, *, free: bool) -> bool:
+def has_answer(unlimited: CallResult, *, free: bool) -> bool:
     """Whether a server with all requests it wants could answer this call, which was passed through without limits;
     ``free``: with a free key."""
     return not unlimited.told.code and not (free and unlimited.call.kind == "premium")
 
 
-def answered(day: Day) -> list[Outcome]:
+def answered(day: Day) -> list[CallResult]:
     return [one for one in day if not one.told.code]
 
 

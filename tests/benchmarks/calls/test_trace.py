@@ -15,9 +15,9 @@ from tests.benchmarks.calls.asked import ASKED, SUBJECTS, WRONG
 from tests.benchmarks.calls.replay import PassThrough, Toolfold, one_key
 from tests.benchmarks.calls.trace import LIVE, Call, fill, trace, zipf
 from tests.support.clocks import Clock
-from toolfold.calling import validate
 from toolfold.catalog.model import Catalog
-from toolfold.results import select
+from toolfold.execution import validation
+from toolfold.results.select import parser
 
 DAY = trace()
 
@@ -45,11 +45,11 @@ def test_every_call_fits_its_tool_or_is_meant_not_to(catalog: Catalog) -> None:
     for call in DAY:
         tool = catalog.get(call.tool)
         assert tool is not None
-        problems = validate.check(tool.parameters, tool.call, call.arguments)[1]
+        problems = validation.validate_arguments(tool.parameters, tool.call, call.arguments)[1]
         assert bool(problems) == (call.kind == "wrong"), call
         if call.kind in ("data", "premium"):
             assert (tool.access == "premium") == (call.kind == "premium"), call
-        select.read(call.select)
+        parser.parse(call.select)
 
 
 def test_subjects_follow_zipf() -> None:

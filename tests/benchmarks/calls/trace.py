@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal
 
-from tests.benchmarks.calls.asked import ASKED, SUBJECTS, WRONG, Asked
+from tests.benchmarks.calls.asked import ASKED, SUBJECTS, WRONG, ListRequest
 
 SEED, CALLS, USERS = 20260114, 2000, 40
 HOURS: Mapping[int, float] = {
@@ -117,7 +117,7 @@ def _subject(random: Random, kind: str, known: Mapping[str, str]) -> str:
     return stock if stock in SUBJECTS[kind] else zipf(random, SUBJECTS[kind])
 
 
-def _questions(random: Random, asked: Asked, subject: str) -> list[Call]:
+def _questions(random: Random, asked: ListRequest, subject: str) -> list[Call]:
     """Questions about one series or one thing, as yet without time and user."""
     unknown = "{}" in map(str, asked.arguments.values()) and asked.subject in ("stock", "company")
     if unknown and random.random() < UNKNOWN:
@@ -145,7 +145,7 @@ def _part(random: Random, call: Call, select: str) -> Call:
 
 
 def fill(arguments: Mapping[str, Any], subject: str) -> dict[str, Any]:
-    """The arguments of an ``Asked`` about one subject."""
+    """The arguments of an ``ListRequest`` about one subject."""
     parts = subject.split("/")
     return {
         name: value.replace("{}", subject).format(*parts) if isinstance(value, str) else value

@@ -25,7 +25,7 @@ from tests.benchmarks.cold.measuring import Bench
 from tests.benchmarks.cold.packages import COMPILED, FOLDER, PLAIN
 from tests.benchmarks.cold.targets import targets
 from toolfold import __version__
-from toolfold.catalog.store import embedded_path
+from toolfold.catalog.store import bundled_path
 
 PAGE = ROOT / "docs/measurements.md"
 COSTS = ROOT / "docs/cost.md"
@@ -96,7 +96,7 @@ def measure(amount: Amount) -> dict[str, Any]:
         "warm": warm,
         "handler": handler,
         "traffic": sent,
-        "catalog_bytes": embedded_path().stat().st_size,
+        "catalog_bytes": bundled_path().stat().st_size,
         "memory_mb": built["toolfold"].memory_mb,
         "sizes": {name: asdict(package.size()) for name, package in built.items()},
         "growth": growth.measure(built["toolfold"], amount.sizes, amount.grown),

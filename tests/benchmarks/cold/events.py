@@ -1,4 +1,4 @@
-"""What everyone is asked, as events of an API Gateway HTTP API, and whether the answer is right."""
+"""What everyone is asked, as events of an API LambdaHandler HTTP API, and whether the answer is right."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.benchmarks.cold.contenders import ROOT
-from toolfold.catalog.store import embedded_path
+from toolfold.catalog.store import bundled_path
 
 Event = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ def tool(name: str, **arguments: Any) -> Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListRequest:
     """The events of a method, to be sent in turn, each with what its answer must hold."""
 
     events: Sequence[tuple[Event, Callable[[Any], bool]]]
@@ -57,18 +57,18 @@ class Asked:
             raise WrongAnswer(f"{sent['body'][:200]} was answered with {json.dumps(answer)[:600]}")
 
 
-def asked(about: int | None = None) -> dict[str, Asked]:
+def asked(about: int | None = None) -> dict[str, ListRequest]:
     """Method → what is sent, about so many of the catalog's tools, or all. The queries are their titles."""
-    tools = json.loads(embedded_path().read_bytes())["tools"]
+    tools = json.loads(bundled_path().read_bytes())["tools"]
     some = dict(list(tools.items())[:: len(tools) // (about or len(tools))][:about])
     quote = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": SYMBOL}}
     return {
-        LISTING: Asked([(event("tools/list", {}), _has_the_three)]),
-        SEARCH: Asked([(tool("TOOL_LIST", query=one["title"]), _has_text(name)) for name, one in some.items()]),
-        WHOLE: Asked([(tool("TOOL_LIST"), _has_text(*tools))]),
-        GET: Asked([(tool("TOOL_GET", tool_name=name), _has_text(name, '"parameters"')) for name in some]),
-        FRESH: Asked([(tool("TOOL_CALL", **quote, fresh=True), _has_text(SYMBOL, "price"))]),
-        HELD: Asked([(tool("TOOL_CALL", **quote), _has_text(SYMBOL, "price"))]),
+        LISTING: ListRequest([(event("tools/list", {}), _has_the_three)]),
+        SEARCH: ListRequest([(tool("TOOL_LIST", query=one["title"]), _has_text(name)) for name, one in some.items()]),
+        WHOLE: ListRequest([(tool("TOOL_LIST"), _has_text(*tools))]),
+        GET: ListRequest([(tool("TOOL_GET", tool_name=name), _has_text(name, '"parameters"')) for name in some]),
+        FRESH: ListRequest([(tool("TOOL_CALL", **quote, fresh=True), _has_text(SYMBOL, "price"))]),
+        HELD: ListRequest([(tool("TOOL_CALL", **quote), _has_text(SYMBOL, "price"))]),
     }
 
 

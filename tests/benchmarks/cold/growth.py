@@ -22,7 +22,7 @@ from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.__main__ import catalog
 from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from tests.support.lambda_runtime import LambdaRuntime
-from toolfold.catalog.publish import publish
+from toolfold.build.publisher import publish
 
 DELAY_S = 0.02
 FILE, S3 = "file", "S3"

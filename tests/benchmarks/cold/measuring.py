@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.cold.contenders import Contender
-from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH, Asked
+from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH, ListRequest
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.support.built_function import STAND_IN
@@ -31,7 +31,7 @@ class Bench:
         contenders: Sequence[Contender],
         packages: Mapping[str, Package],
         services: Services,
-        asked: Mapping[str, Asked],
+        asked: Mapping[str, ListRequest],
     ) -> None:
         self.contenders, self._packages, self._services, self._asked = contenders, packages, services, asked
 

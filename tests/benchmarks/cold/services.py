@@ -17,8 +17,8 @@ from typing import Any
 from tests.benchmarks.cold.contenders import BUCKET, ROOT, TABLE
 from tests.benchmarks.cold.events import SYMBOL
 from tests.conformance.toolbox import listening
-from toolfold.catalog.publish import publish
-from toolfold.catalog.store import embedded_path
+from toolfold.build.publisher import publish
+from toolfold.catalog.store import bundled_path
 
 CATALOG = f"s3://{BUCKET}/catalog"
 _CREDENTIALS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "eu-central-1"}
@@ -60,7 +60,7 @@ def _filled(endpoint: str) -> Callable[[], None]:
 
     s3 = boto3.client("s3", endpoint_url=endpoint, **_CREDENTIALS)
     s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    publish(embedded_path().read_bytes(), CATALOG, s3)
+    publish(bundled_path().read_bytes(), CATALOG, s3)
     dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **_CREDENTIALS)
 
     def make_table() -> None:

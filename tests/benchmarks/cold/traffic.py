@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from tests.benchmarks.cold.contenders import Contender
-from tests.benchmarks.cold.events import GET, HELD, LISTING, SEARCH, Asked, Event, event
+from tests.benchmarks.cold.events import GET, HELD, LISTING, SEARCH, Event, ListRequest, event
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.support.faulty_proxy import FaultyProxy
@@ -28,7 +28,7 @@ class Traffic:
 
 
 def count(
-    package: Package, ours: Contender, services: Services, asked: Mapping[str, Asked]
+    package: Package, ours: Contender, services: Services, asked: Mapping[str, ListRequest]
 ) -> dict[str, dict[str, int]]:
     """What happened → its :class:`Traffic`, as a dictionary."""
     services.forget()

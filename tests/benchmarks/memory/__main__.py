@@ -16,7 +16,7 @@ from scripts import measured_page
 from tests.benchmarks.cold import contenders, packages, services
 from tests.benchmarks.cold.contenders import Contender
 from tests.benchmarks.cold.cost import CORE_MB, MILLION, UPSTREAM_S, of_duration
-from tests.benchmarks.cold.events import FRESH, HELD, LISTING, Asked, asked, tool
+from tests.benchmarks.cold.events import FRESH, HELD, LISTING, ListRequest, asked, tool
 from tests.benchmarks.cold.measuring import peak_memory, since, tell
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
@@ -29,7 +29,7 @@ COMMAND = "make bench-memory ARGS=--write"
 
 SIZES = (128, 256, 512, 768, 1024, CORE_MB)
 ANSWERS = (1, 5, 24)
-"""Megabytes, up to nearly all that is fetched (TOOLFOLD_MAX_ANSWER_BYTES)."""
+"""Megabytes, up to nearly all that is fetched (TOOLFOLD_MAX_RESPONSE_BYTES)."""
 
 Figures = dict[str, list[float]]
 
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def _one(
-    package: Package, ours: Contender, running: Services, events: Mapping[str, Asked], size: int
+    package: Package, ours: Contender, running: Services, events: Mapping[str, ListRequest], size: int
 ) -> dict[str, float]:
     """Milliseconds of one cold start, of calls after it, and of a first call after a restoration."""
     figures: dict[str, float] = {}
@@ -74,13 +74,13 @@ def _one(
     return figures
 
 
-def _timed(runtime: LambdaRuntime, events: Asked) -> float:
+def _timed(runtime: LambdaRuntime, events: ListRequest) -> float:
     started = time.perf_counter()
     _checked(runtime, events)
     return since(started)
 
 
-def _checked(runtime: LambdaRuntime, events: Asked) -> None:
+def _checked(runtime: LambdaRuntime, events: ListRequest) -> None:
     events.check(0, runtime.invoke(events.at(0)))
 
 

@@ -18,7 +18,7 @@ from tests.benchmarks.retrieval.metrics import DEPTH
 from tests.benchmarks.retrieval.rankers import EveryWord, FullText, Ranker, Toolfold, descriptions
 from tests.benchmarks.retrieval.report import answers, misses, tables, times
 from tests.benchmarks.retrieval.request_set import load
-from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.catalog.store import FileStore, bundled_path
 
 PAGE = Path("docs/retrieval.md")
 COMMAND = "make bench-retrieval ARGS=--write"
@@ -27,7 +27,7 @@ COMMAND = "make bench-retrieval ARGS=--write"
 def main() -> int:
     options = measured_page.options(__doc__, "--write", "--check", "--misses")
     requests = load()
-    catalog = FileStore(embedded_path())()
+    catalog = FileStore(bundled_path())()
     own = Toolfold(catalog)
     if options.misses:
         print(misses(answers(own, requests)), end="")

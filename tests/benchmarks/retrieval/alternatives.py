@@ -38,10 +38,10 @@ from tests.benchmarks.retrieval.scorers import (
     weighted_sum,
 )
 from tests.benchmarks.retrieval.vectors import DIMENSIONS, ByVectors, InPlainPython, model_bytes, static, transformer
-from toolfold.catalog.layout import blocks
+from toolfold.build.writer import blocks
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import _OUTSIDE
-from toolfold.catalog.store import FileStore, embedded_path
+from toolfold.catalog.store import FileStore, bundled_path
 
 PAGE = Path("docs/decisions/ranking.md")
 COMMAND = "make bench-rankers ARGS=--write"
@@ -242,7 +242,7 @@ def _installed(package: str) -> int:
 
 def main() -> int:
     options = measured_page.options(__doc__, "--write")
-    bench = Bench(FileStore(embedded_path())(), load())
+    bench = Bench(FileStore(bundled_path())(), load())
     measured = "\n".join((bench.quality(), bench.costs(), imports()))
     return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import find
+from toolfold.catalog.search import search
 from toolfold.meta_tools.tool_get import tool_get
 
 _WORD = re.compile(r"\w+")
@@ -34,7 +34,7 @@ class Toolfold:
         self._catalog = catalog
 
     def rank(self, query: str, limit: int) -> list[str]:
-        return [self._catalog.brief(hit.position).name for hit in find(self._catalog, query).hits[:limit]]
+        return [self._catalog.brief(hit.position).name for hit in search(self._catalog, query).hits[:limit]]
 
 
 class FullText:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from toolfold.catalog import compile as compiler
-from toolfold.catalog import index, search
+from toolfold.build import compiler, search_index
+from toolfold.catalog import search
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.query import read
-from toolfold.catalog.words import words
+from toolfold.catalog.query import parse_query
+from toolfold.catalog.tokenizer import words
 
 Scores = list[float]
 Scorer = Callable[[str], Scores]
@@ -26,7 +26,7 @@ Documents = list[Mapping[str, Sequence[str]]]
 
 def documents(folder: Path) -> Documents:
     """What the compiler gives the index of the catalog in ``folder``: its tools, then the topics outside."""
-    with mock.patch.object(index, "build", wraps=index.build) as build:
+    with mock.patch.object(search_index, "build", wraps=search_index.build) as build:
         compiler.compile_folder(folder)
     tools, outside = build.call_args.args
     return [*tools, *outside]
@@ -67,7 +67,7 @@ def by_words(catalog: Any, candidates: int) -> Scorer:
     """toolfold's search, over as many ``candidates``, with what ``catalog`` has of its parts."""
 
     def scores(text: str) -> Scores:
-        found = search._scores(catalog, read(catalog, text), candidates)
+        found = search._scores(catalog, parse_query(catalog, text), candidates)
         return [found.get(position, 0.0) for position in range(candidates)]
 
     return scores
@@ -83,7 +83,9 @@ class Grams:
         for position, fields in enumerate(documents):
             for gram, count in self._weighed(fields).items():
                 counts[gram][position] = count
-        self.index: index.Index = {gram: index._postings(found, tools) for gram, found in sorted(counts.items())}
+        self.index: search_index.Index = {
+            gram: search_index._postings(found, tools) for gram, found in sorted(counts.items())
+        }
 
     def __call__(self, text: str) -> Scores:
         scores = [0.0] * self._candidates
@@ -98,7 +100,7 @@ class Grams:
         for field, texts in fields.items():
             for text in texts:
                 for gram in () if text.startswith("@") else self._grams(text):
-                    counts[gram] += index.FIELDS[field]
+                    counts[gram] += search_index.FIELDS[field]
         return counts
 
     def _grams(self, text: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from tests.benchmarks.retrieval.scorers import (
     weighted_sum,
 )
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import find
+from toolfold.catalog.search import search
 
 TEXTS = [{"name": ["TIN PRICE"], "asks": ["what a tonne costs"]}, {"name": ["RAINFALL"]}, {"title": ["outside"]}]
 ALL = ("pairs", "names", "vocabulary", "spellings")
@@ -53,7 +53,7 @@ def test_the_whole_catalog_scores_as_the_search_does(catalog: Catalog) -> None:
     candidates = documents(Path("catalog"))
     scorer = by_words(Without(catalog), len(candidates))
     for text in ("how high is infltion", "RSI of IBM", "Verschuldung von Siemens", "book me a flight"):
-        hits = find(catalog, text).hits
+        hits = search(catalog, text).hits
         assert ranked(scorer(text), list(catalog), 200, bar=0.7) == [catalog.brief(hit.position).name for hit in hits]
 
 

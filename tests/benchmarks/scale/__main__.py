@@ -21,8 +21,8 @@ from typing import Any
 from scripts import measured_page
 from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
-from toolfold.catalog.publish import publish
-from toolfold.catalog.store import embedded_path
+from toolfold.build.publisher import publish
+from toolfold.catalog.store import bundled_path
 
 PAGE = Path("docs/scale.md")
 COMMAND = "make bench-scale ARGS=--write"
@@ -63,7 +63,7 @@ def main() -> int:
 def catalog(size: int) -> Path:
     """The catalog of that size, made if it is not there."""
     if size == SIZES[0]:
-        return embedded_path()
+        return bundled_path()
     path = FOLDER / f"{size}.json"
     FOLDER.mkdir(parents=True, exist_ok=True)
     print(f"making {path}", file=sys.stderr)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.scale.vocabulary import ASKS, DETAILS, DOMAINS, PARAMETERS, QUALITIES, VERBS
-from toolfold.catalog import index, layout
-from toolfold.catalog.store import embedded_path
+from toolfold.build import search_index, writer
+from toolfold.catalog.store import bundled_path
 
 SEED = 20260731
 NOUNS = [(domain, noun) for domain, nouns in DOMAINS.items() for noun in nouns]
@@ -91,14 +91,14 @@ def write(size: int, path: Path) -> None:
     """Write a compiled catalog of ``size`` tools to ``path``."""
     tools = Tools(size)
     head = {"sources": {"platform": _SOURCE}, "categories": tools.categories(), "listing": _listing(tools)}
-    sections: dict[str, layout.Lines] = {
+    sections: dict[str, writer.Lines] = {
         "tools": tools.sorted_entries(),
-        "index": layout.ordered(index.build(tools)),
-        "spellings": layout.ordered(index.spellings(tools)),
+        "index": writer.ordered(search_index.build(tools)),
+        "spellings": writer.ordered(search_index.spellings(tools)),
         "related": [],
     }
     with path.open("wb") as out, tempfile.TemporaryFile(dir=path.parent) as scratch:
-        layout.write(out, scratch, head, tools.entries(), sections)
+        writer.write(out, scratch, head, tools.entries(), sections)
 
 
 def request(number: int) -> str:
@@ -114,7 +114,7 @@ def request(number: int) -> str:
 def requests_of(size: int, count: int) -> tuple[list[str], list[str]]:
     """``count`` names of tools, drawn at random, and as many requests. The catalog in the package is meant if that has
     ``size`` tools."""
-    with embedded_path().open("rb") as file:
+    with bundled_path().open("rb") as file:
         here = json.load(file)["tools"]
     draw = random.Random(SEED)
     if size == len(here):
@@ -176,7 +176,7 @@ def _entry(number: int) -> dict[str, Any]:
 
 
 def _listing(tools: Tools) -> str:
-    if len(tools) > layout.MOST_LISTED:
+    if len(tools) > writer.MOST_LISTED:
         return ""
     return "\n".join(f"{name}: {entry['summary']}" for name, entry in tools.entries())
 

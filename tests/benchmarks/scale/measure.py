@@ -22,10 +22,10 @@ def main() -> None:
         bytes_ = int(sys.argv[2]) << 20
         resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
 
-    from toolfold.catalog.search import find
+    from toolfold.catalog.search import search
     from toolfold.catalog.store import open_store
     from toolfold.settings import Settings
-    from toolfold.transports.aws_lambda import Gateway
+    from toolfold.transports.lambda_handler import LambdaHandler
 
     settings = Settings.from_environment({"TOOLFOLD_CATALOG": place, "TOOLFOLD_CATALOG_MAX_AGE_S": "3600"})
     asked = json.load(sys.stdin)
@@ -34,11 +34,11 @@ def main() -> None:
     store = open_store(settings)
     catalog, figures["open"] = _timed(store)
     figures["first_get"] = _timed(lambda: catalog.get(names[0]))[1]
-    figures["first_query"] = _timed(lambda: find(catalog, queries[0]))[1]
+    figures["first_query"] = _timed(lambda: search(catalog, queries[0]))[1]
     figures["get"] = _round(catalog.get, names)
-    figures["query"] = _round(lambda query: find(catalog, query), queries)
+    figures["query"] = _round(lambda query: search(catalog, query), queries)
 
-    gateway = Gateway(settings)
+    gateway = LambdaHandler(settings)
     event = json.loads(Path("events/tool-get.json").read_text(encoding="utf-8"))
 
     def call(name: str, arguments: dict[str, Any]) -> Any:

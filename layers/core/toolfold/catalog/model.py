@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.catalog.sections import Members, damaged, line_key, numbers, sections_of
-from toolfold.records import Record
+from toolfold.catalog.reader import Members, damaged, line_key, numbers, sections_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    from toolfold.catalog.sections import Block, Read
+    from toolfold.catalog.reader import Block, Read
 
     T = TypeVar("T")
 
@@ -19,8 +17,9 @@ FORMAT = 2
 """Version of the compiled layout. A reader refuses any other."""
 
 
-class Source(Record):
-    """A place that tools live at. Fields as in ``catalog.sources.Source``."""
+@dataclass(frozen=True)
+class Source:
+    """A place that tools live at. Fields as in ``build.schema.Source``."""
 
     id: str
     title: str
@@ -34,7 +33,8 @@ class Source(Record):
     unknown_notice: tuple[str, ...]
 
 
-class Tool(Record):
+@dataclass(frozen=True)
+class Tool:
     """One callable entry.
 
     ``parameters`` is a JSON Schema; ``call`` is what the backend needs: ``function``, ``query`` (parameter → query key
@@ -64,7 +64,8 @@ class Tool(Record):
     answer: Mapping[str, Any]
 
 
-class Brief(Record):
+@dataclass(frozen=True)
+class ToolSummary:
     """What a listing shows of a tool."""
 
     name: str
@@ -73,7 +74,8 @@ class Brief(Record):
     access: str
 
 
-class Category(Record):
+@dataclass(frozen=True)
+class Category:
     """A group of tools, as listed."""
 
     name: str
@@ -171,7 +173,7 @@ class Catalog:
         """As :meth:`expect`, for :meth:`brief`."""
         self.expect(lines=map(line_key, positions))
 
-    def name_of(self, name: str) -> str | None:
+    def canonical_name(self, name: str) -> str | None:
         """The catalog's spelling of ``name``, or None."""
         spelled = name.strip().upper()
         return spelled if self._sections["names"].get(spelled, _is_position) is not None else None
@@ -189,12 +191,12 @@ class Catalog:
         """``(name, summary, category)`` of every tool, in listing order."""
         return ((line.name, line.summary, line.category) for line in self._lines())
 
-    def brief(self, position: int) -> Brief:
+    def brief(self, position: int) -> ToolSummary:
         """The line of the tool at ``position``, counted from 0 in listing order."""
         line = self._sections["lines"].get(line_key(position), _is_line)
         if line is None:
             raise damaged(f"no line for the tool at {position}")
-        return Brief(*line)
+        return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
         """Where the tool of exactly that name stands in the listing, or None."""
@@ -252,11 +254,11 @@ class Catalog:
         if not held["tools"] == held["names"] == held["lines"] == len(self):
             raise damaged(f"not every section holds {len(self)} tools")
 
-    def _lines(self) -> Iterator[Brief]:
+    def _lines(self) -> Iterator[ToolSummary]:
         for _, line in self._sections["lines"].items():
             if not _is_line(line):
                 raise damaged("a line of the listing")
-            yield Brief(*line)
+            yield ToolSummary(*line)
 
 
 def _is_tool(value: Any) -> bool:
@@ -264,7 +266,7 @@ def _is_tool(value: Any) -> bool:
 
 
 def _is_line(value: Any) -> bool:
-    return _is_texts(value) and len(value) == len(Brief.__annotations__)
+    return _is_texts(value) and len(value) == len(ToolSummary.__annotations__)
 
 
 def _is_position(value: Any) -> bool:

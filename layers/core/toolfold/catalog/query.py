@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from toolfold.catalog import spelling
-from toolfold.catalog.words import STOP, plain, stem
-from toolfold.records import Record
+from toolfold.catalog.tokenizer import STOP, plain, stem
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
@@ -45,7 +45,8 @@ MOST_WORDS = 64
 """Of a request that are read, and signs of a script without spaces: nobody needs more, and each costs time."""
 
 
-class Term(Record):
+@dataclass(frozen=True)
+class Term:
     """``term`` of the index, what it is ``worth``, and the ``word`` of the request that it is there for."""
 
     term: str
@@ -64,7 +65,7 @@ class Reading:
         self.named: dict[int, bool] = {}
 
 
-def read(catalog: Catalog, text: str) -> Reading:
+def parse_query(catalog: Catalog, text: str) -> Reading:
     """What ``text`` asks for."""
     reading = Reading()
     shouting = text.isupper()

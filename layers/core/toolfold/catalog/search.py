@@ -1,21 +1,20 @@
 """Finding tools by words: a ranked list for a request, and the closest names for a misspelt one.
 
-The index was made when the catalog was compiled (``catalog.index``); here its numbers are added up. What no tool serves
+The index was made when the catalog was compiled (``build.search_index``); here its numbers are added up. What no tool serves
 stands in the index as well, after the last tool: a request that fits such a topic better than the tools finds nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from toolfold.catalog.query import Reading, Term, read
+from toolfold.catalog.query import Reading, Term, parse_query
 from toolfold.catalog.spelling import Pattern
-from toolfold.records import Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from toolfold.catalog.model import Catalog
 
 # In hundredths, as the weights of the index. Figures of this file were chosen as those of catalog.query.
@@ -52,7 +51,8 @@ class Hit:
         self.position, self.score = position, score
 
 
-class Found(Record):
+@dataclass(frozen=True)
+class Found:
     """What a search found: the tools that fit, best first, none when nothing does.
 
     ``leaders`` of them, from the first, are about as good as the best: one when there is a clear winner.
@@ -62,13 +62,13 @@ class Found(Record):
     leaders: int
 
 
-def find(catalog: Catalog, query: str, among: Container[int] | None = None) -> Found:
+def search(catalog: Catalog, query: str, among: Container[int] | None = None) -> Found:
     """The tools that fit ``query``; only those at the positions ``among``, where it is given.
 
     Raises:
         CatalogUnavailable: a part of the catalog that is needed cannot be had.
     """
-    scores = _scores(catalog, read(catalog, query), _ENOUGH if among is None else len(catalog))
+    scores = _scores(catalog, parse_query(catalog, query), _ENOUGH if among is None else len(catalog))
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     outside = max((score for position, score in scores.items() if position >= tools), default=0.0)
@@ -101,7 +101,7 @@ def _scores(catalog: Catalog, reading: Reading, enough: int) -> dict[int, float]
 def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, float]]:
     """Why the tool at ``position`` fits: the terms of the request that speak for it, each with its part of the score,
     the largest first. A name that is in the request is a term of its own."""
-    reading = read(catalog, query)
+    reading = parse_query(catalog, query)
     parts = []
     for term in reading.terms:
         postings = catalog.postings(term.term)
@@ -113,7 +113,7 @@ def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, flo
     return sorted(((term, part) for term, part in parts if part), key=lambda item: -item[1])
 
 
-def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
+def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     """Names of the tools that ``name`` may have meant, best first.
 
     One that is spelled nearly so; else by the words that it is made of, which finds other names of a thing as well
@@ -126,6 +126,6 @@ def closest(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
     if surely := [other for other in alike if likeness[other] >= _SPELLED]:
         return surely[:most]
-    hits = find(catalog, spelled.replace("_", " ").lower()).hits[:most]
+    hits = search(catalog, spelled.replace("_", " ").lower()).hits[:most]
     by_words = [catalog.brief(hit.position).name for hit in hits]
     return list(dict.fromkeys(by_words + alike))[:most]

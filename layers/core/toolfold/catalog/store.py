@@ -1,7 +1,7 @@
 """Opening the catalog: the one in the package, a file, or S3.
 
 A small catalog is read whole. Of a large one the head is read, and blocks of the rest when they are asked for
-(``catalog.ranges``), each held against the hash that the head tells.
+(``catalog.block_cache``), each held against the hash that the head tells.
 
 In S3 a catalog is immutable and named by its hash: ``<prefix>/catalogs/<sha256>.json``. The pointer
 ``<prefix>/current.json`` = ``{"sha256", "bytes", "head": {"bytes", "sha256"}, …}`` tells which one is current. A reader
@@ -18,17 +18,16 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.sections import Whole, parse_head, unavailable
+from toolfold.catalog.reader import MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CatalogUnavailable, SettingsError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any, TypeVar
 
-    from toolfold.catalog.sections import Read
+    from toolfold.catalog.reader import Read
     from toolfold.settings import Settings
 
     T = TypeVar("T")
@@ -69,7 +68,7 @@ def open_store(settings: Settings) -> Callable[[], Catalog]:
     return FileStore(place or _embedded())
 
 
-def embedded_path() -> Path:
+def bundled_path() -> Path:
     """The catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
     from pathlib import Path  # costs time that a first response need not wait for
 
@@ -124,10 +123,10 @@ class FileStore:
                 logger.error("catalog file cannot be read: %s", error.strerror)
                 raise unavailable("cannot be read") from None
 
-        from toolfold.catalog.ranges import Ranges
+        from toolfold.catalog.block_cache import CachedBlockReader
 
         try:
-            return _opened(line, size, Ranges(fetch, len(line)), "")
+            return _opened(line, size, CachedBlockReader(fetch, len(line)), "")
         except CatalogUnavailable:
             os.close(descriptor)
             raise
@@ -186,9 +185,9 @@ class S3Store:
         def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
             return self._ranges(name, starts, lengths)
 
-        from toolfold.catalog.ranges import Ranges
+        from toolfold.catalog.block_cache import CachedBlockReader
 
-        return _opened(line, size, Ranges(fetch, len(line)), sha256)
+        return _opened(line, size, CachedBlockReader(fetch, len(line)), sha256)
 
     def _get(self, name: str) -> bytes:
         return self._ask(name, lambda obstore, client: bytes(obstore.get(client, name).bytes()))
@@ -209,7 +208,7 @@ class S3Store:
             raise unavailable("is in S3, and the S3 reader is not installed") from None
         try:
             if self._client is None:
-                from toolfold.object_store import open_bucket
+                from toolfold.aws.s3 import open_bucket
 
                 self._client = open_bucket(self._bucket, self._prefix, self._timeout_s, retries=2)
             return ask(obstore, self._client)
@@ -228,7 +227,7 @@ def opened(content: bytes, sha256: str = "") -> Catalog:
         CatalogUnavailable: it is none, or not all of it.
     """
     line = content[: content.find(b"\n") + 1]
-    return _opened(line, len(content), Whole(content, len(line)), sha256)
+    return _opened(line, len(content), MemoryBlocks(content, len(line)), sha256)
 
 
 def _opened(line: bytes, size: int, read: Read, sha256: str) -> Catalog:

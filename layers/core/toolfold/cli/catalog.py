@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from toolfold.cli import speaking
+from toolfold.cli import output as speaking
 from toolfold.errors import ToolfoldError
 
 _LIST_EXAMPLES = """examples:
@@ -133,14 +133,14 @@ def _get(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from toolfold.cli import found
+    from toolfold.cli import search_command
 
     arguments = {"query": " ".join(options.words), **_asked(options)}
-    return found.show(speaking.tools(), arguments, as_json=options.json, explain=options.explain)
+    return search_command.show(speaking.tools(), arguments, as_json=options.json, explain=options.explain)
 
 
 def _compile(options: argparse.Namespace) -> int:
-    from toolfold.catalog.compile import compile_folder
+    from toolfold.build.compiler import compile_folder
 
     output = options.output or options.folder / "catalog.json"
     compiled = compile_folder(options.folder)
@@ -161,24 +161,26 @@ def _compile(options: argparse.Namespace) -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from toolfold.catalog import quality
+    from toolfold.build import lint as quality
 
-    found = quality.check(options.folder)
+    search_command = quality.check(options.folder)
     if options.json:
-        print(json.dumps([dataclasses.asdict(finding) for finding in found], ensure_ascii=False))
-    elif found:
-        print(*found, sep="\n")
-        print(f"{len(found)} found; `toolfold catalog lint --help` tells what each rule is for.", file=sys.stderr)
+        print(json.dumps([dataclasses.asdict(finding) for finding in search_command], ensure_ascii=False))
+    elif search_command:
+        print(*search_command, sep="\n")
+        print(
+            f"{len(search_command)} found; `toolfold catalog lint --help` tells what each rule is for.", file=sys.stderr
+        )
     else:
         print(f"Nothing found in {options.folder} by {len(quality.RULES)} rules.")
-    return 1 if found else 0
+    return 1 if search_command else 0
 
 
 def _publish(options: argparse.Namespace) -> int:
-    from toolfold.catalog.publish import publish
-    from toolfold.catalog.store import embedded_path
+    from toolfold.build.publisher import publish
+    from toolfold.catalog.store import bundled_path
 
-    path = options.file or embedded_path()
+    path = options.file or bundled_path()
     try:
         content = path.read_bytes()
     except OSError as error:

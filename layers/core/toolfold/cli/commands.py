@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from toolfold import __version__, cli
-from toolfold.cli import catalog, speaking
+from toolfold.cli import catalog, output
 from toolfold.errors import ToolfoldError
 from toolfold.settings import VARIABLES, Settings
 
@@ -86,16 +86,16 @@ def _stdio(_options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from toolfold.transports.local_http import LocalGateway
+    from toolfold.transports.http_server import LocalServer
 
-    server = _listening(lambda: LocalGateway(Settings.from_environment(), port=options.port), options.port)
+    server = _listening(lambda: LocalServer(Settings.from_environment(), port=options.port), options.port)
     print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     server.serve_forever()
     return 0
 
 
 def _sandbox(options: argparse.Namespace) -> int:
-    from toolfold.sandbox.server import Sandbox
+    from toolfold.mock_api.server import Sandbox
 
     sandbox = _listening(
         lambda: Sandbox(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
@@ -127,8 +127,8 @@ def _call(options: argparse.Namespace) -> int:
         arguments[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
     own = {"select": options.select, "max_tokens": options.max_tokens, "fresh": options.fresh}
     given = {name: value for name, value in own.items() if value is not None and value is not False}
-    result = speaking.tools().call("TOOL_CALL", {"tool_name": options.tool_name, "arguments": arguments, **given})
-    return speaking.show(result, options.json)
+    result = output.tools().call("TOOL_CALL", {"tool_name": options.tool_name, "arguments": arguments, **given})
+    return output.show(result, options.json)
 
 
 def _demo(_options: argparse.Namespace) -> int:

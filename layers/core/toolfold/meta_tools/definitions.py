@@ -5,10 +5,9 @@ Every word here is in every conversation, so the three together have a budget, h
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 _READ_ONLY = {"readOnlyHint": True}

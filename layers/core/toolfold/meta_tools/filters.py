@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from toolfold.meta_tools import reading
-from toolfold.names import bare, closest
-from toolfold.records import Record
+from toolfold.fuzzy import closest_matches, normalize
+from toolfold.meta_tools import arguments as reading
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from toolfold.catalog.model import Catalog
 
 ACCESS = ("free", "mixed", "premium")
@@ -20,7 +18,8 @@ _SUGGESTED = 10
 """Names offered for one that is unknown and like none: the most frequent."""
 
 
-class Filters(Record):
+@dataclass(frozen=True)
+class Filters:
     """What a tool must be: of one of the categories, of one of the kinds of access, with any or all of the tags.
 
     Names are the catalog's own; an empty tuple asks for nothing.
@@ -59,14 +58,14 @@ def read(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
     """
     categories = _categories(tool, catalog, arguments)
     tags = reading.texts(tool, arguments, "tag")
-    known = {bare(tag): tag for tag in catalog.counts("tags")} if tags else {}
+    known = {normalize(tag): tag for tag in catalog.counts("tags")} if tags else {}
     tag_mode = reading.choice(tool, arguments, "tag_mode", ("any", "all"))
     access = [
         reading.choice(tool, {"access": given}, "access", ACCESS) for given in reading.texts(tool, arguments, "access")
     ]
     return Filters(
         categories,
-        tuple(dict.fromkeys(known.get(bare(tag)) or _unknown_tag(tool, catalog, tag) for tag in tags)),
+        tuple(dict.fromkeys(known.get(normalize(tag)) or _unknown_tag(tool, catalog, tag) for tag in tags)),
         tag_mode == "all",
         tuple(dict.fromkeys(value for value in access if value)),
     )
@@ -77,13 +76,13 @@ def _categories(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tu
     given = arguments.get("category")
     if given is None:
         return ()
-    known = {bare(category.title): category.name for category in catalog.categories}
-    known |= {bare(category.name): category.name for category in catalog.categories}
-    if isinstance(given, str) and (whole := known.get(bare(given))):
+    known = {normalize(category.title): category.name for category in catalog.categories}
+    known |= {normalize(category.name): category.name for category in catalog.categories}
+    if isinstance(given, str) and (whole := known.get(normalize(given))):
         return (whole,)
     found = []
     for asked in reading.texts(tool, arguments, "category"):
-        name = known.get(bare(asked))
+        name = known.get(normalize(asked))
         if name is None:
             raise _unknown(tool, "category", asked, known, [category.name for category in catalog.categories])
         found.append(name)
@@ -98,7 +97,7 @@ def _unknown_tag(tool: str, catalog: Catalog, tag: str) -> str:
 def _unknown(tool: str, kind: str, asked: str, known: Mapping[str, str], names: list[str]) -> Exception:
     """The error for a name that is none; ``known`` are the spellings it may have meant → names, ``names`` all, the most
     useful first."""
-    near = list(dict.fromkeys(known[like] for like in closest(asked, known, most=3, least=reading.LIKE)))
+    near = list(dict.fromkeys(known[like] for like in closest_matches(asked, known, most=3, least=reading.LIKE)))
     if near:
         hint = f"Did you mean {' or '.join(near)}?"
     else:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_get import not_found
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from toolfold.calling.caller import Caller
-    from toolfold.calling.keys import Presented
     from toolfold.catalog.model import Catalog, Tool
-    from toolfold.results.select import Selection
+    from toolfold.execution.credentials import Presented
+    from toolfold.execution.executor import ToolExecutor
+    from toolfold.results.select.parser import Selection
 
 OWN = ("select", "max_tokens", "fresh")
 """What TOOL_CALL takes beside the tool's name and its arguments."""
@@ -25,11 +23,15 @@ _YES, _NO = ("true", "1", "yes"), ("false", "0", "no", "")
 
 
 def tool_call(
-    catalog: Catalog, caller: Caller, arguments: Mapping[str, Any], presented: Presented, deadline: float | None = None
+    catalog: Catalog,
+    caller: ToolExecutor,
+    arguments: Mapping[str, Any],
+    presented: Presented,
+    deadline: float | None = None,
 ) -> Result:
     """``{"result", "cached", "age_s"}``, and ``preview`` where the result is a part; the text is the result itself.
 
-    In toolfold's own form where no ``datatype`` is named, in the upstream's where one is; see ``results.present``.
+    In toolfold's own form where no ``datatype`` is named, in the upstream's where one is; see ``results.output``.
 
     Raises:
         CallError: every way in which a call can fail; see ``errors``.
@@ -44,15 +46,15 @@ def tool_call(
     if tool is None:
         raise not_found(catalog, name)
     inner, own = _apart(tool, arguments)
-    from toolfold.results.present import LEAST_TOKENS, Wishes, present
+    from toolfold.results.output import LEAST_TOKENS, OutputOptions, present
 
     settings = caller.settings
-    wishes = Wishes(
+    wishes = OutputOptions(
         raw=_names_a_form(tool, inner),
         select=_selection(own["select"]),  # before anything is sent
         max_tokens=max(LEAST_TOKENS, min(_tokens(own["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)),
         place="" if settings.offload == "off" else settings.offload,
-        link_s=settings.link_s,
+        presigned_url_ttl_s=settings.presigned_url_ttl_s,
         keep_s=settings.s3_timeout_s,
         deadline=deadline,
     )
@@ -66,9 +68,9 @@ def tool_call(
 def _selection(given: Any) -> Selection | None:
     if given is None:
         return None
-    from toolfold.results import select  # its expressions take time to compile
+    from toolfold.results.select import parser  # its expressions take time to compile
 
-    return select.read(given)
+    return parser.parse(given)
 
 
 def _apart(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments, ToolNotFound
-from toolfold.meta_tools import reading, tiers
+from toolfold.meta_tools import arguments as reading
+from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.result import Result, compact
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from toolfold.catalog.model import Catalog, Tool
 
 _NAME = re.compile(r"\w+")
@@ -35,11 +34,11 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     """
     given = arguments.get("tool_name")
     names = _names(given)
-    detail = reading.choice("TOOL_GET", arguments, "detail", tuple(tiers.DETAILS)) or "full"
+    detail = reading.choice("TOOL_GET", arguments, "detail", tuple(detail_levels.DETAILS)) or "full"
     known = _known(arguments.get("known"))
     catalog.expect(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
-        name = catalog.name_of(names[0])
+        name = catalog.canonical_name(names[0])
         if name is None or known:
             return _result([_entry(catalog, names[0], detail, known)], alone=True)
         # What is asked for most, and always the same.
@@ -91,7 +90,7 @@ def _entry(catalog: Catalog, name: str, detail: str, known: Mapping[str, str]) -
 
 
 def _full(tool: Tool) -> dict[str, Any]:
-    description = tiers.described(tool)
+    description = detail_levels.described(tool)
     named = set(_NAME.findall(description))
     return {
         "description": description,
@@ -99,7 +98,7 @@ def _full(tool: Tool) -> dict[str, Any]:
         "access": tool.access,
         "parameters": tool.parameters,
         "returns": tool.returns,
-        "example_call": tiers.example_call(tool),
+        "example_call": detail_levels.example_call(tool),
         "see_also": tool.see_also,
         # What the description says already is not said twice.
         "not_for": {meant: other for meant, other in tool.not_for.items() if other not in named},
@@ -111,7 +110,7 @@ def _medium(tool: Tool) -> dict[str, Any]:
         "description": tool.summary,
         "category": tool.category,
         "access": tool.access,
-        "parameters": tiers.without_constraints(tool.parameters),
+        "parameters": detail_levels.without_constraints(tool.parameters),
         "returns": tool.returns,
     }
 
@@ -127,7 +126,7 @@ def not_found(catalog: Catalog, name: str) -> ToolNotFound:
     """The error for a name that no tool has, with the closest names that there are."""
     from toolfold.catalog import search  # for mistakes alone
 
-    closest = search.closest(catalog, name)
+    closest = search.closest_names(catalog, name)
     if closest:
         suggestion = f"Did you mean {' or '.join(closest)}? TOOL_LIST has all names."
     else:

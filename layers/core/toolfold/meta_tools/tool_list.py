@@ -5,20 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
-from toolfold.meta_tools import asked, holdings, reading, tiers
-from toolfold.meta_tools.asked import Asked
-from toolfold.meta_tools.filling import fill, in_tier
+from toolfold.meta_tools import arguments as reading
+from toolfold.meta_tools import catalog_stats, detail_levels, list_request
+from toolfold.meta_tools.list_request import ListRequest
+from toolfold.meta_tools.packing import fill, in_tier
 from toolfold.meta_tools.result import Result, compact
 from toolfold.results import tokens
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.filling import Shown
+    from toolfold.meta_tools.packing import Shown
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
 """What a search shows unless told otherwise (docs/decisions/tiers-in-one-answer.md has the measurements)."""
@@ -54,28 +53,28 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     Raises:
         InvalidArguments: see :func:`.asked.read`; or the budget is too small for a single tool.
     """
-    wanted = asked.read(catalog, arguments)
+    wanted = list_request.read(catalog, arguments)
     if wanted.everything:
         return _whole(catalog, wanted)
     among = wanted.filters.positions(catalog)
     return _found(catalog, wanted, among) if wanted.query else _listed(catalog, wanted, among)
 
 
-def _whole(catalog: Catalog, wanted: Asked) -> Result:
+def _whole(catalog: Catalog, wanted: ListRequest) -> Result:
     """Every tool in one line; of a catalog that is too large for that what there is, and how to search it."""
     total = len(catalog)
-    if holdings.large(catalog):
+    if catalog_stats.large(catalog):
         step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
-        text = _lines(wanted.notice, f"{step} {total:,} tools.", *holdings.lines(catalog))
+        text = _lines(wanted.notice, f"{step} {total:,} tools.", *catalog_stats.lines(catalog))
         return _result(catalog, wanted, text, [], step, matched=total, more=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
-    every = catalog.once("every line", lambda: [in_tier(catalog, at, tiers.MINIMAL) for at in range(total)])
+    every = catalog.once("every line", lambda: [in_tier(catalog, at, detail_levels.MINIMAL) for at in range(total)])
     return _result(catalog, wanted, _lines(wanted.notice, catalog.listing), every, step, matched=total)
 
 
-def _found(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Result:
+def _found(catalog: Catalog, wanted: ListRequest, among: frozenset[int] | None) -> Result:
     """What fits the query, best first."""
-    found = search.find(catalog, wanted.query, among)
+    found = search.search(catalog, wanted.query, among)
     if not found.hits:
         return _nothing(catalog, wanted, among)
     hits = found.hits
@@ -85,25 +84,30 @@ def _found(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Res
 
     def best(place: int) -> int:
         if wanted.detail is not None:
-            return tiers.DETAILS[wanted.detail]
+            return detail_levels.DETAILS[wanted.detail]
         if place < found.leaders:
-            return tiers.FULL
-        return tiers.MEDIUM if place < found.leaders + MIDDLE else tiers.MINIMAL
+            return detail_levels.FULL
+        return detail_levels.MEDIUM if place < found.leaders + MIDDLE else detail_levels.MINIMAL
 
     return _page(catalog, wanted, [hit.position for hit in hits], len(found.hits), best, SEARCH_TOKENS)
 
 
-def _listed(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Result:
+def _listed(catalog: Catalog, wanted: ListRequest, among: frozenset[int] | None) -> Result:
     """What passes the filters, in the catalog's order."""
     positions = range(len(catalog)) if among is None else sorted(among)
     if not positions:
         return _nothing(catalog, wanted, among)
-    tier = tiers.DETAILS[wanted.detail or "minimal"]
+    tier = detail_levels.DETAILS[wanted.detail or "minimal"]
     return _page(catalog, wanted, positions, len(positions), lambda _place: tier, LISTED_TOKENS)
 
 
 def _page(
-    catalog: Catalog, wanted: Asked, positions: Sequence[int], matched: int, best: Callable[[int], int], usual: int
+    catalog: Catalog,
+    wanted: ListRequest,
+    positions: Sequence[int],
+    matched: int,
+    best: Callable[[int], int],
+    usual: int,
 ) -> Result:
     """The page of ``positions`` that was asked for, in at most ``token_budget`` tokens, or ``usual`` ones.
 
@@ -111,7 +115,7 @@ def _page(
     """
     budget = wanted.token_budget or usual
     start = wanted.offset or 0
-    window = positions[start : start + (wanted.limit or asked.MOST_TOOLS)]
+    window = positions[start : start + (wanted.limit or list_request.MOST_TOOLS)]
     if not window:
         step = f"Nothing is left at offset {start:,}: start again with offset 0."
         return _result(catalog, wanted, _head(catalog, wanted, step, 0, matched), [], step, matched=matched)
@@ -120,7 +124,7 @@ def _page(
     shown = fill(catalog, window, lambda place: best(start + place), _room(budget, head))
     if not shown:
         raise _too_small(catalog, window[0], budget, head)
-    full = sum(one.entry["tier"] == tiers.FULL for one in shown)
+    full = sum(one.entry["tier"] == detail_levels.FULL for one in shown)
     step = _step(full, alone=full == len(shown))
     first = _head(catalog, wanted, step, len(shown), matched)
     text = _lines(first, *(one.text for one in shown))
@@ -148,7 +152,7 @@ def _step(full: int, *, alone: bool) -> str:
     return f"Next: TOOL_CALL {which}" + ("." if alone else "; TOOL_GET(tool_name) describes the others.")
 
 
-def _head(catalog: Catalog, wanted: Asked, step: str, returned: int, matched: int) -> str:
+def _head(catalog: Catalog, wanted: ListRequest, step: str, returned: int, matched: int) -> str:
     """The first line, after a notice: what to do next, and where this page stands."""
     following = (wanted.offset or 0) + returned
     kind = f"matches in {len(catalog):,} tools" if wanted.query else f"tools, {len(catalog):,} in all"
@@ -156,11 +160,11 @@ def _head(catalog: Catalog, wanted: Asked, step: str, returned: int, matched: in
     return _lines(wanted.notice, f"{step} {returned:,} of {matched:,} {kind}{more}.")
 
 
-def _nothing(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> Result:
+def _nothing(catalog: Catalog, wanted: ListRequest, among: frozenset[int] | None) -> Result:
     """No tool passes, or none fits: not an error, but what there is instead."""
     if not wanted.query:
         reason, step = "No tool passes all of the filters.", "Next: leave out one."
-    elif among is not None and (elsewhere := len(search.find(catalog, wanted.query).hits)):
+    elif among is not None and (elsewhere := len(search.search(catalog, wanted.query).hits)):
         reason = "Nothing that passes the filters fits the query."
         step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
     else:
@@ -171,15 +175,17 @@ def _nothing(catalog: Catalog, wanted: Asked, among: frozenset[int] | None) -> R
 
 
 def _too_small(catalog: Catalog, position: int, budget: int, head: int) -> Exception:
-    line = tokens.count(tiers.line(catalog.brief(position))[1] + "\n")
+    line = tokens.count(detail_levels.line(catalog.brief(position))[1] + "\n")
     needed = next(more for more in itertools.count(budget) if _room(more, head) >= line)
     message = f"token_budget {budget} is too small for a single tool"
-    return reading.refused(asked.TOOL, message, f"Send token_budget {needed} or more, or leave it out.", needed=needed)
+    return reading.refused(
+        list_request.TOOL, message, f"Send token_budget {needed} or more, or leave it out.", needed=needed
+    )
 
 
-def _with_holdings(catalog: Catalog, wanted: Asked, text: str, usual: int) -> str:
+def _with_holdings(catalog: Catalog, wanted: ListRequest, text: str, usual: int) -> str:
     """``text`` and what the catalog holds, as far as the budget allows; tags only for those who asked for one."""
-    for line in holdings.lines(catalog)[: 2 if wanted.filters.tags else 1]:
+    for line in catalog_stats.lines(catalog)[: 2 if wanted.filters.tags else 1]:
         longer = _lines(text, line)
         if tokens.count(longer) > (wanted.token_budget or usual):
             break
@@ -189,7 +195,7 @@ def _with_holdings(catalog: Catalog, wanted: Asked, text: str, usual: int) -> st
 
 def _result(
     catalog: Catalog,
-    wanted: Asked,
+    wanted: ListRequest,
     text: str,
     shown: Sequence[Shown],
     step: str,
@@ -205,8 +211,8 @@ def _result(
         "offset": wanted.offset or 0,
         "more": None if more is None else {"offset": more},
         "next": step,
-        "categories": holdings.categories(catalog),
-        "tags": holdings.tags(catalog),
+        "categories": catalog_stats.categories(catalog),
+        "tags": catalog_stats.tags(catalog),
         "tokens": _count(text) if cost is None else cost,
         **({"notice": wanted.notice} if wanted.notice else {}),
     }

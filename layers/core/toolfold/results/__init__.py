@@ -3,5 +3,5 @@
 ``values`` types cells, ``shape`` finds tables, ``render`` writes them. ``select`` reads what part is wanted,
 ``evaluate`` takes it (with ``cells``, ``functions``, ``paths``). ``preview`` fits what is too long, ``tokens`` measures
 it, ``offload`` keeps the whole of it. ``present`` joins them. The type that flows through is
-:class:`toolfold.results.shape.Document`.
+:class:`toolfold.results.tables.Document`.
 """

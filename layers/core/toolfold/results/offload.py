@@ -13,11 +13,8 @@ import secrets
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 logger = logging.getLogger("toolfold")
 
@@ -28,7 +25,7 @@ _KEPT_S = 24 * 3600
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "txt": "text/plain; charset=utf-8"}
 
 
-def keep(text: str, suffix: str, place: str, link_s: float, within_s: float = 5.0) -> dict[str, Any]:
+def keep(text: str, suffix: str, place: str, presigned_url_ttl_s: float, within_s: float = 5.0) -> dict[str, Any]:
     """Keep ``text`` at ``place`` (``s3://bucket/prefix`` or a folder) and return the way to it. S3 may take
     ``within_s`` seconds, repetitions included; with none left it is not asked.
 
@@ -38,7 +35,7 @@ def keep(text: str, suffix: str, place: str, link_s: float, within_s: float = 5.
     name = f"{_PREFIX}{secrets.token_urlsafe(24)}.{suffix}"
     try:
         if place.startswith("s3://"):
-            return _in_s3(text, name, suffix, place, link_s, within_s)
+            return _in_s3(text, name, suffix, place, presigned_url_ttl_s, within_s)
         return _in_folder(text, name, Path(place).expanduser())
     except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
         # The type alone: an error of S3 may quote a signed address.
@@ -59,18 +56,20 @@ def _in_folder(text: str, name: str, folder: Path) -> dict[str, Any]:
     return {"path": str(path), "expires_at": _iso(now + _KEPT_S)}
 
 
-def _in_s3(text: str, name: str, suffix: str, place: str, link_s: float, within_s: float) -> dict[str, Any]:
+def _in_s3(
+    text: str, name: str, suffix: str, place: str, presigned_url_ttl_s: float, within_s: float
+) -> dict[str, Any]:
     if within_s <= 0:
         raise TimeoutError
     import obstore
 
-    from toolfold.object_store import open_bucket
+    from toolfold.aws.s3 import open_bucket
 
     parts = urlsplit(place)
     store = open_bucket(parts.netloc, parts.path.strip("/"), within_s, retries=1)
-    expires = time.time() + link_s
+    expires = time.time() + presigned_url_ttl_s
     obstore.put(store, name, text.encode(), attributes={"Content-Type": _TYPES[suffix]}, use_multipart=False)
-    url = obstore.sign(store, "GET", name, timedelta(seconds=link_s))
+    url = obstore.sign(store, "GET", name, timedelta(seconds=presigned_url_ttl_s))
     return {"url": url, "expires_at": _iso(expires)}
 
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.records import Record
 from toolfold.results import values
-from toolfold.results.shape import Document, Table
+from toolfold.results.tables import Document, Table
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
     _T = TypeVar("_T")
 
 
@@ -56,7 +54,8 @@ class Cuts:
         return ", ".join([*self.told, *([f"and {self.more} more cuts"] if self.more else [])])
 
 
-class Level(Record):
+@dataclass(frozen=True)
+class Level:
     """How much is kept: rows (or items of the outer lists), characters of a text, items of an inner list."""
 
     rows: int

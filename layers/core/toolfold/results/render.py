@@ -9,12 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import Any
 
-from toolfold.results.shape import Document, Table
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from toolfold.results.tables import Document, Table
 
 
 def compact(value: Any) -> str:

@@ -1,7 +1,7 @@
 """How many tokens a text is, near enough to keep a budget, without a tokenizer.
 
 :func:`count` cuts a text nearly as o200k does, with a regular expression that matches once for each token that is
-likely, and adds a twentieth. How far off it may be is stated here and held by ``tests/unit/test_tokens.py`` against
+likely, and adds a twentieth. How far off it may be is stated here and held by ``tests/unit/results/test_tokens.py`` against
 the real vocabulary: on the catalog in every form that is shown, on answers, on other scripts.
 """
 

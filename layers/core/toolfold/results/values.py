@@ -10,10 +10,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 MISSING_WORDS = frozenset(("", "None", "null", "n/a", "N/A"))
 """What stands for "no value" wherever it stands."""
@@ -22,7 +19,7 @@ MISSING = MISSING_WORDS | {".", "-", "--", "NaN", "nan"}
 """The same among numbers and dates. In a column of words a dash may be a word, and NAN is a ticker."""
 
 LARGEST = 2**53
-"""Whole numbers up to here survive a client that reads every number as a double (RFC 8259, section 6)."""
+"""MemoryBlocks numbers up to here survive a client that reads every number as a double (RFC 8259, section 6)."""
 
 _SAFE_LENGTH = 16
 """Characters of a decimal that any double keeps: 15 digits and a point."""

@@ -1,9 +1,9 @@
 """What AWS puts in front of a function, as requests: one table entry for each shape of event.
 
 ==============================  =======  ===========================================================
-API Gateway HTTP API            2.0      https://docs.aws.amazon.com/apigateway/latest/developerguide/
+API LambdaHandler HTTP API            2.0      https://docs.aws.amazon.com/apigateway/latest/developerguide/
 Lambda function URL             2.0      http-api-develop-integrations-lambda.html
-API Gateway REST API, HTTP API  1.0      set-up-lambda-proxy-integrations.html (same guide)
+API LambdaHandler REST API, HTTP API  1.0      set-up-lambda-proxy-integrations.html (same guide)
 ==============================  =======  ===========================================================
 
 The path is not looked at: the routes of the API decide what reaches the function, and a stage may stand before it.
@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Mapping
+from typing import Any
 
-from toolfold.wire.http import Headers, Request
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from toolfold.protocol.http import Headers, Request
 
 KEY_PARAMETER = "apikey"
 
@@ -27,7 +24,7 @@ class UnknownEvent(ValueError):
     """An event of no shape that is known here; ``str()`` says what was missed."""
 
 
-def read(event: Any, allow_key_in_query: bool, deadline: float | None = None) -> Request:
+def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = None) -> Request:
     """The request in ``event``, to be answered by ``deadline``.
 
     Raises:

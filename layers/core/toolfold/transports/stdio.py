@@ -14,22 +14,20 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from queue import SimpleQueue
+from typing import TYPE_CHECKING, BinaryIO
 
-from toolfold.calling.caller import Caller
-from toolfold.calling.home import at_home
 from toolfold.catalog.store import open_store
-from toolfold.meta_tools.dispatch import MetaTools
-from toolfold.wire import jsonrpc
-from toolfold.wire.jsonrpc import Message, Rejected
-from toolfold.wire.mcp import Server
-from toolfold.wire.versions import INTERNAL_ERROR
+from toolfold.execution.executor import ToolExecutor
+from toolfold.local_defaults import with_local_defaults
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.protocol import jsonrpc
+from toolfold.protocol.jsonrpc import JsonRpcError, Message
+from toolfold.protocol.mcp import Server
+from toolfold.protocol.versions import INTERNAL_ERROR
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
@@ -49,10 +47,10 @@ def run(settings: Settings) -> None:
         BrokenPipeError: nobody reads stdout any more.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
-    settings = at_home(settings)
-    server = Server(MetaTools(open_store(settings), Caller(settings)))
+    settings = with_local_defaults(settings)
+    server = Server(MetaTools(open_store(settings), ToolExecutor(settings)))
     # A call ends within its own time-out; what is older than that has been given up.
-    conversation = Conversation(server, settings.connect_timeout_s + settings.timeout_s)
+    conversation = StdioSession(server, settings.connect_timeout_s + settings.timeout_s)
     incoming, outgoing = take_stdio()
     try:
         conversation.hold(incoming, outgoing)
@@ -85,7 +83,7 @@ def take_stdio() -> tuple[BinaryIO, BinaryIO]:
     return incoming, outgoing
 
 
-class Conversation:
+class StdioSession:
     """One client's requests and their answers. ``patience_s`` bounds the wait for each answer that is still owed when
     the input has ended."""
 
@@ -120,8 +118,8 @@ class Conversation:
 
     def _hear(self, line: bytes) -> None:
         try:
-            message = jsonrpc.read(line)
-        except Rejected as rejected:
+            message = jsonrpc.parse_message(line)
+        except JsonRpcError as rejected:
             if rejected.id is not None:
                 self._answers.put(jsonrpc.error(rejected))
             elif line.endswith(b"\n"):
@@ -172,7 +170,7 @@ class Conversation:
             return self._server.reply(request)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the server down
             logger.error("defect in %s: %s", request.method[:64], type(error).__name__)
-            return jsonrpc.error(Rejected(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id))
+            return jsonrpc.error(JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id))
 
 
 def _lines(incoming: BinaryIO) -> Iterator[bytes]:

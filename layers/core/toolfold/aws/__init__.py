@@ -1,0 +1,4 @@
+"""Clients of AWS services: ``clients`` (boto3), ``s3`` (obstore, for reads before the first response).
+
+May import ``settings`` and ``errors``.
+"""

@@ -1,0 +1,153 @@
+"""From what is written about a source and its tools to what the compiled catalog holds of them. Build side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from toolfold.build.schema import Category, Parameter, Source, Tool
+
+MOST_SEE_ALSO = 3
+
+_NAME = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
+
+HASH_DIGITS = 8
+"""Of SHA-256, in hexadecimal: an agent compares the hash of one tool with the one it kept, nothing else."""
+
+
+def source_entry(source: Source) -> dict[str, Any]:
+    """What is kept of ``source``: all but its shared parameters, which its tools hold by now."""
+    entry = source.model_dump(
+        include={"title", "description", "backend", "base_url", "function_key", "auth", "freshness", "no_data"}
+    )
+    entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
+    entry["unknown_notice"] = source.unknown_notice
+    return entry
+
+
+def tool_entry(source: Source, category: Category, tool: Tool) -> dict[str, Any]:
+    """What is kept of ``tool``; the fields are those of ``catalog.model.Tool``. ``see_also`` and ``hash`` come later
+    (:func:`finish`), since they depend on the other tools."""
+    shape = tool.returns.json_
+    return {
+        "source": source.id,
+        "category": category.category,
+        "title": tool.title,
+        "summary": tool.summary,
+        "description": tool.description,
+        "tags": tool.tags,
+        "access": tool.access,
+        "freshness": tool.freshness,
+        "formats": tool.formats,
+        "parameters": _json_schema(tool),
+        "returns": tool.returns.outline or _outline(tool),
+        "example": tool.example,
+        "not_for": {neighbour.say: neighbour.take for neighbour in tool.not_for},
+        "call": _call(tool),
+        "answer": {
+            "csv": tool.returns.csv,
+            "rows": shape.rows.split("|") if shape is not None else [],
+            "kind": shape.kind if shape is not None else None,
+        },
+    }
+
+
+def finish(tools: Mapping[str, dict[str, Any]]) -> None:
+    """Add what only the whole can tell: ``see_also``, the tools that the description names and those of the category
+    that send their strays here, and ``hash``."""
+    senders: dict[str, list[str]] = {}
+    for name, entry in tools.items():
+        for taken in entry["not_for"].values():
+            senders.setdefault(taken, []).append(name)
+    for name, entry in tools.items():
+        near = [other for other in senders.get(name, []) if tools[other]["category"] == entry["category"]]
+        named = [word for word in _NAME.findall(entry["description"]) if word in tools]
+        others = {*entry["not_for"].values(), name}
+        entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MOST_SEE_ALSO]
+        entry["hash"] = hashlib.sha256(json.dumps([name, entry], sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]
+
+
+def _json_schema(tool: Tool) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {parameter.name: _property(parameter) for parameter in tool.parameters},
+    }
+    required = [parameter.name for parameter in tool.parameters if parameter.required]
+    if required:
+        schema["required"] = required
+    if tool.any_of:
+        schema["anyOf"] = [{"required": [name]} for name in tool.any_of]
+    schema["additionalProperties"] = False
+    return schema
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    rule: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
+    if parameter.item_enum:
+        rule["description"] += " Any of: " + ", ".join(parameter.item_enum) + "."
+    for keyword, value in (
+        ("enum", parameter.enum),
+        ("default", parameter.default),
+        ("pattern", parameter.pattern),
+        ("minimum", _plain(parameter.minimum)),
+        ("exclusiveMinimum", _plain(parameter.exclusive_minimum)),
+        ("maximum", _plain(parameter.maximum)),
+        # A default is example enough.
+        ("examples", None if parameter.default is not None else parameter.examples or None),
+    ):
+        if value is not None:
+            rule[keyword] = value
+    if parameter.max_repeats is None:
+        return rule
+    items = {"type": "string", **({"pattern": rule.pop("pattern")} if "pattern" in rule else {})}
+    bounds = {"items": items, "minItems": 1, "maxItems": parameter.max_repeats}
+    return {"type": "array", "description": rule["description"], **bounds, "examples": rule["examples"]}
+
+
+def _plain(number: float | None) -> float | int | None:
+    return int(number) if number is not None and number.is_integer() else number
+
+
+def _call(tool: Tool) -> dict[str, Any]:
+    """What the backend needs to send the call; keys that would be empty are left out."""
+    lists = {
+        parameter.name: {
+            "separator": parameter.separator,
+            **({"max_items": parameter.max_items} if parameter.max_items else {}),
+            **({"items": parameter.item_enum} if parameter.item_enum else {}),
+        }
+        for parameter in tool.parameters
+        if parameter.separator
+    }
+    call = {
+        "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
+        "lists": lists,
+        "sends": {
+            parameter.name: parameter.default if parameter.send_default else parameter.sends
+            for parameter in tool.parameters
+            if parameter.send_default or parameter.sends is not None
+        },
+    }
+    return {"function": tool.function or tool.name, **{key: value for key, value in call.items() if value}}
+
+
+def _outline(tool: Tool) -> str:
+    """The shape of the answer in a line: ``csv: columns`` and ``json: {keys, rows: […]}``, as far as known."""
+    parts = []
+    if "csv" in tool.formats:
+        parts.append(f"csv: {tool.returns.csv or 'the JSON columns'}")
+    shape = tool.returns.json_
+    if shape is not None:
+        row = "{" + ", ".join(shape.columns) + "}"
+        form = {"object": row, "list": f"[{row}]", "map": f"{{time: {row}}}", "names": "{symbol: name}"}[shape.kind]
+        paths = [path for path in shape.rows.split("|") if path]
+        outer = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
+        if len(paths) > 1:
+            outer.append(f"{', '.join(paths)}: each {form}")
+        elif paths:
+            outer.append(": {".join(paths[0].split(".")) + f": {form}" + "}" * paths[0].count("."))
+        parts.append("json: " + ("{" + ", ".join(outer) + "}" if paths else form))
+    return "; ".join(parts)

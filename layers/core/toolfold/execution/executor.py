@@ -1,0 +1,86 @@
+"""One call from start to end: look up, check, find the key; the rest is the keeper's.
+
+A :class:`ToolExecutor` is made once per process. It imports what a call needs when the first call comes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import InvalidArguments
+from toolfold.execution import credentials
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.execution.cached_executor import CachedExecutor
+    from toolfold.execution.result import CallResult
+    from toolfold.execution.validation import Problem
+    from toolfold.settings import Settings
+
+
+class ToolExecutor:
+    """Performs calls with the settings it was made with. Safe to use from many threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._keepers: dict[str, CachedExecutor] = {}
+        self._lock = threading.Lock()
+
+    def call(
+        self,
+        catalog: Catalog,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        presented: credentials.Presented = credentials.NOTHING,
+        *,
+        fresh: bool = False,
+        deadline: float | None = None,
+    ) -> CallResult:
+        """Perform one call, or answer it from what is held.
+
+        Args:
+            arguments: as the model sent them; checked here, before anything is sent.
+            presented: the keys that came with the request.
+            fresh: whether to ask the upstream even when a good answer is held.
+            deadline: when the outcome must be there, by ``time.monotonic``; the settings' time-out holds in any case.
+
+        Raises:
+            CallError: every way in which a call can fail; see ``errors``.
+        """
+        from toolfold.execution import validation
+
+        checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
+        if problems:
+            raise _invalid(tool, problems)
+        source = catalog.source(tool.source)
+        key = credentials.resolve_api_key(source, presented, self.settings)
+        return self._keeper(source.backend).call(source, tool, checked, key, fresh, deadline)
+
+    def forget(self) -> None:
+        """Drop what is held, counted and known of calls, and the connections to where it is shared."""
+        with self._lock:
+            self._keepers.clear()
+
+    def _keeper(self, backend: str) -> CachedExecutor:
+        # Imported on the first call, so that listing and describing tools never pays for it.
+        with self._lock:
+            if backend not in self._keepers:
+                from toolfold.execution.cached_executor import CachedExecutor
+                from toolfold.sources.http_api import adapter
+
+                module = {"http_api": adapter}[backend]
+                self._keepers[backend] = CachedExecutor(self.settings, module.call, module.base_url_for)
+            return self._keepers[backend]
+
+
+def _invalid(tool: Tool, problems: list[Problem]) -> InvalidArguments:
+    first = problems[0]
+    more = f" ({len(problems) - 1} more in problems)" if len(problems) > 1 else ""
+    return InvalidArguments(
+        f"{tool.name}: {first['parameter']} {first['problem']}: {first['expected']}{more}.",
+        "Correct the arguments by the schema and call again; nothing was sent.",
+        problems=problems,
+        schema=tool.parameters,
+    )

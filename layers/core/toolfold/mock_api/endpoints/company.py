@@ -1,0 +1,207 @@
+"""What a company or a fund is and has paid: overview, logo, profile, dividends, splits, shares."""
+
+from __future__ import annotations
+
+from toolfold.mock_api.companies import COMPANIES, company
+from toolfold.mock_api.endpoint import DATATYPE, Document, Shape, empty_object, empty_rows, list_table
+from toolfold.mock_api.request_parsing import Call
+from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.stocks import as_traded, dividends, splits
+
+from .core_stocks import SYMBOL
+from .statements import (
+    MISSING,
+    SHARES,
+    UNKNOWN,
+    last_quarter,
+    quarterly_eps,
+    quarters,
+    shares_outstanding,
+    trailing_year,
+)
+
+UNLISTED = "n/a"  # how a fund profile marks a value it does not have
+
+
+def _overview(call: Call) -> Document:
+    issuer = company(call.text("symbol"))
+    if issuer.is_fund:  # a fund has no company overview; the vendor answers {}
+        return {}
+    symbol, today = issuer.symbol, call.today
+    draws = Draws("overview", symbol)
+    bars = as_traded(symbol, today)
+    price = bars[-1].close
+    year = bars[-252:]
+    closes = [bar.close for bar in bars]
+    shares = shares_outstanding(symbol)
+    latest, quarter = last_quarter(symbol, today)
+    total = trailing_year(symbol, today)
+    revenue, net, ebitda = total["totalRevenue"], total["netIncome"], total["ebitda"]
+    eps, book = sum(list(quarterly_eps(symbol, today).values())[-4:]), quarter["totalShareholderEquity"] / shares
+    value = price * shares
+    enterprise = value + quarter["longTermDebt"] - quarter["cashAndCashEquivalentsAtCarryingValue"]
+    paid = dividends(symbol, today)[-4:]
+    yearly = sum(payment.amount for payment in paid)
+    return {
+        "Symbol": symbol,
+        "AssetType": "Common Stock",
+        "Name": issuer.name,
+        "Description": f"{issuer.name}: every number of this overview is synthetic and comes from a local sandbox.",
+        "CIK": str(draws.integer(10_000, 1_999_999)),
+        "Exchange": issuer.exchange,
+        "Currency": issuer.currency,
+        "Country": "USA" if issuer.region == "United States" else issuer.region,
+        "Sector": issuer.sector,
+        "Industry": issuer.industry,
+        "Address": "1 SANDBOX SQUARE, EXAMPLE CITY, UNITED STATES, 00000",
+        "OfficialSite": f"https://{symbol.lower().replace('.', '-')}.example",
+        "FiscalYearEnd": "December",
+        "LatestQuarter": latest.isoformat(),
+        "MarketCapitalization": f"{value:.0f}",
+        "EBITDA": f"{ebitda:.0f}",
+        "PERatio": f"{price / eps:.2f}" if eps > 0 else UNKNOWN,
+        "PEGRatio": f"{draws.between(0.8, 3.2):.3f}" if draws.chance(0.7) else MISSING,
+        "BookValue": f"{book:.2f}",
+        "DividendPerShare": f"{yearly:.2f}" if paid else MISSING,
+        "DividendYield": f"{yearly / price:.4f}" if paid else MISSING,
+        "EPS": f"{eps:.2f}",
+        "RevenuePerShareTTM": f"{revenue / shares:.2f}",
+        "ProfitMargin": f"{net / revenue:.3f}",
+        "OperatingMarginTTM": f"{total['operatingIncome'] / revenue:.3f}",
+        "ReturnOnAssetsTTM": f"{net / quarter['totalAssets']:.4f}",
+        "ReturnOnEquityTTM": f"{net / quarter['totalShareholderEquity']:.3f}",
+        "RevenueTTM": f"{revenue:.0f}",
+        "GrossProfitTTM": f"{total['grossProfit']:.0f}",
+        "DilutedEPSTTM": f"{eps:.2f}",
+        "QuarterlyEarningsGrowthYOY": f"{draws.between(-0.1, 0.25):.3f}",
+        "QuarterlyRevenueGrowthYOY": f"{draws.between(-0.05, 0.18):.3f}",
+        "AnalystTargetPrice": f"{price * draws.between(0.95, 1.25):.2f}",
+        "AnalystRatingStrongBuy": str(draws.integer(0, 9)),
+        "AnalystRatingBuy": str(draws.integer(2, 20)),
+        "AnalystRatingHold": str(draws.integer(2, 15)),
+        "AnalystRatingSell": str(draws.integer(0, 3)),
+        "AnalystRatingStrongSell": UNKNOWN if draws.chance(0.3) else str(draws.integer(0, 2)),
+        "TrailingPE": f"{price / eps:.2f}" if eps > 0 else UNKNOWN,
+        "ForwardPE": f"{price / eps / 1.08:.2f}" if eps > 0 else UNKNOWN,
+        "PriceToSalesRatioTTM": f"{value / revenue:.3f}",
+        "PriceToBookRatio": f"{price / book:.2f}",
+        "EVToRevenue": f"{enterprise / revenue:.3f}",
+        "EVToEBITDA": f"{enterprise / ebitda:.2f}",
+        "Beta": f"{draws.between(0.4, 1.9):.3f}",
+        "52WeekHigh": f"{max(bar.high for bar in year):.2f}",
+        "52WeekLow": f"{min(bar.low for bar in year):.2f}",
+        "50DayMovingAverage": f"{sum(closes[-50:]) / 50:.2f}",
+        "200DayMovingAverage": f"{sum(closes[-200:]) / 200:.2f}",
+        "SharesOutstanding": str(shares),
+        "SharesFloat": str(int(shares * 0.997)),
+        "PercentInsiders": f"{draws.between(0.05, 4):.3f}",
+        "PercentInstitutions": f"{draws.between(50, 88):.3f}",
+        "DividendDate": paid[-1].paid.isoformat() if paid else MISSING,
+        "ExDividendDate": paid[-1].ex_date.isoformat() if paid else MISSING,
+    }
+
+
+def _logo(call: Call) -> Document:
+    symbol = call.text("symbol").upper()
+    return {
+        "symbol": symbol,
+        "logo_url_png": f"https://logos.example/{symbol}.png",
+        "logo_url_svg": f"https://logos.example/{symbol}.svg",
+    }
+
+
+SECTORS = (
+    "INFORMATION TECHNOLOGY", "COMMUNICATION SERVICES", "CONSUMER DISCRETIONARY", "CONSUMER STAPLES", "HEALTHCARE",
+    "INDUSTRIALS", "FINANCIALS", "UTILITIES", "MATERIALS", "ENERGY",
+)  # fmt: skip
+
+
+def _weights(draws: Draws, count: int, total: float) -> list[float]:
+    """Falling weights that add up to ``total``."""
+    raw = sorted((draws.between(0.2, 1.0) ** 3 for _ in range(count)), reverse=True)
+    return [total * one / sum(raw) for one in raw]
+
+
+def _etf_profile(call: Call) -> Document:
+    fund = company(call.text("symbol"))
+    draws = Draws("etf", fund.symbol)
+    stocks = [one for one in COMPANIES.values() if not one.is_fund and one.region == "United States"]
+    held = draws.sample(stocks, 30)
+    sectors = zip(SECTORS, _weights(draws, len(SECTORS), 0.998), strict=True)
+    holdings: list[dict[str, str]] = [
+        {"symbol": one.symbol, "description": one.name.upper(), "weight": f"{weight:.4f}"}
+        for one, weight in zip(held, _weights(draws, len(held), 0.93), strict=True)
+    ]
+    # Cash and the like are held too, and have no ticker.
+    holdings.append({"symbol": UNLISTED, "description": "US DOLLAR", "weight": "0.0012"})
+    return {
+        "net_assets": str(draws.integer(2, 600) * 10**9),
+        "net_expense_ratio": f"{draws.between(0.0003, 0.0075):.4f}",
+        "portfolio_turnover": UNLISTED,
+        "dividend_yield": f"{draws.between(0.003, 0.035):.4f}",
+        "inception_date": f"{draws.integer(1993, 2014)}-{draws.integer(1, 12):02d}-{draws.integer(1, 28):02d}",
+        "leveraged": "NO",
+        "sectors": [{"sector": name, "weight": f"{weight:.3f}"} for name, weight in sectors],
+        "holdings": holdings,
+    }
+
+
+DIVIDEND_KEYS = ("ex_dividend_date", "declaration_date", "record_date", "payment_date", "amount")
+DETAILS_SINCE = "2004"  # of older dividends only the day and the amount are known
+
+
+def _dividends(call: Call) -> Document:
+    rows = []
+    for payment in reversed(dividends(call.text("symbol"), call.today)):
+        ex_date = payment.ex_date.isoformat()
+        known = ex_date >= DETAILS_SINCE
+        dates = [payment.declared.isoformat(), ex_date, payment.paid.isoformat()] if known else [MISSING] * 3
+        rows.append(dict(zip(DIVIDEND_KEYS, [ex_date, *dates, f"{payment.amount:.2f}"], strict=True)))
+    return {"symbol": call.text("symbol"), "data": rows}
+
+
+def _splits(call: Call) -> Document:
+    rows = [
+        {"effective_date": split.day.isoformat(), "split_factor": f"{split.factor:.4f}"}
+        for split in reversed(splits(call.text("symbol")))
+        if split.day <= call.today
+    ]
+    return {"symbol": call.text("symbol"), "data": rows}
+
+
+def _shares(call: Call) -> Document:
+    issuer = company(call.text("symbol"))
+    reports = {} if issuer.is_fund else quarters(issuer.symbol, call.today)
+    rows = [
+        {
+            "date": end.isoformat(),
+            "shares_outstanding_diluted": str(round(figures[SHARES] * 1.01 / 1000) * 1000),
+            "shares_outstanding_basic": str(round(figures[SHARES] / 1000) * 1000),
+        }
+        for end, figures in reversed(reports.items())
+    ]
+    return {"symbol": call.text("symbol"), "status": "success", "data": rows}
+
+
+_NO_DATA = empty_rows("symbol", rows="data")
+
+SHAPES = (
+    Shape("OVERVIEW", (SYMBOL,), _overview, unknown=empty_object),
+    Shape("COMPANY_LOGO", (SYMBOL,), _logo, unknown=empty_object),
+    Shape("ETF_PROFILE", (SYMBOL,), _etf_profile, unknown=empty_object),
+    Shape("DIVIDENDS", (SYMBOL, DATATYPE), _dividends, list_table("data", *DIVIDEND_KEYS), unknown=_NO_DATA),
+    Shape(
+        "SPLITS",
+        (SYMBOL, DATATYPE),
+        _splits,
+        list_table("data", "effective_date", "split_factor"),
+        unknown=_NO_DATA,
+    ),
+    Shape(
+        "SHARES_OUTSTANDING",
+        (SYMBOL, DATATYPE),
+        _shares,
+        list_table("data", "date", "shares_outstanding_diluted", "shares_outstanding_basic"),
+        unknown=empty_rows("symbol", status="success", rows="data"),
+    ),
+)

@@ -1,0 +1,107 @@
+"""Trades of members of Congress: every member is invented, since a made-up trade must not name a real person."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from toolfold.mock_api.companies import COMPANIES, company
+from toolfold.mock_api.endpoint import DATATYPE, Document, Refused, Shape, list_table
+from toolfold.mock_api.request_parsing import Call, Parameter
+from toolfold.mock_api.seeded_random import Draws
+
+
+class Member(NamedTuple):
+    bioguide_id: str
+    name: str
+    chamber: str
+    party: str
+    state: str
+    district: str
+
+
+# Ids of this form, with 99 in front, are not in use.
+MEMBERS = (
+    Member("E990001", "Jordan Example", "HOUSE", "D", "CA", "99"),
+    Member("S990002", "Casey Sample", "HOUSE", "R", "TX", "98"),
+    Member("P990003", "Morgan Placeholder", "SENATE", "D", "OR", ""),
+    Member("M990004", "Riley Mock", "SENATE", "R", "OH", ""),
+    Member("S990005", "Avery Stub", "HOUSE", "I", "VT", "97"),
+    Member("F990006", "Quinn Fixture", "SENATE", "R", "UT", ""),
+)
+TRADE_KEYS = (
+    "chamber", "politician", "bioguide_id", "politician_canonical", "party", "state", "state_district", "symbol",
+    "ticker_reported", "ticker_source", "asset_name", "asset_type_code", "transaction_type", "transaction_date",
+    "notification_date", "amount_min", "amount_max", "owner_code", "filing_status", "filed_date",
+)  # fmt: skip
+# The brackets in which the law has amounts reported.
+AMOUNTS = (("1001.00", "15000.00"), ("15001.00", "50000.00"), ("50001.00", "100000.00"), ("100001.00", "250000.00"))
+TRADES_PER_PAIR = 6
+
+
+def _trade(draws: Draws, member: Member, symbol: str, today: date) -> dict[str, str | None]:
+    """A senator's filing knows no district, no notification and no status: those are null."""
+    house = member.chamber == "HOUSE"
+    traded = today - timedelta(days=draws.integer(20, 1400))
+    filed = traded + timedelta(days=draws.integer(5, 44))
+    issuer = company(symbol)
+    low, high = draws.pick(AMOUNTS)
+    title = f"Hon. {member.name}" if house else member.name
+    asset = f"{issuer.name} ({symbol}) [ST]" if house else issuer.name
+    values: list[str | None] = [
+        member.chamber, title, member.bioguide_id, member.name, member.party, member.state,
+        f"{member.state}{member.district}" if house else None, symbol, symbol, "reported", asset,
+        "ST" if house else "Stock", draws.pick(("BUY", "SELL")), traded.isoformat(),
+        filed.isoformat() if house else None, low, high, draws.pick(("SELF", "SPOUSE", "JOINT")),
+        "NEW" if house else None, min(filed, today).isoformat(),
+    ]  # fmt: skip
+    return dict(zip(TRADE_KEYS, values, strict=True))
+
+
+def _trades(call: Call) -> Document:
+    symbol, member_id = call.text("symbol").upper(), call.text("bioguide_id")
+    if not symbol and not member_id:
+        raise Refused("invalid_call")
+    members = [one for one in MEMBERS if member_id in ("", one.bioguide_id)]
+    symbols = [symbol] if symbol else sorted(COMPANIES)[::6]
+    rows = []
+    for member in members:
+        for one in symbols:
+            draws = Draws("congress", member.bioguide_id, one)
+            rows += [_trade(draws, member, one, call.today) for _ in range(draws.integer(1, TRADES_PER_PAIR))]
+    rows.sort(key=lambda row: row["transaction_date"] or "", reverse=True)
+    return {"symbol": symbol, "bioguide_id": member_id, "trades": rows}
+
+
+def _no_trades(call: Call) -> Document:
+    return {"symbol": call.text("symbol").upper(), "bioguide_id": call.text("bioguide_id"), "trades": []}
+
+
+def _metadata(_: Call) -> Document:
+    politicians = []
+    for member in MEMBERS:
+        first, last = member.name.lower().split()
+        seat = {"chamber": member.chamber, "state": member.state, "district": member.district or None}
+        politicians.append(
+            {
+                "bioguide_id": member.bioguide_id,
+                "display_name": member.name,
+                "aliases": [f"{first} {last}", f"{last}, {first}"],
+                **seat,
+                "party": member.party,
+                "terms": [{**seat, "start_date": "2021-01-03", "end_date": "2027-01-03"}],
+            }
+        )
+    return {"politicians": politicians}
+
+
+SHAPES = (
+    Shape(
+        "CONGRESS_TRADES",
+        (Parameter("symbol"), Parameter("bioguide_id", pattern=r"[A-Z]\d{6}"), DATATYPE),
+        _trades,
+        list_table("trades", *TRADE_KEYS),
+        unknown=_no_trades,
+    ),
+    Shape("POLITICIAN_METADATA", (), _metadata, symbol=""),
+)

@@ -1,0 +1,274 @@
+"""Everything that can go wrong, on demand: the vendor's own envelopes, and what networks do.
+
+A fault is asked for by key (``apikey=fault-daily-quota``, every call fails) or by symbol (``FAULT.DAILY_QUOTA``, one
+call fails). Some take a number: ``FAULT.SLOW.3`` is three seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from urllib.parse import urlencode
+
+from . import faulty_responses
+from .endpoint import Shape
+from .request_parsing import SYMBOL_PARAMETERS, Call, Query, first_of, split_list, values_of
+from .responses import HTML, JSON, TEXT, Answer, csv_answer, json_answer
+
+KEY_PREFIX, SYMBOL_PREFIX = "fault-", "FAULT."
+LONGEST_WAIT_S = 600.0
+HUGE_BYTES = 20_000_000
+_PREMIUM = "https://www.alphavantage.co/premium/"
+_THANKS = "Thank you for using Alpha Vantage! "
+
+# The vendor's error messages: JSON key and text, as a client has to recognise them. {...} is filled in per call.
+ENVELOPES: dict[str, tuple[str, str]] = {
+    "invalid_api_key": (
+        "Error Message",
+        "the parameter apikey is invalid or missing. Please claim your free API key on "
+        "(https://www.alphavantage.co/support/#api-key). It should take less than 20 seconds.",
+    ),
+    "demo_key_only": (
+        "Information",
+        "The **demo** API key is for demo purposes only. Please claim your free API key at "
+        "(https://www.alphavantage.co/support/#api-key) to explore our full API offerings. "
+        "It takes fewer than 20 seconds.",
+    ),
+    "unknown_function": ("Error Message", "This API function ({function}) does not exist."),
+    "invalid_call": (
+        "Error Message",
+        "Invalid API call. Please retry or visit the documentation "
+        "(https://www.alphavantage.co/documentation/) for {function}.",
+    ),
+    "invalid_inputs_news": (
+        "Information",
+        "Invalid inputs. Please refer to the API documentation "
+        "https://www.alphavantage.co/documentation#newsapi and try again.",
+    ),
+    "daily_quota": (
+        "Information",
+        "We have detected your API key as {key} and our standard API rate limit is 25 requests per day. "
+        f"Please subscribe to any of the premium plans at {_PREMIUM} to instantly remove all daily rate limits.",
+    ),
+    "free_burst": (
+        "Information",
+        f"{_THANKS}Please consider spreading out your free API requests more sparingly (1 request per second). "
+        f"You may subscribe to any of the premium plans at {_PREMIUM} to lift the free key rate limit "
+        "(25 requests per day), raise the per-second burst limit, and instantly unlock all premium endpoints",
+    ),
+    "legacy_minute_note": (
+        "Note",
+        f"{_THANKS}Our standard API call frequency is 5 calls per minute and 500 calls per day. "
+        f"Please visit {_PREMIUM} if you would like to target a higher API call frequency.",
+    ),
+    "call_volume_contact": (
+        "Information",
+        f"{_THANKS}Please contact premium@alphavantage.co if you are targeting a higher API call volume.",
+    ),
+    "premium_minute": (
+        "Information",
+        "Minute-level rate limit exceed. Please stay under the number of API requests per minute for your premium "
+        "subscription plan. Please contact support@alphavantage.co if you are targeting a higher API request volume.",
+    ),
+    "premium_burst": (
+        "Information",
+        "Burst pattern detected. Please consider spreading out your API requests more evenly across a 1-minute "
+        "window and query no more than 30 requests per second.",
+    ),
+    "premium_endpoint": (
+        "Information",
+        f"{_THANKS}This is a premium endpoint. You may subscribe to any of the premium plans at {_PREMIUM} "
+        "to instantly unlock all premium endpoints",
+    ),
+    "premium_parameter": (
+        "Information",
+        f"{_THANKS}The outputsize=full parameter value is a premium feature for the {{function}} endpoint. "
+        f"You may subscribe to any of the premium plans at {_PREMIUM} to instantly unlock all premium features",
+    ),
+    # The middle of this text is known, its end is not.
+    "not_entitled": (
+        "Information",
+        f"{_THANKS}You are not yet entitled to {{feed}} US market data access. "
+        f"Please subscribe to any premium plan at {_PREMIUM}",
+    ),
+    # An invented text: a notice that no client can know.
+    "notice": ("Information", "The lighthouse will be repainted on Thursday. No action is needed."),
+}
+ENVELOPES["json_in_csv_request"] = ENVELOPES["premium_endpoint"]
+
+FEEDS = {"delayed": "15-minute delayed", "realtime": "realtime"}
+
+ARTIFICIAL = (
+    "This is a premium endpoint. ***THE SAMPLE DATA SCHEMA BELOW IS ARTIFICIAL AND FOR ILLUSTRATION PURPOSES ONLY***. "
+    "To access the actual data, please subscribe to either the 600 requests per minute or the 1200 requests per "
+    f"minute premium plan at {_PREMIUM} ..."
+)
+# function -> the name that its rows-that-only-look-like-data come under
+ENDPOINTS = {
+    "REALTIME_OPTIONS": "Realtime Options",
+    "REALTIME_OPTIONS_FMV": "Realtime Options FMV",
+    "REALTIME_BULK_QUOTES": "Realtime Bulk Quotes",
+    "REALTIME_BULK_BID_ASK_PRICES": "Realtime Bulk Bid and Ask Prices",
+}
+_OPTION_ROW = {
+    "contractID": "XXYYZZ999999C00050000", "symbol": "XXYYZZ", "expiration": "2099-99-99", "strike": "50.00",
+    "type": "call", "last": "10.00", "mark": "10.10", "bid": "10.05", "bid_size": "10", "ask": "10.15",
+    "ask_size": "10", "volume": "10", "open_interest": "10", "date": "2049-99-99",
+}  # fmt: skip
+_OLD_STAMP = "2024-10-18 19:59:00.000"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRequest:
+    """A fault that was asked for, and the query that asked."""
+
+    name: str
+    number: float | None
+    query: Query
+    shape: Shape | None
+
+    @property
+    def function(self) -> str:
+        return first_of(self.query, "function")
+
+
+def fault_of(query: Query, shape: Shape | None) -> Answer | None:
+    """The answer that the key or a symbol of the query asks for, if any does."""
+    key = first_of(query, "apikey")
+    if key.startswith(KEY_PREFIX):
+        return _answer(key.removeprefix(KEY_PREFIX), query, shape)
+    for name in SYMBOL_PARAMETERS:
+        for symbol in split_list(first_of(query, name)):
+            if symbol.upper().startswith(SYMBOL_PREFIX):
+                return _answer(symbol[len(SYMBOL_PREFIX) :], query, shape)
+    return None
+
+
+def _answer(text: str, query: Query, shape: Shape | None) -> Answer:
+    words = re.sub(r"[-.]", "_", text.lower())
+    match = re.fullmatch(r"([a-z]\w*?)(?:_(\d+(?:_\d+)?))?", words)
+    name, number = (match[1], match[2]) if match else (words, None)
+    trigger = FaultRequest(name, float(number.replace("_", ".")) if number else None, query, shape)
+    build = FAULTS.get(name)
+    if build is None:  # a typing error in a test must be seen
+        listed = ", ".join(sorted(FAULTS))
+        return Answer(404, TEXT, f"The sandbox knows no such fault. It knows: {listed}\n".encode())
+    return build(trigger)
+
+
+def envelope(name: str, query: Query) -> Answer:
+    """One of the vendor's messages; always JSON, also where CSV was asked for."""
+    key, text = ENVELOPES[name]
+    filled = text.format(
+        function=first_of(query, "function"),
+        key=first_of(query, "apikey"),
+        feed=FEEDS.get(first_of(query, "entitlement"), FEEDS["delayed"]),
+    )
+    return json_answer({key: filled})
+
+
+def analytics_error(_: FaultRequest | None = None) -> Answer:
+    """Only the two keys are known; the texts are invented."""
+    return json_answer({"error": "The window has no data for these symbols.", "trace": "sandbox"})
+
+
+def placeholder_rows(function: str, shape: Shape | None) -> Answer:
+    """Rows that look like data and are none, as the vendor shows them to keys of a smaller plan."""
+    options = function not in ENDPOINTS or "OPTIONS" in function or shape is None or shape.table is None
+    name = function if function in ENDPOINTS else "REALTIME_OPTIONS"
+    if options or shape is None or shape.table is None:
+        put = {**_OPTION_ROW, "contractID": "XXYYZZ999999P00050000", "type": "put"}
+        rows = [_OPTION_ROW, put]
+    else:
+        known = {"symbol": "IBM", "timestamp": _OLD_STAMP}
+        rows = [{key: known.get(key, "100.00") for key in shape.table.keys}]
+    return json_answer({"endpoint": ENDPOINTS[name], "message": ARTIFICIAL, "data": rows})
+
+
+def _empty_list(trigger: FaultRequest) -> Answer:
+    """The function's own frame without rows, where it has one."""
+    shape = trigger.shape
+    if shape is None or shape.unknown is None:
+        return json_answer({"data": []})
+    sent = {parameter.name: values_of(trigger.query, parameter.name) for parameter in shape.parameters}
+    return json_answer(shape.unknown(Call(shape.function, sent, date.min)))
+
+
+def _header_only(trigger: FaultRequest) -> Answer:
+    table = trigger.shape.table if trigger.shape else None
+    if table is None:
+        return csv_answer("symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\r\n")
+    return csv_answer(",".join(table.header) + table.line_end)
+
+
+def _page(status: int, text: str) -> bytes:
+    return f"<!DOCTYPE html>\n<html><head><title>{status} {text}</title></head><body>{text}</body></html>\n".encode()
+
+
+def _http(status: int, text: str, *headers: tuple[str, str]) -> Callable[[FaultRequest], Answer]:
+    return lambda _: Answer(status, HTML, _page(status, text), headers=headers)
+
+
+def _redirected_to_itself(trigger: FaultRequest) -> Answer:
+    return _http(302, "Found", ("Location", "?" + urlencode(trigger.query)))(trigger)
+
+
+def _slow(trigger: FaultRequest) -> Answer:
+    seconds = 2.0 if trigger.number is None else trigger.number
+    return replace(json_answer({"data": []}), delay_s=min(seconds, LONGEST_WAIT_S))
+
+
+def _huge(trigger: FaultRequest) -> Answer:
+    """About 20 MB of rows, in the format that was asked for."""
+    if first_of(trigger.query, "datatype") == "csv":
+        row = "2026-01-13,100.0000\n"
+        return csv_answer("timestamp,value\n" + row * (HUGE_BYTES // len(row)))
+    line = '    {"date": "2026-01-13", "value": "100.0000"}'
+    lines = ",\n".join([line] * (HUGE_BYTES // (len(line) + 2)))
+    return Answer(200, JSON, f'{{"name": "Huge", "data": [\n{lines}\n]}}\n'.encode())
+
+
+def _drip(trigger: FaultRequest) -> Answer:
+    seconds = 2.0 if trigger.number is None else trigger.number
+    return replace(faulty_responses.rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
+
+
+FAULTS: dict[str, Callable[[FaultRequest], Answer]] = {
+    **{name: lambda trigger, name=name: envelope(name, trigger.query) for name in ENVELOPES},  # type: ignore[misc]
+    "analytics_error": analytics_error,
+    "premium_placeholder_rows": lambda trigger: placeholder_rows(trigger.function, trigger.shape),
+    "empty_object": lambda _: json_answer({}),
+    "empty_quote": lambda _: json_answer({"Global Quote": {}}),
+    "empty_list": _empty_list,
+    "header_only_csv": _header_only,
+    "empty_body": lambda _: Answer(200, JSON, b""),
+    "empty": lambda _: Answer(200, JSON, b""),
+    "http_error": _http(503, "Service Unavailable"),
+    "http500": _http(500, "Internal Server Error"),
+    "http502": _http(502, "Bad LambdaHandler"),
+    "http503": _http(503, "Service Unavailable"),
+    "http429": _http(429, "Too Many Requests", ("Retry-After", "7")),
+    "http404": _http(404, "Not Found"),
+    "redirect": _http(302, "Found", ("Location", "http://elsewhere.example/query")),
+    "redirect_loop": _redirected_to_itself,
+    "html": lambda _: Answer(200, HTML, _page(200, "Maintenance")),
+    "badjson": lambda _: Answer(200, JSON, b'{"Meta Data": {"1. Information": "this object ends too ear'),
+    "truncated": lambda _: replace(faulty_responses.rows(), connection="truncated"),
+    "length_too_small": lambda trigger: faulty_responses.wrong_length(trigger.query, trigger.shape, -15),
+    "length_too_large": lambda trigger: faulty_responses.wrong_length(trigger.query, trigger.shape, 15),
+    "closed": lambda _: Answer(200, JSON, b"", connection="closed"),
+    "reset": lambda _: Answer(200, JSON, b"", connection="reset"),
+    "slow": _slow,
+    "drip": _drip,
+    "huge": _huge,
+    "giant": lambda _: faulty_responses.giant(),
+    "gzip_bomb": lambda _: faulty_responses.gzip_bomb(),
+    "invalid_utf8": lambda trigger: faulty_responses.invalid_utf8(trigger.query, trigger.shape),
+    "json_for_csv": lambda _: faulty_responses.rows(),
+    **{
+        name: lambda trigger, name=name: faulty_responses.drifted(trigger.query, trigger.shape, name)  # type: ignore[misc]
+        for name in ("new_column", "missing_column", "renamed_column")
+    },
+}

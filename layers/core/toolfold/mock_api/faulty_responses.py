@@ -1,0 +1,85 @@
+"""Answers that harm, mislead or have changed: what a client must survive, on demand. All of it is made up."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .endpoint import Shape
+from .request_parsing import Query, first_of
+from .responses import JSON, Answer, csv_answer, json_answer
+
+GIANT_BYTES, BOMB_BYTES = 1_000_000_000, 100_000_000
+_MEGABYTE = 1_000_000
+_DAYS = ("2026-01-13", "2026-01-12", "2026-01-09")
+_ROWS = [{"date": "2026-01-13", "value": str(number)} for number in range(40)]
+
+
+def rows() -> Answer:
+    """Some rows as JSON, whatever was asked for."""
+    return json_answer({"data": _ROWS})
+
+
+def giant() -> Answer:
+    """A billion bytes that begin like data; sent piece by piece, so that only the client needs room for them."""
+    line = b"2026-01-13,100.0000\n"
+    return replace(csv_answer(""), body=line * (_MEGABYTE // len(line)), times=GIANT_BYTES // _MEGABYTE)
+
+
+def gzip_bomb() -> Answer:
+    """A hundred kilobytes that unpack to a hundred megabytes."""
+    return Answer(200, JSON, _bomb(), headers=(("Content-Encoding", "gzip"),))
+
+
+@functools.cache
+def _bomb() -> bytes:
+    packer = zlib.compressobj(9, wbits=31)  # 31: with the header of gzip
+    pieces = [packer.compress(b"0" * _MEGABYTE) for _ in range(BOMB_BYTES // _MEGABYTE)]
+    return b"".join([*pieces, packer.flush()])
+
+
+def invalid_utf8(query: Query, shape: Shape | None) -> Answer:
+    """A company whose name is in Latin-1."""
+    if _wants_csv(query, shape):
+        return replace(csv_answer(""), body="symbol,name\nXMPL,Soci\u00e9t\u00e9\n".encode("latin-1"))
+    return Answer(200, JSON, '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'.encode("latin-1"))
+
+
+def wrong_length(query: Query, shape: Shape | None, by: int) -> Answer:
+    """A ``Content-Length`` that is ``by`` bytes off; where it promises more, the connection stays open and silent."""
+    sent = _table(_columns(shape)) if _wants_csv(query, shape) else rows()
+    return replace(sent, length=len(sent.body) + by)
+
+
+def drifted(query: Query, shape: Shape | None, change: str) -> Answer:
+    """Rows with a column that nobody knows (``new_column``), without the last one (``missing_column``), or with
+    another name for the first (``renamed_column``)."""
+    columns = _columns(shape)
+    if change == "new_column":
+        columns = [*columns, "mood"]
+    elif change == "missing_column":
+        columns = columns[:-1]
+    else:
+        columns = ["renamed", *columns[1:]]
+    if _wants_csv(query, shape):
+        return _table(columns)
+    return json_answer({"data": [dict(zip(columns, row, strict=True)) for row in _rows(columns)]})
+
+
+def _columns(shape: Shape | None) -> list[str]:
+    table = shape.table if shape else None
+    return list(table.header) if table and len(table.header) > 1 else ["timestamp", "value"]
+
+
+def _rows(columns: Sequence[str]) -> list[list[str]]:
+    return [[day, *["100.0000"] * (len(columns) - 1)] for day in _DAYS]
+
+
+def _table(columns: Sequence[str]) -> Answer:
+    return csv_answer("".join(",".join(row) + "\n" for row in [columns, *_rows(columns)]))
+
+
+def _wants_csv(query: Query, shape: Shape | None) -> bool:
+    return first_of(query, "datatype") == "csv" or (shape is not None and not shape.json)

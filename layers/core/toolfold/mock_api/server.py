@@ -1,0 +1,238 @@
+"""The socket around :func:`answer`: a small HTTP/1.1 server on one address, for tests, demos and offline work."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
+from types import TracebackType
+from typing import Any, TextIO
+from urllib.parse import parse_qsl, urlsplit
+
+from .faults import KEY_PREFIX, envelope
+from .quotas import PLANS, Meter
+from .registry import SHAPES
+from .request_parsing import first_of
+from .responses import TEXT, Answer
+from .router import DEMO_KEY, answer
+
+PATH = "/query"
+IDLE_TIMEOUT_S = 60.0  # a kept connection that stays silent is closed after this long
+DRIP_PIECES = 20
+ABOUT = b"""\
+This is the toolfold sandbox: a local imitation of the Alpha Vantage API.
+Every number in it is synthetic. Ask at /query?function=GLOBAL_QUOTE&symbol=IBM&apikey=any
+"""
+
+ParsedQuery = list[tuple[str, str]]
+
+
+class Sandbox:
+    """The imitated API on ``http://host:port/query``; port 0 takes a free one.
+
+    As a context manager it serves from a background thread::
+
+        with Sandbox() as sandbox:
+            urlopen(f"{sandbox.url}?function=MARKET_STATUS&apikey=any")
+
+    ``now`` moves the newest day of the data (see :func:`answer`). ``log`` gets one line per request with function and
+    status, never a key. The address is bound on creation: OSError if it is taken.
+
+    ``plan="free"`` gives every key the rights of a free one, 25 requests a day and one a second (``plans``); without
+    it nothing is counted. ``latency_s`` is the silence before every answer. ``clock`` (seconds since 1970) tells the
+    plan's days and seconds, ``sleep`` spends the silences; both can be replaced.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        now: datetime | None = None,
+        log: TextIO | None = None,
+        plan: str | None = None,
+        latency_s: float = 0.0,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] | None = None,
+    ) -> None:
+        self._now = now
+        self._meter = Meter(PLANS[plan], clock) if plan else None
+        self._latency_s, self._sleep = latency_s, sleep
+        self._log = log
+        self._lock = threading.Lock()
+        self._requests: list[ParsedQuery] = []
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._serving = False
+        sandbox = self
+
+        class Handler(_Handler):
+            owner = sandbox
+
+        self._server = _Server((host, port), Handler, bind_and_activate=False)
+        # Kept connections live in their own threads; they must not hold up the end of the process.
+        self._server.daemon_threads = True
+        self._server.block_on_close = False
+        try:
+            self._server.server_bind()
+            self._server.server_activate()
+        except OSError:
+            self._server.server_close()
+            raise
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        host = str(self._server.server_address[0])
+        return f"http://{host}:{self.port}{PATH}"
+
+    @property
+    def requests(self) -> list[ParsedQuery]:
+        """The parsed queries so far, in the order of their arrival, keys included as they were sent."""
+        with self._lock:
+            return [list(query) for query in self._requests]
+
+    def forget_requests(self) -> None:
+        with self._lock:
+            self._requests.clear()
+
+    def serve_forever(self) -> None:
+        """Serve from this thread until :meth:`close` is called from another, or an exception such as Ctrl-C."""
+        self._serving = True
+        self._server.serve_forever(poll_interval=0.05)
+
+    def start(self) -> None:
+        """Serve from a background thread."""
+        self._serving = True
+        self._thread = threading.Thread(target=self.serve_forever, name="toolfold-sandbox", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving and free the address; answers that are being delayed are given up."""
+        self._closing.set()
+        if self._serving:
+            self._server.shutdown()
+        self._server.server_close()
+        if self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> Sandbox:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _answer(self, query: ParsedQuery) -> Answer:
+        with self._lock:
+            self._requests.append(query)
+        reply = self._by_plan(query)
+        if self._latency_s and reply.connection != "drip":
+            return replace(reply, delay_s=reply.delay_s + self._latency_s)
+        return reply
+
+    def _by_plan(self, query: ParsedQuery) -> Answer:
+        key = first_of(query, "apikey")
+        if self._meter is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
+            return answer(query, now=self._now)
+        refusal = self._meter.refusal(key)
+        if refusal is not None:
+            return envelope(refusal, query)
+        return answer(
+            [pair for pair in query if pair[0] != "apikey"] + [("apikey", self._meter.plan.key)], now=self._now
+        )
+
+    def _note(self, function: str, status: int) -> None:
+        """Only names that the sandbox knows are written: anything else might be a secret in the wrong place."""
+        if self._log:
+            print(f"{function if function in SHAPES else '?'} {status}", file=self._log, flush=True)
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait, unless the sandbox is closed meanwhile; True when it was."""
+        if self._sleep is None:
+            return self._closing.wait(seconds)
+        self._sleep(seconds)
+        return self._closing.is_set()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing to tell of a client that went away in the middle: half of the faults make it do so."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: Sandbox
+    protocol_version = "HTTP/1.1"
+    server_version = "toolfold-sandbox"
+    sys_version = ""
+    timeout = IDLE_TIMEOUT_S
+    disable_nagle_algorithm = True
+    error_message_format = "%(code)d %(message)s\n"
+    error_content_type = TEXT
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        if parts.path == PATH:
+            query = parse_qsl(parts.query, keep_blank_values=True)
+            reply = self.owner._answer(query)
+            self.owner._note(first_of(query, "function"), reply.status)
+        elif parts.path == "/":
+            reply = Answer(200, TEXT, ABOUT)
+        else:
+            reply = Answer(404, TEXT, b"There is nothing here. The API is at /query\n")
+        self._send(reply)
+
+    def _send(self, reply: Answer) -> None:
+        if reply.connection in ("closed", "reset"):
+            self.close_connection = True
+            if reply.connection == "reset":  # what is closed without lingering ends with RST instead of FIN
+                self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+                close(self.connection.detach())
+            else:
+                self.connection.shutdown(SHUT_RDWR)
+            return
+        if reply.connection != "drip" and reply.delay_s and self.owner._wait(reply.delay_s):
+            self.close_connection = True
+            return
+        try:
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.content_type)
+            length = len(reply.body) * reply.times if reply.length is None else reply.length
+            self.send_header("Content-Length", str(length))
+            for name, value in reply.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self._send_body(reply)
+        except (BrokenPipeError, ConnectionResetError):  # the caller has given up waiting
+            self.close_connection = True
+
+    def _send_body(self, reply: Answer) -> None:
+        if reply.connection == "truncated":
+            self.wfile.write(reply.body[: len(reply.body) // 2])
+            self.close_connection = True
+        elif reply.connection == "drip":
+            size = -(-len(reply.body) // DRIP_PIECES)
+            for start in range(0, len(reply.body), size):
+                self.wfile.write(reply.body[start : start + size])
+                if self.owner._wait(reply.delay_s / DRIP_PIECES):
+                    self.close_connection = True
+                    return
+        else:
+            for _ in range(reply.times):
+                self.wfile.write(reply.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the request line holds the key."""

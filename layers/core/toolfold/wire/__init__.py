@@ -1,6 +1,0 @@
-"""The protocol: MCP over HTTP as pure functions, a request in and a response out. No I/O, no framework.
-
-``http`` holds requests, responses and the rules of HTTP; ``jsonrpc`` the envelope; ``versions`` the tables of both
-protocol eras; ``mcp`` the methods. May import ``meta_tools``. The types that flow through are
-:class:`toolfold.wire.http.Request` and :class:`toolfold.wire.http.Response`.
-"""

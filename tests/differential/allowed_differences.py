@@ -1,0 +1,276 @@
+"""The differences from the SDK that are meant: each with its reason, when it applies, and a request that shows it.
+
+A difference that no entry covers fails the tests, and so does an entry whose example no longer differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.differential.exchanges import Exchange
+from tests.support.mcp_requests import STATELESS, message, request, stateless
+from toolfold.protocol.http import Request
+from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
+
+SERVED = ("initialize", "ping", "tools/list", "tools/call", "server/discover")
+
+
+@dataclass(frozen=True, slots=True)
+class Justified:
+    """A difference that is meant. ``covers`` must be narrow: it sees both answers."""
+
+    name: str
+    reason: str
+    covers: Callable[[Exchange], bool]
+    example: Request
+
+
+def _accept_absent(it: Exchange) -> bool:
+    return it.request.header("accept") is None and it.theirs.status == 406
+
+
+def _request_is_answered(it: Exchange) -> bool:
+    return it.theirs.status == 202 and it.ours.status != 202 and {"id", "method"} <= it.member().keys()
+
+
+def _content_type_by_name(it: Exchange) -> bool:
+    media = it.media_type
+    if media == "application/json":  # theirs may be 415 for capital letters
+        return it.theirs.status == 415 and not (it.request.header("content-type") or "").startswith(media)
+    return media.startswith("application/json") and it.ours.status in (400, 415) and it.ours.code is None
+
+
+def _content_type_status(it: Exchange) -> bool:
+    return it.statuses == (415, 400) and it.media_type != "application/json" and it.version != STATELESS
+
+
+def _deep_nesting(it: Exchange) -> bool:
+    return it.theirs.code == -32700 and it.message is not None and _depth(it.request.body) >= 200
+
+
+def _depth(body: bytes) -> int:
+    deepest = depth = 0
+    for byte in re.sub(rb'"(?:[^"\\]|\\.)*"', b"", body):
+        depth += (byte in b"[{") - (byte in b"]}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _envelope_code(it: Exchange) -> bool:
+    return it.codes == (-32600, -32602) and it.statuses == (400, 400) and it.theirs.id is None
+
+
+def _envelope_decides(it: Exchange) -> bool:
+    return (
+        it.has_envelope
+        and it.sdk_takes_for_handshake
+        and it.ours.status == 400
+        and it.ours.code in (-32020, -32022, -32602)
+    )
+
+
+def _id_comes_back(it: Exchange) -> bool:
+    return it.codes == (-32600, -32600) and it.theirs.id is None and it.ours.id == it.member().get("id")
+
+
+def _initialize_is_lenient(it: Exchange) -> bool:
+    era = it.version != STATELESS and not it.has_envelope
+    return it.member().get("method") == "initialize" and era and it.theirs.code is not None and it.ours.result
+
+
+def _list_changed(it: Exchange) -> bool:
+    def spelled(result: Any) -> Any:
+        return {**result, "capabilities": {"tools": {"listChanged": False}}}
+
+    ours, theirs = it.ours.result, it.theirs.result
+    if not (ours and theirs) or it.statuses != (200, 200) or it.ours.id != it.theirs.id:
+        return False
+    return ours.get("capabilities") == {"tools": {}} and spelled(ours) == theirs
+
+
+def _listen_is_unknown(it: Exchange) -> bool:
+    return it.member().get("method") == "subscriptions/listen" and it.theirs.status == 406 and it.ours.status != 406
+
+
+def _lone_surrogate(it: Exchange) -> bool:
+    return it.ours.code == -32700 and re.search(rb"\\u[dD][89a-fA-F]", it.request.body) is not None
+
+
+def _not_a_number(it: Exchange) -> bool:
+    return it.ours.code == -32700 and re.search(rb"NaN|Infinity", it.request.body) is not None
+
+
+def _sdk_raises(it: Exchange) -> bool:
+    return it.theirs.status == 500 and it.ours.code == -32020 and not (it.request.header("mcp-name") or "").isascii()
+
+
+def _text_is_utf_8(it: Exchange) -> bool:
+    try:
+        it.request.body.decode()
+    except UnicodeDecodeError:
+        return it.ours.code == -32700
+    return it.ours.code == -32700 and b"\0" in it.request.body
+
+
+def _unread_members(it: Exchange) -> bool:
+    """The SDK found fault with parameters, and those that this server reads are as they must be."""
+    method, params = it.member().get("method"), it.member("params")
+    if it.theirs.code != -32602 or it.theirs.id != it.ours.id:
+        return False
+    if method not in SERVED:
+        return it.ours.code == -32601
+    meta = it.member("params", "_meta")
+    read = isinstance(meta.get(META_CAPABILITIES, {}), dict) and params.get("cursor") is None
+    called = isinstance(params.get("name", ""), str) and isinstance(params.get("arguments") or {}, dict)
+    return it.ours.code in (None, -32601) and read and called
+
+
+def _version_first(it: Exchange) -> bool:
+    return it.ours.code == -32022 and it.theirs.code in (-32602, -32020) and not it.has_envelope
+
+
+JUSTIFIED = (
+    Justified(
+        "accept-absent",
+        "No Accept header means that every type is welcome (RFC 9110, 12.5.1); the SDK answers 406.",
+        _accept_absent,
+        request(message("ping"), accept=""),
+    ),
+    Justified(
+        "request-is-answered",
+        "What has a method and an id is a request and gets an answer; the SDK's handshake side takes one with a "
+        "malformed id for a notification, one with a stray error for a response, and leaves its sender waiting.",
+        _request_is_answered,
+        request(message("ping", id_=1.5)),
+    ),
+    Justified(
+        "byte-order-mark",
+        "A byte order mark is skipped (RFC 8259, 8.1, allows it; .NET's writers send one); the SDK's handshake "
+        "side calls it a parse error.",
+        lambda it: it.request.body.startswith(b"\xef\xbb\xbf") and it.theirs.code == -32700,
+        request(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+    ),
+    Justified(
+        "content-type-by-name",
+        "The media type is compared as a whole and without regard to case (RFC 9110, 8.3.1); the SDK looks at the "
+        "beginning, and at capital letters in handshake versions.",
+        _content_type_by_name,
+        request(message("ping"), content_type="Application/JSON"),
+    ),
+    Justified(
+        "content-type-status",
+        "Another media type is 415 in handshake versions, HTTP's own status for it; the SDK says 400.",
+        _content_type_status,
+        request(message("ping"), content_type="text/plain"),
+    ),
+    Justified(
+        "deep-nesting",
+        "The SDK's handshake side gives up at 200 levels of nesting, Python's parser at about 1,000.",
+        _deep_nesting,
+        request(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 300 + b"]" * 300 + b"}}"),
+    ),
+    Justified(
+        "envelope-before-method",
+        "Capabilities that are no object are refused with the rest of the envelope; the SDK looks up the method first.",
+        lambda it: (
+            it.codes == (-32602, -32601) and not isinstance(it.member("params", "_meta").get(META_CAPABILITIES), dict)
+        ),
+        stateless("no/such", {"_meta": {META_VERSION: STATELESS, META_CAPABILITIES: None}}),
+    ),
+    Justified(
+        "envelope-code",
+        "A body that is no request is -32600, as JSON-RPC says; the SDK's handshake side says -32602.",
+        _envelope_code,
+        request(b"[]"),
+    ),
+    Justified(
+        "envelope-decides-the-era",
+        "An envelope of 2026-07-28 whose header is missing or of another version is a mismatch (-32020), as the "
+        "specification says; the SDK tells the eras apart by the header alone.",
+        _envelope_decides,
+        stateless("tools/list", mcp_protocol_version=""),
+    ),
+    Justified(
+        "get-is-405",
+        "★ GET opens no stream: on Lambda one that never ends bills until the time-out.",
+        lambda it: it.request.method == "GET" and it.ours.status == 405 and it.theirs.status in (200, 406),
+        request(b"", method="GET"),
+    ),
+    Justified(
+        "id-comes-back",
+        "The id comes back with every error that has one; the SDK drops it from errors of the envelope.",
+        _id_comes_back,
+        request(b'{"jsonrpc":"1.0","id":1,"method":"ping"}', mcp_protocol_version=STATELESS),
+    ),
+    Justified(
+        "initialize-is-lenient",
+        "initialize is answered whatever its header says and with any parameters, since it is where a client "
+        "without a version gets one.",
+        _initialize_is_lenient,
+        request(message("initialize")),
+    ),
+    Justified(
+        "list-changed",
+        "No listChanged means false; the SDK spells it out.",
+        _list_changed,
+        stateless("server/discover"),
+    ),
+    Justified(
+        "listen-is-unknown",
+        "subscriptions/listen is not served, whatever the client accepts; the SDK checks Accept first.",
+        _listen_is_unknown,
+        stateless("subscriptions/listen", accept="application/json"),
+    ),
+    Justified(
+        "lone-surrogate",
+        "Half of a surrogate pair is no text and could not be sent back; the SDK lets it pass in 2026-07-28.",
+        _lone_surrogate,
+        stateless("tools/list", {"_meta": {"a": "\ud800"}}),
+    ),
+    Justified(
+        "not-a-number",
+        "NaN and Infinity are no JSON; the SDK's parsers take them.",
+        _not_a_number,
+        request(message("ping", {"a": float("nan")})),
+    ),
+    Justified(
+        "preflight",
+        "OPTIONS is a preflight of a web page, answered with 204; the SDK leaves it to a middleware.",
+        lambda it: it.request.method == "OPTIONS",
+        request(b"", method="OPTIONS"),
+    ),
+    Justified(
+        "sdk-raises",
+        "A header that looks like base64 and holds other letters makes the SDK raise; it is a mismatch.",
+        _sdk_raises,
+        stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?é?="),
+    ),
+    Justified(
+        "text-is-utf-8",
+        "MCP is UTF-8; the SDK takes UTF-16 and UTF-32, and surrogates spelled in bytes, in 2026-07-28.",
+        _text_is_utf_8,
+        request('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"), mcp_protocol_version=STATELESS),
+    ),
+    Justified(
+        "unread-members",
+        "Members that this server does not read are not judged (progressToken, clientInfo, what a client is "
+        "capable of, parameters of methods that are not served); the SDK refuses the whole request for them.",
+        _unread_members,
+        request(message("tools/list", {"_meta": {"progressToken": []}})),
+    ),
+    Justified(
+        "version-before-envelope",
+        "A version that is not served and comes without an envelope is told what is served (-32022); the SDK asks "
+        "for the envelope first.",
+        _version_first,
+        request(message("ping"), mcp_protocol_version="1999-01-01"),
+    ),
+)
+
+
+def why(it: Exchange) -> list[str]:
+    """The names of the entries that cover the difference in ``it``; empty where there is none, or where it is meant."""
+    return [entry.name for entry in JUSTIFIED if entry.covers(it)]

@@ -1,0 +1,214 @@
+"""Which answers and errors are held, for whom and for how long, over real HTTP; and equal calls made as one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.support.clocks import Clock, at
+from tests.support.executor import BUSY, DAILY, OK, Calls, Make
+from tests.support.http import KEY
+from tests.support.upstream import Reply, Upstream, said
+from toolfold.catalog.model import Catalog
+from toolfold.execution.result import CallResult
+
+OTHER = "OTHERKEY98765432"
+
+
+class TestCache:
+    def test_a_second_call_costs_the_upstream_nothing_and_says_its_age(
+        self, calls: Calls, upstream: Upstream, clock: Clock
+    ) -> None:
+        first = calls()
+        clock.now += 90
+        second = calls()
+        assert (first.cached, first.age_s) == (False, 0)
+        assert second == CallResult(first.body, "csv", True, 90, {})
+        assert len(upstream.asked) == 1
+
+    def test_fresh_asks_again_and_what_it_brings_is_held(self, calls: Calls, upstream: Upstream) -> None:
+        upstream.replies = [OK, (200, {}, b"timestamp,value\n2026-02-01,2"), BUSY]
+        calls()
+        assert not calls(fresh=True).cached
+        assert calls().body == "timestamp,value\n2026-02-01,2"
+
+    def test_it_is_over_when_the_data_can_have_changed(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        calls("TIME_SERIES_DAILY", symbol="IBM")
+        clock.now = at("2026-01-13 15:59")
+        assert calls("TIME_SERIES_DAILY", symbol="IBM").cached
+        clock.now = at("2026-01-13 16:00")
+        assert not calls("TIME_SERIES_DAILY", symbol="IBM").cached
+
+    @pytest.mark.parametrize(
+        ("reply", "code"), [(DAILY, "RATE_LIMITED"), (BUSY, "UPSTREAM_ERROR"), (None, "UPSTREAM_ERROR")]
+    )
+    def test_an_answer_past_its_time_is_better_than_none_and_says_so(
+        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply | None, code: str
+    ) -> None:
+        first = calls()
+        clock.now += 7 * 86400
+        calls()
+        clock.now += 44 * 3600  # monthly figures are good for twelve hours
+        upstream.replies = [reply or (200, {}, b"")]
+        late = calls.error()
+        assert late.code == code  # but not for ever
+        clock.now -= 24 * 3600
+        last = calls()
+        assert (last.body, last.cached, last.late) == (first.body, True, code)
+        assert 20 * 3600 <= last.age_s < 20 * 3600 + 60
+        assert calls.error(fresh=True).code == code
+
+    def test_nothing_late_is_given_where_that_is_not_wanted(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+        calls = make(STALE_IF_ERROR_S="0")
+        calls()
+        clock.now += 13 * 3600
+        upstream.replies = [BUSY]
+        assert calls.error().code == "UPSTREAM_ERROR"
+
+    def test_what_was_given_to_one_premium_key_is_not_given_late_to_another(
+        self, calls: Calls, upstream: Upstream, clock: Clock
+    ) -> None:
+        calls("TIME_SERIES_DAILY_ADJUSTED", symbol="IBM")
+        clock.now += 30 * 3600
+        upstream.replies = [BUSY]
+        assert calls.error("TIME_SERIES_DAILY_ADJUSTED", key=OTHER, symbol="IBM").code == "UPSTREAM_ERROR"
+
+    @pytest.mark.parametrize(
+        ("one", "other", "same"),
+        [
+            ({"interval": "monthly"}, {}, True),
+            ({"datatype": "csv"}, {}, True),
+            ({"interval": "monthly", "datatype": "csv"}, {"datatype": "csv", "interval": "monthly"}, True),
+            ({"interval": "semiannual"}, {}, False),
+        ],
+    )
+    def test_defaults_and_order_make_no_difference(
+        self, calls: Calls, upstream: Upstream, one: dict[str, Any], other: dict[str, Any], same: bool
+    ) -> None:
+        calls(**one)
+        assert calls(**other).cached is same
+
+    def test_the_spelling_of_a_symbol_does(self, calls: Calls) -> None:
+        calls("TIME_SERIES_WEEKLY", symbol="IBM")
+        assert not calls("TIME_SERIES_WEEKLY", symbol="ibm").cached
+
+    def test_what_every_plan_gets_is_shared_among_keys(self, calls: Calls, upstream: Upstream) -> None:
+        calls("TIME_SERIES_WEEKLY", symbol="IBM")
+        assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").cached
+
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [
+            ("TIME_SERIES_DAILY_ADJUSTED", {"symbol": "IBM"}),  # premium
+            ("TIME_SERIES_DAILY", {"symbol": "IBM"}),  # in part premium
+            ("TIME_SERIES_WEEKLY", {"symbol": "IBM", "entitlement": "delayed"}),
+        ],
+    )
+    def test_what_a_plan_decides_is_never_served_to_another_key(
+        self, calls: Calls, upstream: Upstream, name: str, arguments: dict[str, Any]
+    ) -> None:
+        upstream.replies = [lambda query: OK if query["apikey"] == KEY else said("This is a premium endpoint")]
+        calls(name, **arguments)
+        assert calls.error(name, key=OTHER, **arguments).code == "PREMIUM_ONLY"
+        assert calls(name, **arguments).cached
+
+    def test_another_address_is_another_upstream(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
+        with Upstream() as sandbox:
+            one, two = (Calls(catalog, clock, url) for url in (upstream.url, sandbox.url))
+            two.keeper._cache = one.keeper._cache
+            one()
+            assert not two().cached
+
+    @pytest.mark.parametrize(
+        ("reply", "code", "remembered_s"),
+        [
+            (said("Invalid API call.", "Error Message"), "INVALID_ARGUMENTS", 300),
+            ((200, {}, b"{}"), "NO_DATA", 300),
+            ((500, {}, b""), "UPSTREAM_ERROR", 0),
+            (said("Something new."), "UPSTREAM_ERROR", 0),
+            (said("apikey is invalid or missing", "Error Message"), "AUTH_REJECTED", 0),
+            (said("This is a premium endpoint"), "PREMIUM_ONLY", 300),
+        ],
+    )
+    def test_errors_that_would_come_again_are_remembered_for_a_short_time(
+        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply, code: str, remembered_s: int
+    ) -> None:
+        upstream.replies = [reply]
+        first = calls.error()
+        clock.now += remembered_s - 1
+        assert calls.error().as_dict() == first.as_dict()
+        assert first.code == code
+        assert len(upstream.asked) == (1 if remembered_s else 2)
+        clock.now += 2
+        upstream.replies = [OK]
+        assert not calls().cached
+
+    def test_an_error_is_never_served_to_another_key(self, calls: Calls, upstream: Upstream) -> None:
+        upstream.replies = [lambda query: OK if query["apikey"] == OTHER else (200, {}, b"{}")]
+        assert calls.error("TIME_SERIES_WEEKLY", symbol="IBM").code == "NO_DATA"
+        assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").body
+        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").cached  # what is held goes before what is remembered
+        assert len(upstream.asked) == 2
+
+    def test_it_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
+        calls = make(CACHE="off")
+        assert not calls().cached
+        assert not calls().cached
+        assert len(upstream.asked) == 2
+
+    def test_a_file_outlives_the_process(self, make: Make, tmp_path: Any, upstream: Upstream) -> None:
+        place = str(tmp_path / "answers.sqlite")
+        make(CACHE=place)()
+        assert make(CACHE=place)().cached
+        assert len(upstream.asked) == 1
+
+    def test_one_that_cannot_be_opened_costs_nothing_but_a_line(
+        self, make: Make, tmp_path: Any, upstream: Upstream, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "folder").write_text("a file, where a folder is wanted")
+        calls = make(CACHE=str(tmp_path / "folder" / "answers.sqlite"))
+        assert not calls().cached
+        assert calls().cached
+        assert [record.levelname for record in caplog.records if record.name == "toolfold"].count("WARNING") == 1
+
+
+class TestTogether:
+    def test_equal_calls_at_once_make_one_request(self, calls: Calls, upstream: Upstream) -> None:
+        asked, may_answer = threading.Event(), threading.Event()
+
+        def slow(query: dict[str, str]) -> Reply:
+            asked.set()
+            assert may_answer.wait(5)
+            return OK
+
+        upstream.replies = [slow]
+        outcomes: list[CallResult] = []
+        threads = [threading.Thread(target=lambda: outcomes.append(calls())) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        assert asked.wait(5)
+        may_answer.set()
+        for thread in threads:
+            thread.join()
+        assert len(upstream.asked) == 1
+        assert len({outcome.body for outcome in outcomes}) == 1
+        assert len(outcomes) == 8
+
+    def test_one_that_cannot_wait_is_told_so(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+        asked, may_answer = threading.Event(), threading.Event()
+
+        def slow(query: dict[str, str]) -> Reply:
+            asked.set()
+            assert may_answer.wait(5)
+            return OK
+
+        upstream.replies = [slow]
+        leader = threading.Thread(target=calls)
+        leader.start()
+        assert asked.wait(5)
+        assert calls.error(deadline=clock.monotonic() + 0.05).code == "UPSTREAM_TIMEOUT"
+        may_answer.set()
+        leader.join()
+        assert calls().cached

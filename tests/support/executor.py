@@ -1,0 +1,51 @@
+"""Calls through one keeper, with a clock of the test's own, and what an upstream may answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.clocks import Clock
+from tests.support.http import KEY
+from tests.support.upstream import CSV, Reply, said
+from toolfold.catalog.model import Catalog
+from toolfold.errors import CallError
+from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.result import CallResult
+from toolfold.settings import Settings
+from toolfold.sources.http_api import adapter
+
+OK: Reply = (200, {}, CSV.encode())
+BUSY: Reply = (503, {}, b"<html>busy</html>")
+DAILY = said("our standard API rate limit is 25 requests per day")
+
+
+class Calls:
+    """Calls through one keeper, with a clock of the test's own."""
+
+    def __init__(self, catalog: Catalog, clock: Clock, url: str, **environment: str) -> None:
+        settings = Settings.from_environment(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
+                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
+            }
+        )
+        self.keeper = CachedExecutor(settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        self.catalog = catalog
+
+    def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
+        fresh, deadline = how.pop("fresh", False), how.pop("deadline", None)
+        tool = self.catalog.get(name)
+        assert tool is not None
+        return self.keeper.call(self.catalog.source(tool.source), tool, how, key, fresh, deadline)
+
+    def error(self, name: str = "CPI", **how: Any) -> CallError:
+        with pytest.raises(CallError) as caught:
+            self(name, **how)
+        return caught.value
+
+
+Make = Callable[..., Calls]
+"""Calls whose settings are further environment names, without their ``TOOLFOLD_``."""

@@ -1,0 +1,211 @@
+"""Mistakes in a source's YAML are found when it is compiled, and shown where they were made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from toolfold.build.compiler import compile_folder
+from toolfold.errors import SourceError
+
+SOURCE: dict[str, Any] = {
+    "id": "weather",
+    "title": "Weather",
+    "description": "Forecasts.",
+    "backend": "http_api",
+    "base_url": "https://weather.test/query",
+    "function_key": "function",
+    "auth": {"query_key": "key", "environment": "WEATHER_KEY", "obtain": "https://weather.test/key"},
+    "freshness": {"daily": 3600},
+    "no_data": "Try another city.",
+    "categories": ["forecasts"],
+    "parameters": {
+        "city": {"type": "string", "required": True, "description": "Name of a city.", "examples": ["Oslo"]},
+    },
+}
+TOOL: dict[str, Any] = {
+    "name": "FORECAST",
+    "title": "Forecast",
+    "summary": "Temperature and rain for the next days",
+    "description": "Degrees Celsius and millimetres.",
+    "tags": ["weather"],
+    "access": "free",
+    "freshness": "daily",
+    "formats": ["json"],
+    "parameters": [
+        "city",
+        {"name": "days", "type": "integer", "description": "Days ahead.", "minimum": 1, "examples": [3]},
+    ],
+    "returns": {"json": {"keys": ["city", "days"], "rows": "days", "kind": "list", "columns": ["date", "rain"]}},
+    "example": {"city": "Oslo", "days": 3},
+}
+
+
+def written(folder: Path, source: dict[str, Any] = SOURCE, *tools: dict[str, Any]) -> Path:
+    (folder / "weather").mkdir(exist_ok=True)
+    category = {"category": "forecasts", "title": "Forecasts", "description": "Ahead.", "tools": list(tools) or [TOOL]}
+    (folder / "weather" / "source.yaml").write_text(yaml.safe_dump(source, sort_keys=False))
+    (folder / "weather" / "forecasts.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
+    return folder
+
+
+def mistakes(folder: Path) -> str:
+    with pytest.raises(SourceError) as caught:
+        compile_folder(folder)
+    return str(caught.value)
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    return {key: value for key, value in {**TOOL, **changes}.items() if value is not None}
+
+
+def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> None:
+    compiled = json.loads(compile_folder(written(tmp_path)))
+    tool = compiled["tools"]["FORECAST"]
+    assert tool["parameters"] == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "Name of a city.", "examples": ["Oslo"]},
+            "days": {"type": "integer", "description": "Days ahead.", "minimum": 1, "examples": [3]},
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    assert tool["returns"] == "json: {city, days: [{date, rain}]}"
+    assert "FORECAST: Temperature and rain for the next days" in compiled["listing"]
+
+
+def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
+    assert compile_folder(written(tmp_path)) == compile_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"colour": "red"}, "colour: Extra inputs are not permitted"),
+        ({"description": None}, "description: Field required"),
+        ({"description": "  "}, "at least 1 character"),
+        ({"summary": "Rain."}, "summary: String should have at least 10 characters"),
+        ({"summary": "x" * 121}, "summary: String should have at most 120 characters"),
+        ({"summary": "Ends with a full stop."}, "summary: must not end with a full stop"),
+        ({"name": "forecast"}, "name: String should match pattern"),
+        ({"tags": []}, "tags: List should have at least 1 item"),
+        ({"access": "paid"}, "access: Input should be 'free', 'premium' or 'mixed'"),
+        ({"freshness": "hourly"}, "freshness 'hourly' is not one of daily"),
+        ({"formats": ["json", "csv", "xml"]}, "formats.2: Input should be 'csv' or 'json'"),
+        ({"returns": {}}, "returns.json is missing"),
+        ({"example": {"days": 3}}, "example: city is missing"),
+        ({"example": {"city": "Oslo", "days": 0}}, "example: days 0 is too small"),
+        ({"example": {"city": "Oslo", "hours": 3}}, "example: hours is not a parameter"),
+        ({"any_of": ["town"]}, "any_of names parameters that do not exist: town"),
+        ({"parameters": ["town"]}, "shared parameter 'town' is not defined"),
+        ({"parameters": ["city", "city"]}, "parameters given twice: city"),
+        ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is no tool"),
+        (
+            {"not_for": [{"say": "rain right now", "take": "RAIN_RADAR"}]},
+            "not_for names RAIN_RADAR, which is no other tool",
+        ),
+        ({"not_for": [{"say": "rain ahead", "take": "FORECAST"}]}, "not_for names FORECAST, which is no other tool"),
+        ({"asks": ["Will it rain?"]}, "asks.0: String should match pattern"),
+    ],
+)
+def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
+    assert complaint in mistakes(written(tmp_path, SOURCE, changed(**changes)))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "complaint"),
+    [
+        ({"description": "", "examples": ["x"]}, "description: String should have at least 1 character"),
+        ({"examples": []}, "needs an example"),
+        ({"enum": ["a", "b"], "default": "c"}, "default 'c' is not in the enum"),
+        ({"pattern": "^[0-9]+$", "examples": ["ten"]}, "example 'ten' 'ten' does not match the format"),
+        ({"pattern": "^[0-9]+$", "examples": ["1"], "default": "ten"}, "default 'ten' 'ten' does not match"),
+        ({"pattern": "("}, "pattern: is no regular expression"),
+        ({"examples": ["x"], "minimum": 1}, "minimum, maximum and exclusive_minimum are for numbers"),
+        ({"examples": ["x"], "required": True, "default": "x"}, "a required parameter has no default"),
+        ({"examples": ["x"], "max_items": 3}, "max_items and item_enum need a separator"),
+        ({"type": "date", "examples": ["x"]}, "type: Input should be 'string', 'integer', 'number' or 'boolean'"),
+    ],
+)
+def test_a_mistake_in_a_parameter_is_refused(tmp_path: Path, parameter: dict[str, Any], complaint: str) -> None:
+    whole = {"name": "unit", "type": "string", "description": "Unit.", **parameter}
+    tool = changed(parameters=["city", whole], example={"city": "Oslo"})
+    assert complaint in mistakes(written(tmp_path, SOURCE, tool))
+
+
+def test_a_mistake_is_shown_with_file_and_line(tmp_path: Path) -> None:
+    folder = written(tmp_path, SOURCE, changed(access="paid"))
+    path = folder / "weather" / "forecasts.yaml"
+    line = 1 + next(n for n, text in enumerate(path.read_text().splitlines()) if "access: paid" in text)
+    assert f"{path}:{line}: tools.0.access" in mistakes(folder)
+
+
+def test_every_mistake_is_shown_at_once(tmp_path: Path) -> None:
+    text = mistakes(written(tmp_path, SOURCE, changed(access="paid", title="", formats=[])))
+    assert len(text.splitlines()) == 3
+
+
+def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
+    assert "tool FORECAST is already defined at" in mistakes(written(tmp_path, SOURCE, TOOL, TOOL))
+
+
+def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path) / "weather" / "forecasts.yaml"
+    path.write_text(path.read_text() + "title: Again\n")
+    assert "key 'title' is given twice" in mistakes(tmp_path)
+
+
+def test_text_that_is_no_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path) / "weather" / "forecasts.yaml"
+    path.write_text("category: forecasts\ntitle: [open\n")
+    assert f"{path}:" in mistakes(tmp_path)
+
+
+def test_a_missing_category_file_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, {**SOURCE, "categories": ["forecasts", "climate"]})
+    assert "climate.yaml:1: cannot be read" in mistakes(tmp_path)
+
+
+def test_a_category_file_that_nobody_names_is_refused(tmp_path: Path) -> None:
+    (written(tmp_path) / "weather" / "stray.yaml").write_text("category: stray\n")
+    assert "stray.yaml:1: is not named in the categories" in mistakes(tmp_path)
+
+
+def test_a_category_that_disagrees_with_its_file_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path) / "weather" / "forecasts.yaml"
+    path.write_text(path.read_text().replace("category: forecasts", "category: climate"))
+    assert "category is 'climate' in a file called forecasts" in mistakes(tmp_path)
+
+
+def test_a_mistake_in_a_shared_parameter_is_shown_where_it_is_shared(tmp_path: Path) -> None:
+    shared = {"city": {"type": "string", "description": "Name.", "examples": [None]}}
+    assert "source.yaml:" in mistakes(written(tmp_path, {**SOURCE, "parameters": shared}))
+
+
+def test_a_fault_with_an_unknown_code_is_refused(tmp_path: Path) -> None:
+    fault = {"id": "odd", "keys": ["x"], "match": "x", "code": "ODD", "message": "m", "suggestion": "s"}
+    assert "code 'ODD' is not one of" in mistakes(written(tmp_path, {**SOURCE, "faults": [fault]}))
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    assert "holds no <source>/source.yaml" in mistakes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "complaint"),
+    [
+        ({"names": {"city": {"tools": ["RADAR"], "words": "oslo"}}}, "there is no tool 'RADAR'"),
+        ({"names": {"city": {"categories": ["storms"], "words": "oslo"}}}, "category 'storms' is not one of"),
+        ({"names": {"city": {"words": ["oslo"]}}}, "words: Input should be a valid string"),
+        ({"slang": {}}, "slang: Extra inputs are not permitted"),
+    ],
+)
+def test_a_mistake_in_the_vocabulary_is_refused(tmp_path: Path, vocabulary: dict[str, Any], complaint: str) -> None:
+    folder = written(tmp_path)
+    (folder / "weather" / "vocabulary.yaml").write_text(yaml.safe_dump(vocabulary))
+    assert complaint in mistakes(folder)

@@ -1,0 +1,335 @@
+"""The layout of a compiled catalog: read a line at a time, of any size, and refused where it is damaged."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.benchmarks.scale import generate
+from toolfold.build import writer
+from toolfold.catalog import reader
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.block_cache import CachedBlockReader
+from toolfold.catalog.search import search
+from toolfold.catalog.reader import Section, MemoryBlocks, parse_head
+from toolfold.catalog.store import SMALL, FileStore, bundled_path, opened
+from toolfold.catalog.tokenizer import stem
+from toolfold.errors import CatalogUnavailable
+
+TOOLS = generate.Tools(1400)
+NAMES = TOOLS.names()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scale") / "catalog.json"
+    generate.write(len(TOOLS), path)
+    assert path.stat().st_size > SMALL
+    return path
+
+
+@pytest.fixture(scope="module")
+def large(path: Path) -> Catalog:
+    return FileStore(path)()
+
+
+class Counted:
+    """CachedBlockReader of a file's bytes that count how often they are asked for."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.calls = 0
+
+    def __call__(self, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
+        self.calls += 1
+        return [self.content[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+
+    def catalog(self, room: int = 64 << 20) -> tuple[Catalog, CachedBlockReader]:
+        line = self.content[: self.content.find(b"\n") + 1]
+        ranges = CachedBlockReader(self, len(line), room)
+        return Catalog(parse_head(line), ranges), ranges
+
+
+def test_every_tool_of_a_large_catalog_is_found(large: Catalog) -> None:
+    for position, (name, entry) in enumerate(TOOLS.entries()):
+        tool = large.get(name.lower())
+        assert tool is not None
+        assert (tool.name, tool.parameters, tool.description) == (name, entry["parameters"], entry["description"])
+        assert large.position(name) == position
+        assert large.brief(position).summary == entry["summary"]
+    assert len(large) == len(NAMES)
+    assert list(large) == NAMES
+
+
+def test_what_is_not_there_is_not_found(large: Catalog) -> None:
+    for name in ("", "A", "ZZZ", "BILLING", NAMES[0] + "S", NAMES[0][:-1], '"', "\ud800", "é"):
+        assert large.get(name) is None
+        assert large.canonical_name(name) is None
+        assert large.position(name) is None
+        assert large.postings(name) == ()
+    with pytest.raises(CatalogUnavailable):
+        large.brief(len(large))
+
+
+def test_a_query_finds_the_tool_that_is_meant(large: Catalog) -> None:
+    for name in NAMES[::200]:
+        hits = search(large, name.replace("_", " ").lower()).hits
+        assert name in [large.brief(hit.position).name for hit in hits[:3]]
+
+
+def test_positions_by_tag_category_and_access_are_those_of_the_entries(large: Catalog) -> None:
+    entries = [entry for _, entry in TOOLS.entries()]
+    for field in ("category", "access", "tags"):
+        found = large.positions_of(field)
+        for value, positions in found.items():
+            expected = [
+                at for at, entry in enumerate(entries) if value in (entry[field] if field == "tags" else [entry[field]])
+            ]
+            assert len(positions) == large.counts(field)[value] == len(expected)
+            assert list(positions) == expected
+    assert "no such tag" not in large.tags()
+
+
+def test_opening_reads_the_head_alone(path: Path) -> None:
+    counted = Counted(path.read_bytes())
+    catalog, _ = counted.catalog()
+    assert (len(catalog), catalog.listing) == (len(TOOLS), "")
+    assert "Platform" in catalog.source("platform").title
+    assert sum(len(positions) for positions in catalog.tags().values()) > len(TOOLS)
+    assert counted.calls == 0
+
+
+def test_what_is_expected_comes_in_one_go(path: Path) -> None:
+    counted = Counted(path.read_bytes())
+    catalog, _ = counted.catalog()
+    catalog.expect(tools=NAMES[::100], names=["NO_SUCH_TOOL"], index=[stem("invoice"), "no such term"])
+    catalog.expect_briefs(range(0, len(catalog), 100))
+    assert counted.calls == 2
+    for position in range(0, len(catalog), 100):
+        assert catalog.get(catalog.brief(position).name)
+    assert catalog.postings(stem("invoice"))
+    assert counted.calls == 2
+
+
+class TestSection:
+    LINES = b'"ACOS":1,\n"AD":2\n'
+    BLOCKS = (("ACOS", 0, len(LINES), ""),)
+
+    @pytest.mark.parametrize(("key", "value"), [("AD", 2), ("ACOSH", None), ("ZZZ", None)])
+    def test_what_was_looked_for_is_known_there_or_not(
+        self, key: str, value: int | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reads: list[object] = []
+        whole = MemoryBlocks.__call__
+        monkeypatch.setattr(MemoryBlocks, "__call__", lambda self, blocks: reads.append(blocks) or whole(self, blocks))
+        section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
+        for _ in range(3):
+            assert section.get(key, lambda found: isinstance(found, int)) == value
+        assert len(reads) == 1
+
+    def test_words_without_end_do_not_fill_the_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reader, "_KEPT_BYTES", 100_000)
+        section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
+        tracemalloc.start()
+        for number in range(5_000):
+            assert section.get(f"NO {number}", lambda _: True) is None
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 200_000
+
+
+def test_blocks_are_kept_while_there_is_room_and_the_oldest_goes_first(path: Path) -> None:
+    room = 600_000
+    counted = Counted(path.read_bytes())
+    catalog, ranges = counted.catalog(room)
+    for name in NAMES:
+        assert catalog.get(name)
+        assert ranges.size <= room
+    first = counted.calls
+    assert first >= 8
+    catalog.expect(tools=[NAMES[-1]])
+    assert counted.calls == first
+    catalog.expect(tools=[min(NAMES), max(NAMES)])
+    assert counted.calls == first + 1
+
+
+def test_threads_may_share_a_catalog(path: Path) -> None:
+    catalog, ranges = Counted(path.read_bytes()).catalog(room=600_000)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(catalog.get, NAMES[::3] * 3))
+    assert [tool.name for tool in found if tool] == NAMES[::3] * 3
+    assert ranges.size <= 600_000
+
+
+def test_a_damaged_block_harms_only_what_is_in_it(path: Path, tmp_path: Path, caplog: Any) -> None:
+    content = bytearray(path.read_bytes())
+    victim, other = min(NAMES), max(NAMES)
+    content[content.find(f'\n"{victim}":{{'.encode()) + 100] ^= 1
+    (tmp_path / "damaged.json").write_bytes(content)
+    catalog = FileStore(tmp_path / "damaged.json")()
+    with pytest.raises(CatalogUnavailable, match="is damaged"):
+        catalog.get(victim)
+    assert len(caplog.records) == 1
+    assert catalog.get(other)
+    assert catalog.position(victim) is not None
+    assert search(catalog, "overdue invoice").hits
+    with pytest.raises(CatalogUnavailable):  # and again: nothing of it was kept
+        catalog.get(victim)
+
+
+def test_a_file_cut_short_is_no_catalog(path: Path, tmp_path: Path) -> None:
+    for content in (path.read_bytes(), bundled_path().read_bytes()):
+        (tmp_path / "short.json").write_bytes(content[:-1])
+        with pytest.raises(CatalogUnavailable, match="damaged"):
+            FileStore(tmp_path / "short.json")()
+
+
+def test_a_file_cut_short_while_it_is_open_is_noticed(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(path.read_bytes())
+    catalog = FileStore(copy)()
+    copy.write_bytes(b"")
+    with pytest.raises(CatalogUnavailable):
+        catalog.get(NAMES[0])
+
+
+def test_the_whole_is_one_json_object_with_a_line_for_each_tool(path: Path) -> None:
+    content = path.read_text(encoding="utf-8")
+    assert set(json.loads(content)["tools"]) == set(NAMES)
+    lines = content.splitlines()
+    assert sum(line.startswith(f'"{NAMES[7]}":{{') for line in lines) == 1
+
+
+def test_the_same_tools_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    generate.write(300, tmp_path / "a.json")
+    generate.write(300, tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_a_term_of_many_tools_keeps_those_it_speaks_loudest_for() -> None:
+    most = writer.MOST_POSTINGS
+    postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
+    catalog = opened(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}).encode())
+    assert catalog.postings("many") == postings[1000:]
+    assert catalog.postings("few") == [3, 1]
+
+
+@given(st.dictionaries(st.text(max_size=5), st.integers(), max_size=40), st.text(max_size=5))
+def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -> None:
+    content = b"".join(block for _, block in writer.blocks(writer.ordered(mapping), 64))
+    table = writer.write_section(io.BytesIO(), writer.ordered(mapping), 64)
+    section = Section("any", table, MemoryBlocks(content, 0))
+    assert {key: section.get(key, lambda value: True) for key in mapping} == mapping
+    assert dict(section.items()) == mapping
+    if absent not in mapping:
+        assert section.get(absent, lambda value: True) is None
+
+
+def compiled(size: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        generate.write(size, Path(folder) / "catalog.json")
+        return dict(json.loads((Path(folder) / "catalog.json").read_bytes()))
+
+
+FEW = compiled(20)
+TOOL, OTHER = list(FEW["tools"])[:2]
+TERM = next(iter(FEW["index"]))
+SHELF = next(iter(FEW["spellings"]))
+
+
+def damaged_catalog(**lines: Any) -> Catalog:
+    """A catalog of 20 tools with other lines in its sections: section → {key: value}, or the bytes of the section."""
+    out, table = io.BytesIO(), {}
+    for name in FEW["sections"]:
+        content = lines.get(name, FEW[name])
+        if isinstance(content, bytes):
+            table[name] = [["", out.tell(), len(content), ""]]
+            out.write(content)
+        else:
+            table[name] = writer.write_section(out, writer.ordered(content))
+    return Catalog(FEW | {"sections": table}, MemoryBlocks(out.getvalue(), 0))
+
+
+USES: dict[str, tuple[str, Callable[[Catalog], Any]]] = {
+    "tools": (TOOL, lambda catalog: catalog.get(TOOL)),
+    "names": (TOOL, lambda catalog: catalog.position(TOOL)),
+    "lines": ("0000007", lambda catalog: catalog.brief(7)),
+    "index": (TERM, lambda catalog: catalog.postings(TERM)),
+    "spellings": (SHELF, lambda catalog: catalog.spelled(SHELF[0], int(SHELF[1:]))),
+    "members": ("access:free", lambda catalog: list(catalog.positions_of("access")["free"])),
+}
+
+
+@pytest.mark.parametrize("section", USES)
+@pytest.mark.parametrize("value", [7.5, {"a": 1}, [1], ["a", "b"], [[], []], [1.5, 2], [None, None]])
+def test_a_value_of_the_wrong_type_makes_the_catalog_unavailable(section: str, value: Any, caplog: Any) -> None:
+    key, use = USES[section]
+    catalog = damaged_catalog(**{section: {key: value}})
+    with pytest.raises(CatalogUnavailable, match="is damaged"):
+        use(catalog)
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("section", USES)
+@pytest.mark.parametrize("rest", [b"", b"{", b"nope", b"\xff", b"[" * 100_000])
+def test_a_line_that_is_no_json_makes_the_catalog_unavailable(section: str, rest: bytes) -> None:
+    key, use = USES[section]
+    catalog = damaged_catalog(**{section: b'"%s":%s\n' % (key.encode(), rest)})
+    with pytest.raises(CatalogUnavailable):
+        use(catalog)
+
+
+@pytest.mark.parametrize("field", ["summary", "parameters", "tags", "call", "hash"])
+def test_a_tool_without_a_field_makes_the_catalog_unavailable(field: str) -> None:
+    tool = {key: value for key, value in FEW["tools"][TOOL].items() if key != field}
+    catalog = damaged_catalog(tools={**FEW["tools"], TOOL: tool})
+    assert catalog.get(OTHER)
+    with pytest.raises(CatalogUnavailable):
+        catalog.get(TOOL)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 1},
+        {"count": "129"},
+        {"bytes": 7},
+        {"sources": {"a": {}}},
+        {"sources": {"a": 7}},
+        {"categories": [{}]},
+        {"categories": [{"name": 1, "title": "", "description": "", "tools": 1}]},
+        {"categories": [{"name": "a", "title": "", "description": "", "tools": 1, "more": 1}]},
+        {"counts": {}},
+        {"counts": {"tags": [], "access": 7}},
+        {"listing": None},
+        {"sections": {}},
+        {"sections": {"tools": 7}},
+    ],
+)
+def test_a_damaged_head_is_no_catalog(changes: dict[str, Any], caplog: Any) -> None:
+    line, _, rest = bundled_path().read_bytes().partition(b"\n")
+    head = json.dumps(json.loads(line + b"}") | changes).encode()[:-1]
+    with pytest.raises(CatalogUnavailable, match="damaged or of another format"):
+        opened(head + b"\n" + rest)
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("block", [7, [], ["A"], ["A", "0", 9, ""], ["A", -5, 9, ""], ["A", 0, 9, 7]])
+def test_a_damaged_table_of_blocks_makes_the_catalog_unavailable(block: Any) -> None:
+    line, _, rest = bundled_path().read_bytes().partition(b"\n")
+    head = json.loads(line + b"}")
+    head["sections"]["tools"] = [block]
+    catalog = opened(json.dumps(head).encode()[:-1] + b"\n" + rest)
+    assert catalog.brief(0)
+    with pytest.raises(CatalogUnavailable):
+        catalog.get("SMA")

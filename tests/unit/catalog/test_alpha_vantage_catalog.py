@@ -1,0 +1,98 @@
+"""The catalog of Alpha Vantage: complete, well worded, and sending what the API expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import bpe_openai
+import jsonschema
+import pytest
+
+from toolfold.build import compiler as build
+from toolfold.build import yaml_loader
+from toolfold.catalog.model import Catalog
+from toolfold.execution import validation
+from toolfold.sources.http_api.adapter import build_query
+
+FOLDER = Path("catalog")
+EXPECTED = dict(line.split(" ", 1) for line in Path("tests/unit/data/expected_queries.txt").read_text().splitlines())
+"""Tool → query string of its example, pairs sorted; derived from the facts of the API, not by the code under test."""
+
+CATEGORIES = {
+    "core_stock_apis": 12,
+    "options_data_apis": 7,
+    "alpha_intelligence": 7,
+    "fundamental_data": 14,
+    "forex": 4,
+    "cryptocurrencies": 5,
+    "commodities": 13,
+    "economic_indicators": 10,
+    "technical_indicators": 53,
+    "index_data": 2,
+    "congress": 2,
+}
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    tool["name"]: tool["example"]
+    for category in CATEGORIES
+    for tool in yaml_loader.load(FOLDER / "alpha_vantage" / f"{category}.yaml").data["tools"]
+}
+
+
+def test_holds_every_function_once_and_nothing_else(catalog: Catalog) -> None:
+    assert set(catalog) == set(EXPECTED)
+    assert len(catalog) == 129
+    assert {category.name: category.tools for category in catalog.categories} == CATEGORIES
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_example_call_sends_the_query_that_the_api_expects(catalog: Catalog, name: str) -> None:
+    tool = catalog.get(name)
+    assert tool is not None
+    checked, problems = validation.validate_arguments(tool.parameters, tool.call, EXAMPLES[name])
+    assert problems == []
+    sent = build_query(catalog.source(tool.source), tool, checked)
+    assert sent[0][0] == "function"
+    assert urlencode(sorted(sent)) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_parameters_are_a_json_schema_that_accepts_the_example(catalog: Catalog, name: str) -> None:
+    tool = catalog.get(name)
+    assert tool is not None
+    jsonschema.Draft202012Validator.check_schema(tool.parameters)
+    jsonschema.validate(EXAMPLES[name], tool.parameters)
+
+
+def test_every_word_a_model_needs_is_there(catalog: Catalog) -> None:
+    for name in catalog:
+        tool = catalog.get(name)
+        assert tool is not None
+        assert 10 <= len(tool.summary) <= 120, name
+        assert tool.description, name
+        assert tool.returns, name
+        for parameter, rule in tool.parameters["properties"].items():
+            assert rule["description"], (name, parameter)
+            assert rule.keys() & {"enum", "examples", "default"} or rule["type"] == "boolean", (name, parameter)
+
+
+def test_summaries_tell_tools_apart(catalog: Catalog) -> None:
+    summaries = [summary for _, summary, _ in catalog.summaries()]
+    assert len(set(summaries)) == len(summaries)
+
+
+def test_the_listing_shows_each_tool_on_a_line_of_its_own(catalog: Catalog) -> None:
+    lines = catalog.listing.splitlines()
+    for name, summary, _ in catalog.summaries():
+        assert any(line.startswith(f"{name}: {summary}") for line in lines)
+    assert len(lines) == 1 + len(CATEGORIES) + len(catalog)
+
+
+def test_the_listing_costs_at_most_3000_tokens(catalog: Catalog) -> None:
+    assert len(bpe_openai.get_encoding("o200k_base").encode(catalog.listing)) <= 3000
+
+
+def test_the_committed_compilation_is_what_the_sources_say() -> None:
+    assert (FOLDER / "catalog.json").read_text(encoding="utf-8") == build.compile_folder(FOLDER)

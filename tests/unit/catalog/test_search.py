@@ -1,0 +1,201 @@
+"""Finding tools by words: cut alike on both sides, mended where one letter is wrong, silent where nothing fits."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.catalog.test_alpha_vantage_catalog import CATEGORIES, FOLDER
+from toolfold.build import search_index, yaml_loader
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.search import Found, closest_names, explain, search
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.catalog.tokenizer import stem, terms, words
+
+CATALOG = FileStore(bundled_path())()
+
+
+def found(catalog: Catalog, query: str, most: int = 10) -> list[str]:
+    return [catalog.brief(hit.position).name for hit in search(catalog, query).hits[:most]]
+
+
+def first(catalog: Catalog, query: str) -> str:
+    return found(catalog, query)[0]
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [("price", "prices", "priced", "pricing"), ("stock", "stocks"), ("company", "companies"), ("run", "running")],
+)
+def test_forms_of_a_word_are_one_term(forms: tuple[str, ...]) -> None:
+    assert len({stem(form) for form in forms}) == 1
+
+
+def test_words_that_mean_nothing_alone_are_left_out() -> None:
+    assert words("What is the Price of it, please?") == ["price"]
+
+
+def test_accents_and_apostrophes_make_no_other_word() -> None:
+    assert terms("Société's") == terms("societe")
+
+
+@given(st.text())
+def test_any_text_has_terms(text: str) -> None:
+    assert all(term for term in terms(text))
+
+
+@given(st.text(max_size=60))
+def test_any_query_is_answered(query: str) -> None:
+    hits = search(CATALOG, query).hits
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(0 <= hit.position < len(CATALOG) for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("moving average of the closing price, exponential", "EMA"),
+        ("RSI", "RSI"),
+        ("balance sheet", "BALANCE_SHEET"),
+        ("list of all members of congress", "POLITICIAN_METADATA"),
+        ("unemploymnt", "UNEMPLOYMENT"),
+        ("blance shet", "BALANCE_SHEET"),
+        # What is meant when nothing but a name is said.
+        ("MSFT price", "GLOBAL_QUOTE"),
+        ("EUR/USD", "CURRENCY_EXCHANGE_RATE"),
+        # Names that are English words as well.
+        ("AD for IBM", "AD"),
+        ("SAR of Ferrari on daily bars", "SAR"),
+        ("T3 with a volume factor", "T3"),
+        ("corn", "CORN"),
+        ("what does a bushel of corn cost", "CORN"),
+        ("plus_di please", "PLUS_DI"),
+        # Dates, numbers and names are no content.
+        ("balance sheet of Siemens in 2019, 2020 and 2021", "BALANCE_SHEET"),
+        ("RSI with 14 periods for NVDA", "RSI"),
+    ],
+)
+def test_the_tool_that_is_meant_comes_first(catalog: Catalog, query: str, name: str) -> None:
+    assert first(catalog, query) == name
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("Bilanz von Siemens", "BALANCE_SHEET"),
+        ("Arbeitslosenquote", "UNEMPLOYMENT"),
+        ("taux de change", "CURRENCY_EXCHANGE_RATE"),
+        ("precio del trigo", "WHEAT"),
+        ("preço do café", "COFFEE"),
+        ("prossimi collocamenti", "IPO_CALENDAR"),
+        ("скользящая средняя", "SMA"),
+        ("बेरोजगारी", "UNEMPLOYMENT"),
+        ("失業率", "UNEMPLOYMENT"),
+        ("微软的资产负债表", "BALANCE_SHEET"),
+        ("ソニーのMACDを見たい", "MACD"),
+        ("قمح", "WHEAT"),
+        ("옥수수 가격", "CORN"),
+    ],
+)
+def test_other_languages_are_read(catalog: Catalog, query: str, name: str) -> None:
+    assert name in found(catalog, query, 3)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "book me a flight",
+        "will it rain tomorrow afternoon",
+        "recipe for pasta with tomatoes",
+        "who won the match last night",
+        "translate this letter into french",
+        "write a python function that sorts a list",
+        "make a dentist appointment",
+    ],
+)
+def test_what_no_tool_serves_finds_nothing(catalog: Catalog, query: str) -> None:
+    assert search(catalog, query) == Found((), 0)
+
+
+def test_a_topic_outside_does_not_hide_a_tool_that_fits_better(catalog: Catalog) -> None:
+    assert first(catalog, "top gainers among airline and hotel stocks today") == "TOP_GAINERS_LOSERS"
+    assert first(catalog, "coffee price history for my restaurant") == "COFFEE"
+
+
+def test_a_clear_winner_leads_alone_and_a_tie_is_a_tie(catalog: Catalog) -> None:
+    assert search(catalog, "balance sheet").leaders == 1
+    assert search(catalog, "RSI and MACD of Apple").leaders == 2
+    assert 1 <= search(catalog, "price").leaders <= 5
+
+
+def test_only_what_is_asked_for_is_searched(catalog: Catalog) -> None:
+    positions = set(catalog.positions_of("category")["forex"])
+    hits = search(catalog, "daily prices", positions).hits
+    assert hits
+    assert {hit.position for hit in hits} <= positions
+
+
+@pytest.mark.parametrize("query", ["latest price of AAPL", "blance shet", "CORN", "RSI"])
+def test_the_parts_that_explain_a_hit_are_its_score(catalog: Catalog, query: str) -> None:
+    for hit in search(catalog, query).hits[:5]:
+        parts = explain(catalog, query, hit.position)
+        assert parts
+        assert sum(part for _, part in parts) == pytest.approx(hit.score)
+
+
+@pytest.mark.parametrize("query", ["price " * 2000, "x" * 10_000, "株" * 10_000, "\x00\x1b[31m price", "' OR 1=1 --"])
+def test_a_strange_query_takes_no_time_and_does_no_harm(catalog: Catalog, query: str) -> None:
+    started = time.perf_counter()
+    search(catalog, query)
+    assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the of and", "xqvq zzkz", "123456", "?!"])
+def test_nothing_is_found_by_nothing(catalog: Catalog, query: str) -> None:
+    assert found(catalog, query) == []
+
+
+def test_closest_names_come_by_spelling_and_by_words(catalog: Catalog) -> None:
+    assert closest_names(catalog, "GLOBAL_QUOT")[0] == "GLOBAL_QUOTE"
+    assert "BALANCE_SHEET" in closest_names(catalog, "SHEET_OF_BALANCES")
+    assert closest_names(catalog, "XQVQ" * 100) == []
+
+
+def test_a_name_that_is_all_but_right_leads_to_no_other(catalog: Catalog) -> None:
+    assert closest_names(catalog, "GLOBAL_QUOT") == ["GLOBAL_QUOTE"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("STOCK_PRICE", "GLOBAL_QUOTE"),
+        ("global quote", "GLOBAL_QUOTE"),
+        ("COMPANY_OVERVEIW", "COMPANY_OVERVIEW"),
+        ("BOLLINGER_BANDS", "BBANDS"),
+        ("CRYPTO_DAILY", "DIGITAL_CURRENCY_DAILY"),
+        ("US_INFLATION_RATE", "INFLATION"),
+        ("TIME_SERIES_DALY", "TIME_SERIES_DAILY"),
+    ],
+)
+def test_a_wrong_name_leads_to_the_right_one(catalog: Catalog, name: str, meant: str) -> None:
+    names = closest_names(catalog, name)
+    assert meant in names
+    assert len(names) <= 3
+
+
+def test_a_rarer_word_and_a_heavier_field_weigh_more() -> None:
+    built = search_index.build([{"name": ["alpha"], "description": ["beta gamma"]}, {"description": ["alpha gamma"]}])
+    (_, in_name, _, in_description), (_, alone) = built["alpha"], built["beta"]
+    assert in_name > in_description
+    assert alone > in_description == built["gamma"][1]
+
+
+def test_every_tool_of_alpha_vantage_says_what_people_say() -> None:
+    for category in CATEGORIES:
+        for tool in yaml_loader.load(FOLDER / "alpha_vantage" / f"{category}.yaml").data["tools"]:
+            assert 8 <= len(tool["asks"]) <= 15, tool["name"]
+            assert len(set(tool["asks"])) == len(tool["asks"]), tool["name"]
+            assert tool["aliases"], tool["name"]

@@ -1,0 +1,261 @@
+"""The command line, as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import KEY
+from tests.unit.build.test_schema import written
+from toolfold import __version__, cli
+from toolfold.mock_api.server import Sandbox
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Run:
+    """Exit code, stdout and stderr of a command."""
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", sandbox.url)
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+
+    def ran(*argv: str) -> tuple[int, str, str]:
+        try:
+            code = cli.main(argv)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return ran
+
+
+def test_help_teaches_by_example(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    for word in ("stdio", "serve", "sandbox", "demo", "toolfold call GLOBAL_QUOTE", "TOOLFOLD_CATALOG"):
+        assert word in out
+
+
+@pytest.mark.parametrize("command", ["stdio", "serve", "call", "catalog", "sandbox", "demo"])
+def test_every_command_has_help(run: Run, command: str) -> None:
+    assert run(command, "--help")[0] == 0
+
+
+def test_version_is_told(run: Run) -> None:
+    assert run("--version")[1] == f"toolfold {__version__}\n"
+
+
+def test_no_command_is_answered_with_usage(run: Run) -> None:
+    code, _, err = run()
+    assert code == 2
+    assert "usage: toolfold" in err
+
+
+def test_call_prints_the_answer(run: Run) -> None:
+    code, out, err = run("call", "global_quote", "symbol=IBM")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["symbol"] == "IBM"
+
+
+def test_call_prints_a_part_on_request(run: Run) -> None:
+    code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "close; last 2", "--fresh")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "close"
+    assert len(out.splitlines()) == 3
+
+
+def test_a_long_answer_is_printed_in_part_and_kept_in_a_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code, out, _ = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
+    assert code == 0
+    assert out.startswith("# Preview: ")
+    (kept,) = (tmp_path / "toolfold" / "answers").iterdir()
+    assert str(kept) in out
+    assert len(kept.read_text().splitlines()) == 101
+
+
+def test_an_option_that_makes_no_sense_is_not_passed_over(run: Run) -> None:
+    code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
+    assert code == 1
+    assert "max_tokens must be a whole number above 0" in err
+    assert run("sandbox", "--latency-ms", "-5")[0] == 2
+
+
+def test_call_prints_json_on_request(run: Run) -> None:
+    code, out, _ = run("call", "GLOBAL_QUOTE", "symbol=IBM", "datatype=json", "--json")
+    assert code == 0
+    assert json.loads(out)["result"]["Global Quote"]["01. symbol"] == "IBM"
+
+
+def test_call_takes_a_key_given_twice_as_a_list(run: Run, sandbox: Sandbox) -> None:
+    arguments = ["symbols=AAPL,IBM", "range=2023-07-01", "range=2023-08-31", "interval=daily", "calculations=MEAN"]
+    assert run("call", "ANALYTICS_FIXED_WINDOW", *arguments)[0] == 0
+    assert [value for name, value in sandbox.requests[-1] if name == "RANGE"] == ["2023-07-01", "2023-08-31"]
+
+
+def test_a_wrong_call_says_what_is_wrong_and_fails(run: Run) -> None:
+    code, out, err = run("call", "SMA", "symbol=IBM", "interval=hourly")
+    assert (code, out) == (1, "")
+    assert err.startswith("INVALID_ARGUMENTS: SMA: interval 'hourly' is not an allowed value")
+    assert "time_period is missing: integer, at least 1" in err
+
+
+def test_a_wrong_call_is_json_on_request(run: Run) -> None:
+    code, out, _ = run("call", "NO_SUCH_TOOL", "--json")
+    assert code == 1
+    assert json.loads(out)["error"]["code"] == "TOOL_NOT_FOUND"
+
+
+def test_an_argument_without_equals_sign_is_explained(run: Run) -> None:
+    code, _, err = run("call", "GLOBAL_QUOTE", "IBM")
+    assert code == 1
+    assert "key=value" in err
+
+
+def test_catalog_list_is_what_tool_list_answers(run: Run) -> None:
+    code, out, _ = run("catalog", "list")
+    assert code == 0
+    assert "GLOBAL_QUOTE: Latest price" in out
+    assert len(json.loads(run("catalog", "list", "--json")[1])["tools"]) == 129
+
+
+def test_catalog_get_shows_entries(run: Run) -> None:
+    code, out, _ = run("catalog", "get", "SMA")
+    assert code == 0
+    assert json.loads(out)["name"] == "SMA"
+    assert run("catalog", "get", "NO_SUCH_TOOL")[0] == 1
+    assert len(json.loads(run("catalog", "get", "SMA", "CPI", "--json")[1])["tools"]) == 2
+
+
+def test_catalog_search_finds_by_words(run: Run) -> None:
+    code, out, _ = run("catalog", "search", "balance", "sheet")
+    assert code == 0
+    name, score, line = out.splitlines()[0].split("\t")
+    assert name == "BALANCE_SHEET"
+    assert int(score) > 0
+    assert line.startswith("Balance sheet")
+    assert json.loads(run("catalog", "search", "unemployment", "--json")[1])["tools"][0]["name"] == "UNEMPLOYMENT"
+
+
+def test_catalog_search_says_why(run: Run) -> None:
+    first = run("catalog", "search", "dividnds", "--explain")[1].splitlines()[0].split("\t")
+    assert first[0] == "DIVIDENDS"
+    assert first[3].startswith("dividnds → dividend ")
+    explained = json.loads(run("catalog", "search", "dividnds", "--explain", "--json")[1])["tools"][0]
+    assert explained["why"] == [first[3]]
+    assert str(explained["score"]) == first[1]
+
+
+def test_catalog_search_is_a_table_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "70")
+    code, out, _ = run("catalog", "search", "oil", "price", "--limit", "3", "--explain")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split() == ["TOOL", "SCORE", "WHAT", "IT", "RETURNS"]
+    assert lines[1].startswith("* ")
+    assert len(lines) == 1 + 3 * 2 + 2
+    assert max(map(len, lines[:-1])) <= 70
+    assert "--limit N" in lines[-1]
+
+
+@pytest.mark.parametrize("command", [["list"], ["search", "exchange", "rate", "history", "currency"]])
+def test_what_is_listed_or_searched_can_be_narrowed(run: Run, command: list[str]) -> None:
+    narrowed = json.loads(
+        run("catalog", *command, "--category", "Forex", "--tag", "daily", "--tag", "weekly", "--json")[1]
+    )
+    assert {tool["name"] for tool in narrowed["tools"]} == {"FX_DAILY", "FX_WEEKLY"}
+    free = json.loads(run("catalog", *command, "--access", "free", "--limit", "3", "--json")[1])
+    assert len(free["tools"]) == 3
+    assert all("access" not in tool for tool in free["tools"])
+    code, out, err = run("catalog", *command, "--category", "forx")
+    assert (code, out) == (1, "")
+    assert "Did you mean forex?" in err
+
+
+def test_the_help_of_a_search_teaches_by_example(run: Run) -> None:
+    for command in ("search", "list"):
+        out = run("catalog", command, "--help")[1]
+        assert out.count(f"toolfold catalog {command}") >= 4
+
+
+def test_catalog_search_that_finds_nothing_says_so(run: Run) -> None:
+    code, _, err = run("catalog", "search", "zzzz")
+    assert code == 1
+    assert "toolfold catalog list" in err
+
+
+def test_catalog_compile_writes_checks_and_complains(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "catalog.json"
+    compile_ = ("catalog", "compile", "--folder", str(written(tmp_path)), "--output", str(output))
+    assert run(*compile_, "--check")[0] == 1
+    code, out, _ = run(*compile_)
+    assert code == 0
+    assert "1 tools" in out
+    assert "unchanged" in run(*compile_)[1]
+    assert run(*compile_, "--check")[0] == 0
+    output.write_text("stale")
+    code, _, err = run(*compile_, "--check")
+    assert code == 1
+    assert "is stale" in err
+
+
+def test_catalog_compile_shows_mistakes_with_their_places(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "source.yaml").write_text("id: X\n")
+    code, _, err = run("catalog", "compile", "--folder", str(tmp_path))
+    assert code == 1
+    assert "source.yaml:1: id: String should match pattern" in err
+
+
+def test_publishing_to_nowhere_is_refused(run: Run, tmp_path: Path) -> None:
+    assert "s3://bucket/prefix" in run("catalog", "publish", "somewhere")[2]
+    assert "cannot be read" in run("catalog", "publish", "s3://b/p", "--file", str(tmp_path / "none"))[2]
+
+
+@pytest.mark.parametrize("command", ["serve", "sandbox"])
+def test_a_port_that_is_taken_or_none_is_explained(run: Run, sandbox: Sandbox, command: str) -> None:
+    port = sandbox.url.split(":")[2].split("/")[0]
+    code, _, err = run(command, "--port", port)
+    assert code == 1
+    assert f"Port {port} cannot be used" in err
+    assert run(command, "--port", "seventy")[0] == 2
+
+
+def test_a_wrong_setting_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLFOLD_TIMEOUT_S", "soon")
+    code, _, err = run("call", "CPI")
+    assert code == 1
+    assert err == "TOOLFOLD_TIMEOUT_S must be a number above 0, not 'soon'.\n"
+
+
+def test_a_missing_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['yaml'] = None; from toolfold.cli import main; sys.exit(main(['catalog', 'compile']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "This needs yaml: pip install 'toolfold[build]'\n"
+
+
+def test_the_demo_answers_the_question(run: Run) -> None:
+    code, out, _ = run("demo")
+    assert code == 0
+    assert '"give me aapl price"' in out
+    assert "The model answers: AAPL stands at " in out
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m toolfold catalog list | head -1", shell=True, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("129 tools")
+    assert done.stderr == ""

@@ -1,0 +1,45 @@
+"""What docs/discovery.md shows is what is answered: printed answers, refusals, keys and arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.printed_answers import printed
+from toolfold.meta_tools import list_request, tool_list
+from toolfold.meta_tools.dispatcher import MetaTools
+
+PAGE = Path("docs/discovery.md")
+TEXT = PAGE.read_text(encoding="utf-8")
+REFUSALS = re.findall(r"^\| `(TOOL_\w+) (\{.*\})` \| (.*) \|$", TEXT, re.MULTILINE)
+
+
+def test_the_printed_answers_are_what_is_answered(tools: MetaTools) -> None:
+    assert TEXT.count("```text\n> TOOL_") == 7
+    assert printed(TEXT, tools) == TEXT, f"run: python -m scripts.printed_answers {PAGE} --write"
+
+
+@pytest.mark.parametrize(("name", "arguments", "answer"), REFUSALS)
+def test_what_cannot_be_used_is_answered_as_the_page_says(
+    tools: MetaTools, name: str, arguments: str, answer: str
+) -> None:
+    error = tools.call(name, json.loads(arguments)).structured["error"]
+    assert f"{error['message']} {error['suggestion']}" == answer
+    assert error["code"] == "INVALID_ARGUMENTS"
+
+
+def test_the_page_has_every_argument_and_key(tools: MetaTools) -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)
+    structured = tools.call("TOOL_LIST", {"query": ""}).structured
+    assert [*list_request.ARGUMENTS, *structured, "tool_name", "detail", "known"] == rows
+    assert len(REFUSALS) > 9
+
+
+def test_the_page_has_the_defaults_of_the_code() -> None:
+    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {list_request.MOST_TOOLS} |" in TEXT
+    assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
+    assert tool_list.NOISE == 0.4
+    assert tool_list.MIDDLE == 3

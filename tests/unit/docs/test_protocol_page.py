@@ -1,0 +1,86 @@
+"""The table of refusals in docs/protocol.md, walked row by row: what it says is what is answered."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.mcp_requests import STATELESS, message, request, stateless
+from tests.unit.protocol.test_mcp import TOOLS
+from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request
+from toolfold.protocol.mcp import Server
+
+META_VERSION, META_CAPABILITIES = (
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+)
+PING = message("ping")
+FUTURE = {META_VERSION: "2030-01-01", META_CAPABILITIES: {}}
+TWICE = stateless("tools/list")
+
+REQUESTS: dict[str, Request] = {
+    "another host name, on a laptop": request(PING, host="evil.test"),
+    "an origin that is not allowed": request(PING, host="localhost", origin="https://evil.test"),
+    "GET, DELETE, PUT, …": request(b"", method="GET", host="localhost"),
+    "a body over 4 MiB": request(b" " * (BODY_LIMIT + 1), host="localhost"),
+    "another content type, handshake": request(PING, host="localhost", content_type="text/plain"),
+    "another content type, 2026-07-28": request(
+        PING, host="localhost", content_type="text/plain", mcp_protocol_version=STATELESS
+    ),
+    "Accept without JSON": request(PING, host="localhost", accept="text/html"),
+    "a body that is not JSON": request(b"{", host="localhost"),
+    "a batch": request([PING], host="localhost"),
+    "a body that is no object": request(b"7", host="localhost"),
+    "no JSON-RPC 2.0": request({"id": 1, "method": "ping"}, host="localhost"),
+    "an id that is no string or integer": request({**PING, "id": 1.5}, host="localhost"),
+    "no method": request({"jsonrpc": "2.0", "id": 1}, host="localhost"),
+    "params that are no object": request({**PING, "params": [1]}, host="localhost"),
+    "an unknown version in the header": request(PING, host="localhost", mcp_protocol_version="1999-01-01"),
+    "an unknown method, handshake": request(message("resources/list"), host="localhost"),
+    "an unknown meta-tool, handshake": request(message("tools/call", {"name": "NO_SUCH"}), host="localhost"),
+    "arguments that are no object": request(
+        message("tools/call", {"name": "TOOL_LIST", "arguments": [1]}), host="localhost"
+    ),
+    "a cursor": request(message("tools/list", {"cursor": "x"}), host="localhost"),
+    "a routing header twice": Request(
+        "POST", (*TWICE.headers, ("mcp-method", "tools/list"), ("host", "localhost")), TWICE.body
+    ),
+    "a response, 2026-07-28": request(
+        {"jsonrpc": "2.0", "id": 1, "result": {}}, host="localhost", mcp_protocol_version=STATELESS
+    ),
+    "capabilities that are no object": stateless(
+        "tools/list", {"_meta": {META_VERSION: STATELESS, META_CAPABILITIES: []}}, host="localhost"
+    ),
+    "no envelope": stateless("tools/list", {"_meta": {}}, host="localhost"),
+    "a header unlike the body": stateless("tools/list", host="localhost", mcp_method="tools/call"),
+    "a version that is not served": stateless(
+        "tools/list", {"_meta": FUTURE}, host="localhost", mcp_protocol_version="2030-01-01"
+    ),
+    "an unknown or removed method, 2026-07-28": stateless("ping", host="localhost"),
+    "an unknown meta-tool, 2026-07-28": stateless("tools/call", {"name": "NO_SUCH"}, host="localhost"),
+}
+ROWS = {
+    row[0]: row[1:]
+    for row in re.findall(
+        r"^\| ([^|]+?) \| (\d{3}) \| ([^|]+?) \| ([^|]+?) \|$", Path("docs/protocol.md").read_text(), re.MULTILINE
+    )
+}
+
+
+@pytest.mark.parametrize("what", REQUESTS)
+def test_the_refusal_is_what_the_page_says(what: str) -> None:
+    response = Server(TOOLS, OriginPolicy(hosts=LOOPBACK)).respond(REQUESTS[what])
+    status, code, sentence = ROWS[what]
+    assert str(response.status) == status
+    if code == "–":
+        assert response.body.decode().strip() == sentence
+    else:
+        error = json.loads(response.body)["error"]
+        assert (f"`{error['code']}`", error["message"]) == (code, sentence)
+
+
+def test_the_page_has_no_row_that_is_not_walked() -> None:
+    assert set(ROWS) == set(REQUESTS)

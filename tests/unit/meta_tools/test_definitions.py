@@ -1,0 +1,64 @@
+"""What a model reads before its first call, and what that costs: the three definitions and the instructions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.support.meta_tools import tokens
+from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+
+
+def test_the_three_definitions_cost_at_most_450_tokens(tools: MetaTools) -> None:
+    assert tokens(tools.definitions()) <= 450
+
+
+def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> None:
+    defined = tools.definitions()
+    assert tuple(definition["name"] for definition in defined) == NAMES
+    for definition in defined:
+        assert definition["title"]
+        assert definition["description"]
+        assert {"readOnlyHint", "openWorldHint"} <= definition["annotations"].keys()
+        for schema in (definition["inputSchema"], definition["outputSchema"]):
+            assert schema["type"] == "object"
+            jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_a_model_learns_from_the_first_definition_what_is_in_here(tools: MetaTools) -> None:
+    assert "Stocks" in tools.definitions()[0]["description"]
+
+
+def test_the_instructions_tell_what_is_here_in_at_most_200_tokens(tools: MetaTools) -> None:
+    assert "Technical Indicators (53)" in tools.instructions()
+    assert tokens(tools.instructions()) <= 200
+
+
+def test_of_many_categories_the_instructions_name_some(tools: MetaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolfold.meta_tools.definitions._MOST_NAMED", 3)
+    assert "Market Intelligence (7) and 8 more. " in tools.instructions()
+
+
+def test_a_model_is_told_to_search_first(tools: MetaTools) -> None:
+    assert "with query" in tools.definitions()[0]["description"]
+    assert "TOOL_LIST(query)" in tools.instructions()
+
+
+def test_no_schema_has_what_clients_refuse(tools: MetaTools) -> None:
+    """A list of types, or an enum without a type: Gemini takes neither."""
+
+    def nodes(schema: Any) -> Any:
+        if isinstance(schema, dict):
+            yield schema
+            for value in schema.values():
+                yield from nodes(value)
+        elif isinstance(schema, list):
+            for value in schema:
+                yield from nodes(value)
+
+    for definition in tools.definitions():
+        for node in nodes(definition["inputSchema"]):
+            assert not isinstance(node.get("type"), list)
+            assert "enum" not in node or node["type"] == "string"

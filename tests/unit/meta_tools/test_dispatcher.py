@@ -1,0 +1,75 @@
+"""What holds for the answers of all three meta-tools."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.conftest import KEY
+from tests.support.meta_tools import error
+from toolfold.errors import CatalogUnavailable
+from toolfold.meta_tools.definitions import definitions
+from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("TOOL_LIST", {}),
+        ("TOOL_LIST", {"query": "price", "category": "forex"}),
+        ("TOOL_LIST", {"limit": 0}),
+        ("TOOL_GET", {"tool_name": ["GLOBAL_QUOTE", "NO_SUCH_TOOL"]}),
+        ("TOOL_GET", {"tool_name": "GLOBAL_QUOTE", "known": {"GLOBAL_QUOTE": "0"}, "detail": "minimal"}),
+        ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}),
+        ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {}}),
+    ],
+)
+def test_what_comes_back_fits_the_output_schema(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
+    schema = next(definition["outputSchema"] for definition in definitions(None) if definition["name"] == name)
+    jsonschema.validate(tools.call(name, arguments).structured, schema)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("TOOL_LIST", {}),
+        ("TOOL_LIST", {"query": "price of a stock"}),
+        ("TOOL_LIST", {"query": "price", "limit": 1, "detail": "minimal"}),
+        ("TOOL_LIST", {"category": "forex"}),
+        ("TOOL_LIST", {"query": "???"}),
+        ("TOOL_LIST", {"tag": "nothing like it"}),
+        ("TOOL_GET", {"tool_name": "global_quote"}),
+        ("TOOL_GET", {"tool_name": ["RSI", "NO_SUCH_TOOL"], "detail": "medium"}),
+        ("TOOL_GET", {"tool_name": "RSI", "known": {"RSI": "0"}}),
+        ("TOOL_CALL", {"tool_name": "RSI", "arguments": {}}),
+    ],
+)
+def test_what_is_put_together_as_json_is_what_it_holds(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
+    for _ in range(2):  # the second time it may be one that was kept
+        result = tools.call(name, arguments)
+        structured, text = map(json.loads, result.as_json())
+        assert structured == json.loads(json.dumps(result.structured))
+        assert text == result.text
+
+
+def test_a_missing_catalog_is_an_answer_for_each_meta_tool(tools: MetaTools) -> None:
+    def missing() -> Any:
+        raise CatalogUnavailable("The tool catalog has not been published.", "Try again in a minute.")
+
+    for name in NAMES:
+        assert error(MetaTools(missing, tools.caller).call(name, {}))["code"] == "CATALOG_UNAVAILABLE"
+    assert len(MetaTools(missing, tools.caller).definitions()) == 3
+    assert "TOOL_LIST" in MetaTools(missing, tools.caller).instructions()
+
+
+def test_a_defect_of_ours_is_an_answer_without_internals(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> Any:
+        raise RuntimeError(f"https://upstream/?apikey={KEY}")
+
+    found = error(MetaTools(broken, tools.caller).call("TOOL_LIST", {}))
+    assert found["code"] == "INTERNAL_ERROR"
+    assert "RuntimeError at broken:" in caplog.text
+    assert KEY not in json.dumps(found) + caplog.text

@@ -1,0 +1,211 @@
+"""TOOL_CALL: how it may be called, what it refuses, the forms of its answers, and the upstream's bad days."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import KEY
+from tests.support.meta_tools import call, error, tokens
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import compact
+from toolfold.mock_api.server import Sandbox
+
+
+def test_the_example_of_the_documents_works_word_for_word(tools: MetaTools) -> None:
+    result = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "json"})
+    assert json.loads(result.text) == result.structured["result"]
+    assert list(result.structured["result"]["Global Quote"]) == [
+        "01. symbol", "02. open", "03. high", "04. low", "05. price", "06. volume",
+        "07. latest trading day", "08. previous close", "09. change", "10. change percent",
+    ]  # fmt: skip
+
+
+def test_typed_values_are_what_comes_when_no_form_is_asked(tools: MetaTools) -> None:
+    quote = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
+    assert list(quote.structured["result"]) == [
+        "symbol", "open", "high", "low", "price", "volume", "latestDay", "previousClose", "change", "changePercent",
+    ]  # fmt: skip
+    assert isinstance(quote.structured["result"]["price"], float)
+    assert json.loads(quote.text) == quote.structured["result"]
+    series = call(tools, "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "IBM"}, select="timestamp,adjusted close; last 2")
+    assert series.text.startswith("timestamp,adjusted_close\n2026-01-")
+    assert [type(cell) for cell in series.structured["result"]["rows"][0]] == [str, float]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "form"),
+    [
+        ("GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "csv"}, str),
+        ("GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "JSON"}, dict),
+        ("MARKET_STATUS", {"datatype": "json"}, dict),
+        ("IPO_CALENDAR", {"datatype": "csv"}, str),
+    ],
+)
+def test_a_form_that_is_named_comes_untouched(tools: MetaTools, name: str, arguments: Any, form: type) -> None:
+    result = call(tools, name, arguments)
+    assert isinstance(result.structured["result"], form)
+    assert "columns" not in result.structured["result"]
+    assert result.text == (result.structured["result"] if form is str else compact(result.structured["result"]))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"arguments": {"symbol": "IBM"}, "select": "close; last 1", "max_tokens": "900", "fresh": True},
+        {"arguments": {"symbol": "IBM", "select": "close; last 1", "max_tokens": 900, "fresh": "false"}},
+        {"arguments": '{"symbol": "IBM", "select": ["close", "last 1"]}'},
+        {"symbol": "IBM", "select": "close; last 1", "max_tokens": 900.0},
+    ],
+)
+def test_what_is_tool_call_s_own_may_stand_beside_the_arguments_or_among_them(tools: MetaTools, given: Any) -> None:
+    result = call(tools, "TIME_SERIES_DAILY", **given)
+    assert result.structured["result"]["columns"] == ["close"]
+    assert result.structured["result"]["row_count"] == 1
+    assert result.structured["cached"] in (True, False)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"select": "clsoe"}, {"select": 7}, {"select": "max(close"}, {"max_tokens": 0}, {"max_tokens": "many"},
+        {"max_tokens": True}, {"max_tokens": 1.5}, {"fresh": "perhaps"},
+    ],
+)  # fmt: skip
+def test_what_is_tool_call_s_own_is_checked(tools: MetaTools, own: Any) -> None:
+    assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, **own))["code"] == "INVALID_ARGUMENTS"
+
+
+def test_a_select_that_cannot_be_read_is_refused_before_anything_is_sent(tools: MetaTools, sandbox: Sandbox) -> None:
+    before = len(sandbox.requests)
+    assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, select="max(close"))["position"] == 0
+    assert len(sandbox.requests) == before
+
+
+def test_a_fresh_answer_is_asked_for_again(tools: MetaTools, sandbox: Sandbox) -> None:
+    arguments = {"symbol": "IBM"}
+    call(tools, "GLOBAL_QUOTE", arguments)
+    before = len(sandbox.requests)
+    assert call(tools, "GLOBAL_QUOTE", arguments, fresh=True).structured["cached"] is False
+    assert len(sandbox.requests) == before + 1
+
+
+def test_an_answer_beyond_the_budget_is_a_preview(make_tools: Callable[..., MetaTools], tmp_path: Path) -> None:
+    tools = make_tools(TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_MAX_TOKENS_CEILING="2000", TOOLFOLD_OFFLOAD=str(tmp_path))
+    arguments = {"symbol": "IBM", "outputsize": "full"}
+    for asked, budget in ((None, 1000), (1, 500), (1500, 1500), (10**6, 2000)):
+        result = call(tools, "TIME_SERIES_DAILY_ADJUSTED", arguments, max_tokens=asked)
+        assert 0.7 * budget < tokens(result.text) <= 1.1 * budget
+        assert Path(result.structured["preview"]["full"]["path"]).stat().st_size > 300_000
+    kept = list(tmp_path.iterdir())
+    off = make_tools(TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_OFFLOAD="off")
+    assert set(call(off, "TIME_SERIES_DAILY_ADJUSTED", arguments).structured["preview"]["full"]) == {"tokens"}
+    assert list(tmp_path.iterdir()) == kept
+
+
+@pytest.mark.parametrize("arguments", ['{"symbol": "AAPL"}', {"symbol": "AAPL"}])
+def test_arguments_may_be_an_object_or_its_json(tools: MetaTools, arguments: Any) -> None:
+    assert "AAPL" in call(tools, "global_quote", arguments).text
+
+
+def test_arguments_one_level_up_are_understood(tools: MetaTools) -> None:
+    assert "AAPL" in call(tools, "GLOBAL_QUOTE", symbol="AAPL").text
+
+
+@pytest.mark.parametrize("arguments", [None, {}, "", "{}"])
+def test_a_tool_without_parameters_needs_no_arguments(tools: MetaTools, arguments: Any) -> None:
+    assert not call(tools, "MARKET_STATUS", arguments).is_error
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"symbol": ', '"IBM"', "[1]", [1], 7, "{" * 100_000, '{"a":' + "9" * 5000 + "}"]
+)
+def test_arguments_that_are_no_object_come_back_with_the_schema(tools: MetaTools, arguments: Any) -> None:
+    found = error(call(tools, "GLOBAL_QUOTE", arguments))
+    assert found["code"] == "INVALID_ARGUMENTS"
+    assert "symbol" in found["schema"]["properties"]
+
+
+@pytest.mark.parametrize("tool_name", [None, "", 7, ["SMA"]])
+def test_tool_call_needs_a_name(tools: MetaTools, tool_name: Any) -> None:
+    assert error(call(tools, tool_name, {}))["code"] == "INVALID_ARGUMENTS"
+
+
+def test_an_unknown_tool_is_answered_with_the_closest_names(tools: MetaTools) -> None:
+    found = error(call(tools, "GLOBAL_QUOT", {"symbol": "IBM"}))
+    assert found["code"] == "TOOL_NOT_FOUND"
+    assert "GLOBAL_QUOTE" in found["suggestion"]
+
+
+def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools, sandbox: Sandbox) -> None:
+    before = len(sandbox.requests)
+    found = error(call(tools, "SMA", {"symbol": "IBM", "interval": "hourly"}))
+    assert found["code"] == "INVALID_ARGUMENTS"
+    assert [problem["parameter"] for problem in found["problems"]] == ["interval", "time_period", "series_type"]
+    assert found["schema"]["required"] == ["symbol", "interval", "time_period", "series_type"]
+    assert len(sandbox.requests) == before
+
+
+def test_without_a_key_nothing_is_sent(tools: MetaTools, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ALPHA_VANTAGE_API_KEY")
+    before = len(sandbox.requests)
+    found = error(call(tools, "GLOBAL_QUOTE", {"symbol": "IBM"}))
+    assert found["code"] == "AUTH_REQUIRED"
+    assert "ALPHA_VANTAGE_API_KEY" in found["suggestion"]
+    assert len(sandbox.requests) == before
+
+
+# The upstream's bad days, over real HTTP
+
+
+@pytest.mark.parametrize(
+    ("symbol", "code", "next_step"),
+    [
+        ("NOSUCHTICKER", "INVALID_ARGUMENTS", "SYMBOL_SEARCH"),
+        ("FAULT.INVALID_API_KEY", "AUTH_REJECTED", "check the key"),
+        ("FAULT.DEMO_KEY_ONLY", "AUTH_REJECTED", "key of their own"),
+        ("FAULT.UNKNOWN_FUNCTION", "UPSTREAM_ERROR", "TOOL_LIST"),
+        ("FAULT.DAILY_QUOTA", "RATE_LIMITED", "tomorrow"),
+        ("FAULT.FREE_BURST", "RATE_LIMITED", "Wait two seconds"),
+        ("FAULT.PREMIUM_ENDPOINT", "PREMIUM_ONLY", "premium"),
+        ("FAULT.NOT_ENTITLED", "PREMIUM_ONLY", "without entitlement"),
+        ("FAULT.EMPTY_OBJECT", "NO_DATA", "SYMBOL_SEARCH"),
+        ("FAULT.HTTP503", "UPSTREAM_ERROR", "Try again"),
+        ("FAULT.HTTP429", "RATE_LIMITED", "Wait"),
+        ("FAULT.HTTP404", "UPSTREAM_ERROR", "Do not repeat"),
+        ("FAULT.EMPTY", "UPSTREAM_ERROR", "Try again"),
+        ("FAULT.HTML", "UPSTREAM_ERROR", "Try again"),
+        ("FAULT.BADJSON", "UPSTREAM_ERROR", "Try again"),
+        ("FAULT.TRUNCATED", "UPSTREAM_ERROR", "Try again"),
+        ("FAULT.RESET", "UPSTREAM_ERROR", "Try again"),
+        ("FAULT.NOTICE", "UPSTREAM_ERROR", "upstream_says"),
+        ("FAULT.HUGE", "UPSTREAM_ERROR", "Ask for less"),
+        ("FAULT.REDIRECT", "UPSTREAM_ERROR", "Do not repeat"),
+        ("FAULT.SLOW.9", "UPSTREAM_TIMEOUT", "Try again"),
+        ("FAULT.DRIP.9", "UPSTREAM_TIMEOUT", "Try again"),
+    ],
+)
+def test_a_failing_upstream_has_its_code_and_next_step(
+    make_tools: Callable[..., MetaTools], caplog: pytest.LogCaptureFixture, symbol: str, code: str, next_step: str
+) -> None:
+    tools = make_tools(TOOLFOLD_TIMEOUT_S="2.5")  # ample for all but those that are slow on purpose
+    result = call(tools, "TIME_SERIES_DAILY", {"symbol": symbol})
+    found = error(result)
+    assert found["code"] == code
+    assert next_step in found["suggestion"]
+    assert KEY not in result.text + caplog.text
+
+
+def test_an_upstream_that_is_down_is_said_to_be(make_tools: Callable[..., MetaTools]) -> None:
+    tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL="http://127.0.0.1:9/query")
+    assert error(call(tools, "GLOBAL_QUOTE", {"symbol": "IBM"}))["code"] == "UPSTREAM_ERROR"
+
+
+@pytest.mark.parametrize("address", ["http://example.com/query", "ftp://127.0.0.1/query", "127.0.0.1:8787"])
+def test_the_key_is_not_sent_in_clear_to_another_machine(make_tools: Callable[..., MetaTools], address: str) -> None:
+    found = error(call(make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=address), "GLOBAL_QUOTE", {"symbol": "IBM"}))
+    assert "https" in found["message"]

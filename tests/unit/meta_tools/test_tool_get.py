@@ -1,0 +1,246 @@
+"""TOOL_GET: what an entry holds in each detail, what is left out when it is known, and which names are offered."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.support.meta_tools import error, tokens
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.errors import InvalidArguments
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.tool_get import tool_get
+
+CATALOG = FileStore(bundled_path())()
+
+
+def get(tool_name: Any, **more: Any) -> list[dict[str, Any]]:
+    return list(tool_get(CATALOG, {"tool_name": tool_name, **more}).structured["tools"])
+
+
+def got(tools: MetaTools, tool_name: Any) -> list[dict[str, Any]]:
+    """As ``get``, through the meta-tools."""
+    result = tools.call("TOOL_GET", {"tool_name": tool_name})
+    assert not result.is_error
+    return list(result.structured["tools"])
+
+
+def hash_of(name: str) -> str:
+    tool = CATALOG.get(name)
+    assert tool is not None
+    return tool.hash
+
+
+# What an entry holds
+
+
+def test_a_full_entry_has_all_that_a_call_needs() -> None:
+    (entry,) = get("GLOBAL_QUOTE")
+    assert list(entry) == [
+        "name", "found", "description", "category", "access", "parameters", "returns", "example_call", "see_also",
+        "not_for", "hash",
+    ]  # fmt: skip
+    assert entry["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
+    assert entry["hash"] == hash_of("GLOBAL_QUOTE")
+
+
+def test_the_entry_of_the_first_question_is_small() -> None:
+    assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE"}).text) <= 450
+    assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE", "detail": "medium"}).text) <= 180
+    assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE", "detail": "minimal"}).text) <= 40
+
+
+@pytest.mark.parametrize("name", list(CATALOG))
+def test_every_entry_is_whole_and_lean(name: str) -> None:
+    (entry,) = get(name)
+    jsonschema.validate(entry["example_call"]["arguments"], entry["parameters"])
+    assert entry["example_call"]["tool_name"] == name
+    assert all(value not in ((), [], {}, "", None) for value in entry.values())
+    for other in (*entry.get("see_also", ()), *entry.get("not_for", {}).values()):
+        assert other in CATALOG
+        assert other != name
+    said = re.findall(r"\w+", entry["description"])
+    assert all(other not in said for other in entry.get("not_for", {}).values())
+    assert json.loads(tool_get(CATALOG, {"tool_name": name}).text) == json.loads(json.dumps(entry))
+
+
+def test_medium_has_no_constraints_examples_or_neighbours() -> None:
+    (entry,) = get("BBANDS", detail="medium")
+    assert list(entry) == ["name", "found", "description", "category", "access", "parameters", "returns", "hash"]
+    assert entry["parameters"]["properties"]["time_period"] == {"type": "integer"}
+    assert entry["parameters"]["required"] == ["symbol", "interval", "time_period", "series_type"]
+
+
+def test_a_choice_of_required_parameters_stays_in_medium() -> None:
+    tools = [tool for tool in map(CATALOG.get, CATALOG) if tool is not None and "anyOf" in tool.parameters]
+    for tool in tools:
+        assert get(tool.name, detail="medium")[0]["parameters"]["anyOf"] == tool.parameters["anyOf"]
+
+
+def test_minimal_is_name_line_and_hash() -> None:
+    sma = CATALOG.get("SMA")
+    assert sma is not None
+    assert get("SMA", detail="minimal") == [
+        {"name": "SMA", "found": True, "description": sma.summary, "hash": sma.hash}
+    ]
+
+
+# What the caller holds already
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_what_is_held_already_is_not_sent_again(as_text: bool) -> None:
+    held = {"sma": hash_of("SMA"), "CPI": "ffffffff", "NO_SUCH": "1"}
+    first, second, third = get(["SMA", "CPI", "WTI"], known=json.dumps(held) if as_text else held)
+    assert first == {"name": "SMA", "found": True, "unchanged": True, "hash": hash_of("SMA")}
+    assert "parameters" in second
+    assert "parameters" in third
+    assert "unchanged" not in second.keys() | third.keys()
+
+
+@pytest.mark.parametrize("nothing", [None, "", {}, "{}", {"SMA": 7}])
+def test_knowing_nothing_gets_everything(nothing: Any) -> None:
+    assert "parameters" in get("SMA", known=nothing)[0]
+
+
+def test_no_two_tools_have_one_hash() -> None:
+    assert len({hash_of(name) for name in CATALOG}) == len(CATALOG)
+
+
+# Names that are none
+
+WRONG = {
+    "STOCK_PRICE": "GLOBAL_QUOTE",
+    "GLOBAL_QOUTE": "GLOBAL_QUOTE",
+    "GlobalQuote": "GLOBAL_QUOTE",
+    "TIME_SERIES_DAYLY": "TIME_SERIES_DAILY",
+    "TIMESERIES_INTRADAY": "TIME_SERIES_INTRADAY",
+    "BOLLINGER_BANDS": "BBANDS",
+    "SIMPLE_MOVING_AVERAGE": "SMA",
+    "RELATIVE_STRENGTH_INDEX": "RSI",
+    "TREASURY_YIELDS": "TREASURY_YIELD",
+    "UNEMPLOYMENT_RATE": "UNEMPLOYMENT",
+    "COMPANY_PROFILE": "COMPANY_OVERVIEW",
+    "INCOME_STATMENT": "INCOME_STATEMENT",
+    "BALANCESHEET": "BALANCE_SHEET",
+    "NEWS_SENTIMENTS": "NEWS_SENTIMENT",
+    "TOP_GAINERS": "TOP_GAINERS_LOSERS",
+    "EARNINGS_TRANSCRIPT": "EARNINGS_CALL_TRANSCRIPT",
+    "STOCK_DIVIDENDS": "DIVIDENDS",
+    "SEARCH_SYMBOL": "SYMBOL_SEARCH",
+    "FX_DALIY": "FX_DAILY",
+    "NATURAL_GAS_PRICE": "NATURAL_GAS",
+}
+"""What a model may write from memory → the tool."""
+
+
+@pytest.mark.parametrize("wrong", list(WRONG))
+def test_the_tool_that_was_meant_is_among_three_at_most(wrong: str) -> None:
+    (entry,) = get(wrong)
+    assert entry["found"] is False
+    assert entry["error"]["code"] == "TOOL_NOT_FOUND"
+    assert WRONG[wrong] in entry["error"]["closest"]
+    assert len(entry["error"]["closest"]) <= 3
+    assert WRONG[wrong] in entry["error"]["suggestion"]
+
+
+def test_twenty_names_half_of_them_wrong_are_answered_in_their_order() -> None:
+    wrong = list(WRONG)[:10]
+    asked = [name for pair in zip(wrong, CATALOG, strict=False) for name in pair]
+    entries = get(asked)
+    assert [entry["name"] for entry in entries] == asked
+    assert [entry["found"] for entry in entries] == [False, True] * 10
+    assert all(entry["error"]["closest"] for entry in entries[::2])
+
+
+def test_tool_call_offers_the_same_names(tools: MetaTools) -> None:
+    for wrong in ("STOCK_PRICE", "GLOBAL_QOUTE", "FX_DALIY"):
+        called = tools.call("TOOL_CALL", {"tool_name": wrong, "arguments": {}}).structured["error"]
+        assert called["closest"] == get(wrong)[0]["error"]["closest"]
+
+
+@pytest.mark.parametrize("name", ["?", "\u202eA\x00", "x" * 5000, "株価"])
+def test_a_name_that_is_like_none_is_repeated_safely(name: str) -> None:
+    (entry,) = get([name])
+    assert entry["found"] is False
+    assert len(entry["name"]) <= 64
+    shown = entry["name"] + entry["error"]["message"] + entry["error"]["suggestion"]
+    assert all(sign.isprintable() for sign in shown)
+
+
+# What cannot be used
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"detail": "everything"}, "detail must be one of full, medium, minimal, not 'everything'"),
+        ({"detail": 1}, "detail must be one of"),
+        ({"known": "GLOBAL_QUOTE"}, "known must be an object of names and hashes, not 'GLOBAL_QUOTE'"),
+        ({"known": ["SMA"]}, "known must be an object of names and hashes, not a list"),
+        ({"known": "{broken"}, "known must be an object"),
+        ({"known": "[" * 100_000}, "known must be an object"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_sentence(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        get("SMA", **arguments)
+    assert message in caught.value.message
+    assert caught.value.suggestion
+
+
+# Through the meta-tools
+
+
+def test_tool_get_answers_one_name_with_its_entry_alone(tools: MetaTools) -> None:
+    text = json.loads(tools.call("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"}).text)
+    assert text["name"] == "GLOBAL_QUOTE"
+    assert text["found"] is True
+    assert text["parameters"]["required"] == ["symbol"]
+    assert "05. price" in text["returns"]
+
+
+def test_tool_get_keeps_the_order_asked(tools: MetaTools) -> None:
+    asked = ["SMA", "GLOBAL_QUOTE", "CPI"]
+    assert [entry["name"] for entry in got(tools, asked)] == asked
+
+
+@pytest.mark.parametrize("spelled", ["global_quote", "Global_Quote", " GLOBAL_QUOTE "])
+def test_names_are_matched_without_regard_to_case(tools: MetaTools, spelled: str) -> None:
+    assert got(tools, spelled)[0]["name"] == "GLOBAL_QUOTE"
+
+
+@pytest.mark.parametrize("spelled", ["SMA,CPI", '["SMA", "CPI"]', ["SMA", "CPI"]])
+def test_a_list_may_come_as_text(tools: MetaTools, spelled: Any) -> None:
+    assert [entry["name"] for entry in got(tools, spelled)] == ["SMA", "CPI"]
+
+
+def test_an_unknown_name_does_not_fail_its_neighbours(tools: MetaTools) -> None:
+    first, second, third = got(tools, ["GLOBAL_QUOTE", "GLOBAL_QOUTE", "SMA"])
+    assert (first["found"], second["found"], third["found"]) == (True, False, True)
+    assert second["error"]["code"] == "TOOL_NOT_FOUND"
+    assert second["error"]["closest"][0] == "GLOBAL_QUOTE"
+
+
+@pytest.mark.parametrize(
+    ("meant", "closest"),
+    [("STOCK_DIVIDENDS", "DIVIDENDS"), ("TREASURY_YIELDS", "TREASURY_YIELD"), ("oil_price", "BRENT")],
+)
+def test_closest_names_are_found_by_words_too(tools: MetaTools, meant: str, closest: str) -> None:
+    assert closest in got(tools, meant)[0]["error"]["closest"]
+
+
+@pytest.mark.parametrize("tool_name", [None, "", 7, [], [7], ["SMA", ""], ["SMA"] * 21, "[broken", {"a": 1}])
+def test_tool_get_says_what_it_takes(tools: MetaTools, tool_name: Any) -> None:
+    assert error(tools.call("TOOL_GET", {"tool_name": tool_name}))["code"] == "INVALID_ARGUMENTS"
+
+
+def test_every_tool_can_be_got_twenty_at_a_time(tools: MetaTools) -> None:
+    names = list(tools.catalog())
+    for start in range(0, len(names), 20):
+        entries = got(tools, names[start : start + 20])
+        assert all(entry["found"] and entry["returns"] and entry["description"] for entry in entries)

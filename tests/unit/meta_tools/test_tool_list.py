@@ -1,0 +1,307 @@
+"""TOOL_LIST: what it finds, how it fills a budget, and the same through the meta-tools."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from tests.support.meta_tools import tokens as real_tokens
+from toolfold.catalog.search import search
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.meta_tools import catalog_stats, list_request, tool_list
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.results import tokens
+
+CATALOG = FileStore(bundled_path())()
+QUESTION = "give me aapl price"
+
+
+def ask(**arguments: Any) -> Result:
+    return tool_list.tool_list(CATALOG, arguments)
+
+
+def shown(result: Result) -> list[dict[str, Any]]:
+    return list(result.structured["tools"])
+
+
+def names(result: Result) -> list[str]:
+    return [tool["name"] for tool in shown(result)]
+
+
+def tiers(result: Result) -> list[int]:
+    return [tool["tier"] for tool in shown(result)]
+
+
+def a_query_with(leaders: Any) -> str:
+    """A title of the catalog that as many tools fit equally well as ``leaders`` says."""
+    titles = [tool.title for tool in map(CATALOG.get, CATALOG) if tool is not None]
+    return next(title for title in titles if leaders(search(CATALOG, title).leaders))
+
+
+# The whole
+
+
+def test_without_arguments_every_tool_comes_in_one_line() -> None:
+    result = ask()
+    assert result.text == CATALOG.listing
+    assert names(result) == list(CATALOG)
+    assert result.structured["matched"] == result.structured["returned"] == result.structured["total"] == len(CATALOG)
+    assert set(tiers(result)) == {3}
+    assert result.structured["more"] is None
+
+
+@pytest.mark.parametrize("nothing", [None, "", [], "[]", " , "])
+def test_what_is_given_as_nothing_counts_as_not_given(nothing: Any) -> None:
+    assert ask(category=nothing, tag=nothing, access=nothing).text == CATALOG.listing
+
+
+@pytest.mark.parametrize("nothing", [None, "", " "])
+def test_no_number_and_no_choice_is_no_mistake(nothing: Any) -> None:
+    assert ask(limit=nothing, offset=nothing, token_budget=nothing, detail=nothing, tag_mode=nothing) == ask()
+
+
+@pytest.mark.parametrize("blank", ["", "   ", "\n\t", "\x00\x1b", "\u200b"])
+def test_a_blank_query_gets_the_whole_and_is_told_so(blank: str) -> None:
+    result = ask(query=blank)
+    assert result.text == f"{result.structured['notice']}\n{CATALOG.listing}"
+    assert "blank" in result.structured["notice"]
+
+
+def test_a_blank_query_does_not_undo_the_filters() -> None:
+    result = ask(query=" ", category="forex")
+    assert len(names(result)) == 4
+    assert result.text.startswith(result.structured["notice"])
+
+
+def test_a_catalog_too_large_to_list_says_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_stats, "WHOLE_TOOLS", 100)
+    monkeypatch.setattr(catalog_stats, "MOST_NAMED", 5)
+    result = ask()
+    assert result.structured["tools"] == []
+    assert result.structured["matched"] == 129
+    assert result.structured["more"] == {"offset": 0}
+    assert len(result.structured["tags"]) == 5
+    assert result.text.startswith("Next: TOOL_LIST(query)")
+    assert "129 tools" in result.text
+    assert tokens.count(result.text) < 300
+    assert len(names(ask(**result.structured["more"]))) == 129
+
+
+# A query
+
+
+def test_the_first_question_is_answered_with_all_that_the_call_needs() -> None:
+    result = ask(query=QUESTION)
+    first = shown(result)[0]
+    assert (first["name"], first["tier"]) == ("GLOBAL_QUOTE", 1)
+    assert first["parameters"]["required"] == ["symbol"]
+    assert first["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
+    assert {"description", "category", "access", "returns", "hash"} <= first.keys()
+
+
+def test_a_clear_winner_comes_whole_and_alone_in_at_most_430_tokens() -> None:
+    result = ask(query=a_query_with(lambda leaders: leaders == 1))
+    assert tiers(result).count(1) == 1
+    assert tiers(result)[0] == 1
+    assert result.structured["next"].startswith("Next: TOOL_CALL the first")
+    assert real_tokens(ask(query=QUESTION).text) <= 430
+
+
+def test_a_tie_is_shown_as_a_tie() -> None:
+    query = a_query_with(lambda leaders: leaders in (2, 3))
+    result = ask(query=query, token_budget=3000)
+    assert tiers(result).count(1) == search(CATALOG, query).leaders
+    assert f"one of the first {tiers(result).count(1)}" in result.text.splitlines()[0]
+
+
+@pytest.mark.parametrize("query", ["oil price", "moving average", "company profile and dividends", "unemployment"])
+def test_ranks_and_tiers_go_down_together(query: str) -> None:
+    ranked = [CATALOG.brief(hit.position).name for hit in search(CATALOG, query).hits]
+    for budget in range(100, 3001, 100):
+        result = ask(query=query, token_budget=budget)
+        assert names(result) == ranked[: len(names(result))]
+        assert tiers(result) == sorted(tiers(result))
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("position", range(0, len(CATALOG), 6))
+def test_no_budget_is_exceeded(position: int) -> None:
+    tool = CATALOG.get(CATALOG.brief(position).name)
+    assert tool is not None
+    for step in range(4):
+        budget = 100 + (position * 37 + step * 809) % 2901
+        for wanted in ({"query": tool.title}, {"category": tool.category}, {"query": tool.title, "detail": "full"}):
+            result = ask(**wanted, token_budget=budget)
+            assert tokens.count(result.text) == result.structured["tokens"] <= budget
+            assert real_tokens(result.text) <= budget
+            assert names(result)
+
+
+@examples(60, many=2_000)
+@given(
+    query=st.sampled_from(["", "gold", "price of a share", "zzzz", "bollinger bands"]) | st.text(max_size=40),
+    budget=st.integers(100, 400),
+    detail=st.sampled_from(["full", "medium", "minimal"]) | st.none(),
+    tag=st.lists(st.sampled_from(sorted(CATALOG.tags())), max_size=4),
+)
+def test_no_budget_is_exceeded_whatever_is_asked(query: str, budget: int, detail: str | None, tag: list[str]) -> None:
+    result = ask(query=query, token_budget=budget, detail=detail, tag=tag)
+    assert tokens.count(result.text) <= budget
+    json.dumps(result.structured)
+
+
+def test_a_fuller_tier_leaves_room_for_the_next_lines() -> None:
+    query = a_query_with(lambda leaders: leaders == 1)
+    for budget in range(250, 700, 25):
+        result = ask(query=query, token_budget=budget)
+        if tiers(result)[0] == 1:
+            assert len(names(result)) >= min(4, result.structured["matched"])
+
+
+def test_tier_2_has_names_types_and_required_and_no_more() -> None:
+    for tool in shown(ask(query="candles of a stock", detail="medium", limit=20, token_budget=3000)):
+        assert tool["tier"] == 2
+        whole = CATALOG.get(tool["name"])
+        assert whole is not None
+        assert tool["description"] == whole.summary
+        assert tool["parameters"]["properties"].keys() == whole.parameters["properties"].keys()
+        assert tool["parameters"].get("required") == whole.parameters.get("required")
+        for rule in tool["parameters"]["properties"].values():
+            assert rule.keys() <= {"type", "items"}
+        assert "example_call" not in tool
+
+
+def test_tier_3_is_name_and_line() -> None:
+    for tool in shown(ask(query="gold", detail="minimal")):
+        assert tool.keys() <= {"name", "tier", "description", "category", "access"}
+        assert tool["tier"] == 3
+
+
+def test_the_text_of_tier_1_says_all_that_the_schema_demands() -> None:
+    for name in CATALOG:
+        whole = CATALOG.get(name)
+        assert whole is not None
+        result = ask(query=name.replace("_", " "), detail="full", limit=200, token_budget=100_000)
+        entry = next((tool for tool in shown(result) if tool["name"] == name), None)
+        assert entry is not None
+        assert entry["tier"] == 1
+        assert entry["parameters"] == whole.parameters
+        jsonschema.validate(entry["example_call"]["arguments"], whole.parameters)
+        block = result.text[result.text.index(f"{name}: " if whole.access != "premium" else f"{name} (premium): ") :]
+        block = block[: block.index("\nExample: ")]
+        for parameter, rule in whole.parameters["properties"].items():
+            line = next(line for line in block.splitlines() if line.startswith((f"- {parameter} ", f"- {parameter}:")))
+            assert rule["description"] in line
+            assert all(str(value) in line for value in rule.get("enum", ()))
+            assert ("required" in line.partition("):")[0]) == (parameter in whole.parameters.get("required", ()))
+            if "default" in rule:
+                assert f"default {rule['default']}".lower() in line.lower()
+
+
+def test_an_explicit_limit_or_budget_shows_more_than_the_usual() -> None:
+    usual = len(names(ask(query="price")))
+    assert usual <= tool_list.SEARCH_TOOLS
+    assert len(names(ask(query="price", limit=20, detail="minimal"))) == 20
+    assert len(names(ask(query="price", token_budget=5000))) > usual
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"query": "price of a stock"}, {"tag": "price"}, {"category": "technical_indicators"}]
+)
+def test_pages_part_the_matches(wanted: dict[str, Any]) -> None:
+    first = ask(**wanted, limit=7)
+    pages, more = names(first), first.structured["more"]
+    while more is not None:
+        page = ask(**wanted, limit=7, **more)
+        assert page.structured["offset"] == more["offset"] == len(pages)
+        pages += names(page)
+        more = page.structured["more"]
+    assert len(pages) == len(set(pages)) == first.structured["matched"]
+    assert names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")) == pages
+
+
+def test_the_text_says_how_to_get_the_next_page() -> None:
+    result = ask(tag="price", limit=3)
+    assert "more with offset 3" in result.text.splitlines()[0]
+    assert "more with" not in ask(tag="price").text
+
+
+def test_past_the_last_page_is_no_error() -> None:
+    result = ask(category="forex", offset=4)
+    assert result.structured["tools"] == []
+    assert result.structured["matched"] == 4
+    assert "start again with offset 0" in result.text
+
+
+@pytest.mark.parametrize("query", ["株価", "курс акций", "xqzwv", "???", "🙈", "\u202e\u2066"])
+def test_a_query_that_is_no_english_is_answered(query: str) -> None:
+    result = ask(query=query)
+    assert not result.is_error
+    assert all(sign.isprintable() or sign == "\n" for sign in result.text)
+
+
+def test_where_nothing_fits_the_categories_are_told() -> None:
+    result = ask(query="???")
+    assert result.structured["tools"] == []
+    assert result.structured["matched"] == result.structured["returned"] == 0
+    assert result.text.startswith("Nothing among 129 tools fits the query. Next: ")
+    assert "technical_indicators 53" in result.text
+    assert tokens.count(ask(query="???", token_budget=100).text) <= 100
+
+
+def test_where_only_the_filters_are_in_the_way_that_is_said() -> None:
+    result = ask(query="aroon", category="forex")
+    assert result.structured["matched"] == 0
+    assert "leave out the filters" in result.text
+
+
+def test_categories_and_tags_are_those_of_the_whole_catalog() -> None:
+    for wanted in ({}, {"query": QUESTION}, {"category": "forex"}, {"query": "???"}):
+        structured = ask(**wanted).structured
+        assert sum(structured["categories"].values()) == structured["total"] == 129
+        assert structured["tags"] == {tag: len(CATALOG.tags()[tag]) for tag in structured["tags"]}
+        assert len(structured["tags"]) == len(CATALOG.tags())
+        assert list(structured["tags"].values()) == sorted(structured["tags"].values(), reverse=True)
+
+
+# Its place among the meta-tools
+
+
+def test_the_answer_is_the_same_through_the_meta_tools(tools: MetaTools) -> None:
+    result = tools.call("TOOL_LIST", {"query": QUESTION})
+    assert not result.is_error
+    assert result.text == ask(query=QUESTION).text
+    failed = tools.call("TOOL_LIST", {"limit": 0})
+    assert failed.is_error
+    assert failed.structured["error"]["code"] == "INVALID_ARGUMENTS"
+
+
+def test_every_argument_is_in_the_definition_and_the_other_way_round(tools: MetaTools) -> None:
+    properties = tools.definitions()[0]["inputSchema"]["properties"]
+    assert tuple(properties) == list_request.ARGUMENTS
+
+
+def test_tool_list_has_every_tool_with_name_description_and_category(tools: MetaTools) -> None:
+    listed = tools.call("TOOL_LIST", {}).structured
+    assert len(listed["tools"]) == listed["total"] == 129
+    assert listed["tools"][7] == {
+        "name": "GLOBAL_QUOTE",
+        "tier": 3,
+        "description": "Latest price, volume and day change of one stock",
+        "category": "core_stock_apis",
+        "access": "mixed",
+    }
+    assert sum(listed["categories"].values()) == 129
+
+
+def test_the_text_of_tool_list_is_no_json_object_per_tool(tools: MetaTools) -> None:
+    result = tools.call("TOOL_LIST", {})
+    assert real_tokens(result.text) <= 3000
+    assert real_tokens(result.text) < 0.7 * real_tokens(result.structured)

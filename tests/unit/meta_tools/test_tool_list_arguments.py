@@ -1,0 +1,157 @@
+"""TOOL_LIST: what its filters let through, which shapes arguments may have, and how it answers what it cannot use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.build.test_schema import SOURCE, changed, written
+from tests.unit.meta_tools.test_tool_list import CATALOG, ask, names
+from toolfold.build.compiler import compile_folder
+from toolfold.catalog.store import FileStore
+from toolfold.errors import InvalidArguments
+from toolfold.meta_tools import tool_list
+from toolfold.results import tokens
+
+
+def refusal(**arguments: Any) -> InvalidArguments:
+    with pytest.raises(InvalidArguments) as caught:
+        ask(**arguments)
+    error = caught.value
+    assert error.message.startswith("TOOL_LIST: ")
+    assert error.suggestion
+    assert all(sign.isprintable() for sign in error.message + error.suggestion)
+    return error
+
+
+# Filters
+
+
+def matching(**wanted: Any) -> set[str]:
+    return set(names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")))
+
+
+def test_filters_are_met_together_and_in_the_catalogs_order() -> None:
+    result = ask(category="core_stock_apis", tag="history", access="free")
+    assert names(result) == [name for name in CATALOG if name in matching(category="core_stock_apis")
+                             and name in matching(tag="history") and name in matching(access="free")]  # fmt: skip
+    assert names(result)
+
+
+def test_tag_mode_says_whether_one_tag_is_enough() -> None:
+    stock, price = matching(tag="stock"), matching(tag="price")
+    assert matching(tag=["stock", "price"]) == matching(tag=["stock", "price"], tag_mode="any") == stock | price
+    assert matching(tag=["price", "stock"], tag_mode="ALL") == stock & price != set()
+
+
+def test_a_query_within_filters_finds_only_what_passes_them() -> None:
+    assert set(names(ask(query="price history", category="forex"))) <= matching(category="forex")
+
+
+@pytest.mark.parametrize(
+    ("lenient", "plain"),
+    [
+        ({"category": "US Economy"}, {"category": "economic_indicators"}),
+        ({"category": "technical-indicators"}, {"category": "technical_indicators"}),
+        ({"category": " Forex "}, {"category": "forex"}),
+        ({"category": ["forex", "commodities"]}, {"category": "forex,commodities"}),
+        ({"tag": '["stock", "price"]'}, {"tag": ["stock", "price"]}),
+        ({"tag": "stock, price"}, {"tag": ["stock", "price"]}),
+        ({"tag": "Moving Average"}, {"tag": "moving-average"}),
+        ({"tag": "moving_average"}, {"tag": ["moving-average"]}),
+        ({"access": "FREE"}, {"access": "free"}),
+        ({"access": ["free", "mixed"]}, {"access": "mixed, free"}),
+        ({"tag": "price", "limit": "5", "offset": " 2 "}, {"tag": "price", "limit": 5, "offset": 2.0}),
+        ({"query": ["gold", "silver"]}, {"query": "gold silver"}),
+        ({"query": "gold\nsilver\x07"}, {"query": "gold silver"}),
+        ({"query": "gold", "detail": " Minimal "}, {"query": "gold", "detail": "minimal"}),
+        ({"query": "gold", "limit": None, "category": None}, {"query": "gold"}),
+    ],
+)
+def test_shapes_that_cannot_be_misread_are_taken(lenient: dict[str, Any], plain: dict[str, Any]) -> None:
+    assert ask(**lenient) == ask(**plain)
+
+
+def test_filters_that_no_tool_passes_together_are_no_error() -> None:
+    result = ask(category="forex", tag="agriculture")
+    assert result.structured["matched"] == 0
+    assert result.text.startswith("No tool passes all of the filters.")
+
+
+# What cannot be used
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "suggestion"),
+    [
+        ({"category": "forx"}, "there is no category 'forx'", "forex"),
+        ({"category": "Comodities"}, "there is no category 'Comodities'", "commodities"),
+        ({"category": "weather"}, "there is no category 'weather'", "forex"),
+        ({"tag": "momentun"}, "there is no tag 'momentun'", "momentum"),
+        ({"tag": ["price", "stonks"]}, "there is no tag 'stonks'", "stock"),
+        ({"tag": "xxxxxxxx"}, "there is no tag", "history"),
+        ({"tag": "a\x1b[31m\u202e"}, r"there is no tag 'a\x1b[31m\u202e'", "query"),
+        ({"access": "gratis"}, "access must be one of free, mixed, premium", "free"),
+        ({"tag_mode": "some"}, "tag_mode must be one of any, all, not 'some'", "any, all"),
+        ({"detail": "everything"}, "detail must be one of full, medium, minimal", "full"),
+        ({"limit": 0}, "limit must be a whole number, 1 to 200, not 0", "1 to 200"),
+        ({"limit": 201}, "limit must be a whole number, 1 to 200, not 201", "1 to 200"),
+        ({"limit": "many"}, "limit must be a whole number, 1 to 200, not 'many'", "1 to 200"),
+        ({"limit": True}, "limit must be a whole number", "leave it out"),
+        ({"limit": 2.5}, "not 2.5", "1 to 200"),
+        ({"limit": float("nan")}, "limit must be", "1 to 200"),
+        ({"offset": -1}, "offset must be a whole number, 0 to", "offset"),
+        ({"token_budget": 99}, "token_budget must be a whole number, 100 to 100,000, not 99", "100 to 100,000"),
+        ({"token_budget": 100_001}, "not 100001", "100 to 100,000"),
+        ({"token_budget": [5]}, "not a list", "leave it out"),
+        ({"query": {"a": 1}}, "query must be text, not an object", "price of a stock"),
+        ({"query": True}, "query must be text, not true", "price of a stock"),
+        ({"query": "price " * 2000}, "query has 12,000 characters, and 1,000 are the most", "keywords"),
+        ({"tag": {"a": 1}}, "tag must be a string, or a list", "leave it out"),
+        ({"tag": [1]}, "tag must be a string, or a list", "leave it out"),
+        ({"tag": "[broken"}, "tag must be a string, or a list", '["a", "b"]'),
+        ({"tag": ["price"] * 51}, "not a list of 51", "leave it out"),
+        ({"categroy": "forex"}, "there is no argument 'categroy'", "Did you mean category? It takes query, "),
+        ({"zzz": 1}, "there is no argument 'zzz'", "It takes query, "),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_in_a_sentence(
+    arguments: Mapping[str, Any], message: str, suggestion: str
+) -> None:
+    error = refusal(**arguments)
+    assert message in error.message
+    assert suggestion in error.suggestion
+    assert len(error.message) < 160
+
+
+def test_the_closest_names_come_as_a_list_too() -> None:
+    assert refusal(category="forx").as_dict()["closest"] == ["forex"]
+
+
+def test_not_more_than_64_characters_are_repeated() -> None:
+    for error in (
+        refusal(category="é" * 5000),
+        refusal(tag="\x00" * 500),
+        refusal(**{"k" * 900: 1}),
+        refusal(limit="9" * 99),
+    ):
+        assert max(len(part) for part in error.message.split("'")[1::2]) <= 64
+
+
+def test_a_budget_too_small_for_one_name_says_what_is_needed(tmp_path: Path) -> None:
+    # Glyphs of a script that costs three tokens each.
+    compiled = compile_folder(written(tmp_path, SOURCE, changed(summary="\U00012000" * 110)))
+    path = tmp_path / "catalog.json"
+    path.write_text(compiled, encoding="utf-8")
+    catalog = FileStore(path)()
+    with pytest.raises(InvalidArguments, match="token_budget 100 is too small for a single tool") as caught:
+        tool_list.tool_list(catalog, {"query": "forecast", "token_budget": 100})
+    needed = caught.value.details["needed"]
+    assert f"Send token_budget {needed} or more" in caught.value.suggestion
+    result = tool_list.tool_list(catalog, {"query": "forecast", "token_budget": needed})
+    assert names(result) == ["FORECAST"]
+    assert tokens.count(result.text) <= needed

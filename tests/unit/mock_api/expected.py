@@ -1,0 +1,41 @@
+"""What is known of the vendor's answers, and how to ask for them.
+
+``expected_shapes.json`` holds one valid query per function, its formats, top-level keys, row keys and CSV header; the
+sandbox does not read it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from toolfold.mock_api import answer
+
+EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_shapes.json").read_text())
+
+
+def query(function: str, **more: str) -> list[tuple[str, str]]:
+    sent = [(name, value) for name, value in EXPECTED[function]["query"] if name not in more]
+    return [("function", function), ("apikey", more.pop("apikey", "any")), *sent, *more.items()]
+
+
+def interval(function: str) -> str:
+    return dict(map(tuple, EXPECTED[function]["query"])).get("interval", "")
+
+
+def document(function: str, **more: str) -> Any:
+    reply = answer(query(function, **more))
+    assert (reply.status, reply.content_type) == (200, "application/json")
+    return json.loads(reply.body)
+
+
+def rows_of(function: str, found: Any) -> list[dict[str, Any]]:
+    facts = EXPECTED[function]
+    rows: list[dict[str, Any]] = []
+    for path in facts["rows"].split("|"):
+        part = found
+        for key in path.replace("{interval}", interval(function)).split(".") if path else []:
+            part = part[key]
+        rows += part if facts["kind"] == "list" else part.values() if facts["kind"] == "map" else [part]
+    return rows

@@ -1,0 +1,309 @@
+"""What the API refuses, and the faults that can be asked for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+
+from tests.unit.mock_api.expected import EXPECTED, document, query
+from toolfold.mock_api import answer
+from toolfold.mock_api.faults import FAULTS
+from toolfold.mock_api.registry import SHAPES
+from toolfold.mock_api.responses import Answer
+
+# Fault -> the JSON key and the stable part of the text by which a client recognises it.
+RECOGNISED = {
+    "invalid_api_key": ("Error Message", "apikey is invalid or missing"),
+    "demo_key_only": ("Information", r"demo\W* API key is for demo purposes"),
+    "unknown_function": ("Error Message", r"This API function \((.*?)\) does not exist"),
+    "invalid_call": ("Error Message", "^Invalid API call"),
+    "invalid_inputs_news": ("Information", r"^Invalid inputs\."),
+    "daily_quota": ("Information", r"standard API rate limit is (\d+) requests per day"),
+    "free_burst": ("Information", "spreading out your free API requests more sparingly"),
+    "legacy_minute_note": ("Note", r"call frequency is (\d+) calls per minute"),
+    "call_volume_contact": ("Information", "higher API call volume"),
+    "premium_minute": ("Information", "Minute-level rate limit exceed"),
+    "premium_burst": ("Information", "^Burst pattern detected"),
+    "premium_endpoint": ("Information", "This is a premium endpoint"),
+    "premium_parameter": ("Information", "parameter value is a premium feature"),
+    "premium_placeholder_rows": ("message", "ARTIFICIAL AND FOR ILLUSTRATION PURPOSES ONLY"),
+    "not_entitled": ("Information", "not yet entitled to (realtime|15-minute delayed) US market data"),
+    "analytics_error": ("error", "."),
+    "json_in_csv_request": ("Information", "."),
+    "notice": ("Information", "lighthouse"),
+}
+NO_DATA = {
+    "empty_object": b"{}",
+    "empty_quote": b'{\n    "Global Quote": {}\n}',
+    "empty_list": b'{\n    "symbol": "IBM",\n    "data": []\n}',
+    "header_only_csv": b"ex_dividend_date,declaration_date,record_date,payment_date,amount\n",
+    "empty_body": b"",
+}
+
+
+def by_key(fault: str) -> Answer:
+    sent = [(name, value) for name, value in query("DIVIDENDS", datatype="csv") if name != "apikey"]
+    return answer([*sent, ("apikey", f"fault-{fault.replace('_', '-')}")])
+
+
+def by_symbol(fault: str, parameter: str = "symbol") -> Answer:
+    sent = [("function", "DIVIDENDS"), ("datatype", "csv"), ("apikey", "any")]
+    return answer([*sent, (parameter, f"FAULT.{fault.upper()}")])
+
+
+@pytest.mark.parametrize("fault", RECOGNISED)
+def test_every_envelope_comes_by_key_and_by_symbol_also_for_csv(fault: str) -> None:
+    key, pattern = RECOGNISED[fault]
+    for reply in (by_key(fault), by_symbol(fault)):
+        assert (reply.status, reply.content_type) == (200, "application/json")
+        assert re.search(pattern, json.loads(reply.body)[key])
+
+
+@pytest.mark.parametrize("fault", NO_DATA)
+def test_every_way_of_having_no_data_comes_on_demand(fault: str) -> None:
+    assert by_key(fault).body == NO_DATA[fault]
+    assert by_symbol(fault).body == NO_DATA[fault].replace(b"IBM", f"FAULT.{fault.upper()}".encode())
+
+
+@pytest.mark.parametrize(
+    "parameter", ["symbol", "SYMBOLS", "symbols", "tickers", "keywords", "from_symbol", "from_currency"]
+)
+def test_a_fault_is_found_in_every_symbol_like_parameter(parameter: str) -> None:
+    assert b"Burst pattern" in by_symbol("PREMIUM_BURST", parameter).body
+    lists = [("function", "REALTIME_BULK_QUOTES"), ("apikey", "any"), (parameter, "IBM,fault.http503")]
+    assert answer(lists).status == 503
+
+
+def test_the_daily_quota_echoes_the_key() -> None:
+    assert b"API key as fault-daily-quota and" in by_key("daily_quota").body
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "start"),
+    [
+        ("HTTP503", 503, b"<!DOCTYPE"), ("HTTP429", 429, b"<!DOCTYPE"), ("HTTP404", 404, b"<!DOCTYPE"),
+        ("HTTP500", 500, b"<!DOCTYPE"), ("HTTP502", 502, b"<!DOCTYPE"), ("HTTP_ERROR", 503, b"<!DOCTYPE"),
+        ("REDIRECT", 302, b"<!DOCTYPE"), ("HTML", 200, b"<!DOCTYPE"), ("EMPTY", 200, b""), ("BADJSON", 200, b"{"),
+    ],
+)  # fmt: skip
+def test_broken_answers_come_by_key_and_by_symbol(fault: str, status: int, start: bytes) -> None:
+    for reply in (by_key(fault.lower()), by_symbol(fault)):
+        assert reply.status == status
+        assert reply.body.startswith(start)
+    if fault == "BADJSON":
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(by_symbol(fault).body)
+
+
+def test_headers_delays_and_sizes_of_faults() -> None:
+    assert by_symbol("HTTP429").headers == (("Retry-After", "7"),)
+    assert dict(by_symbol("REDIRECT").headers)["Location"].startswith("http://elsewhere.example/")
+    assert by_symbol("SLOW.3").delay_s == by_key("slow-3").delay_s == 3
+    assert by_symbol("SLOW.0.25").delay_s == 0.25
+    assert by_symbol("SLOW").delay_s > 0
+    assert by_symbol("DRIP.1").connection == "drip"
+    assert by_symbol("TRUNCATED").connection == "truncated"
+    assert by_symbol("RESET").connection == "reset"
+    assert by_symbol("CLOSED").connection == "closed"
+    assert 19e6 < len(by_symbol("HUGE").body) < 21e6
+    huge = answer([("function", "DIVIDENDS"), ("apikey", "fault-huge"), ("symbol", "IBM")])
+    assert 19e6 < len(huge.body) < 21e6
+    assert json.loads(huge.body)["data"]
+
+
+def test_answers_that_do_harm() -> None:
+    giant, bomb = by_symbol("GIANT"), by_symbol("GZIP_BOMB")
+    assert len(giant.body) * giant.times == 10**9
+    assert len(bomb.body) < 200_000
+    assert len(gzip.decompress(bomb.body)) == 10**8
+    for reply in (by_symbol("INVALID_UTF8"), by_key("invalid_utf8")):
+        with pytest.raises(UnicodeDecodeError):
+            reply.body.decode()
+    short, long = by_symbol("LENGTH_TOO_SMALL"), by_symbol("LENGTH_TOO_LARGE")
+    assert (short.length, long.length) == (len(short.body) - 15, len(long.body) + 15)
+    assert dict(by_symbol("REDIRECT_LOOP").headers)["Location"].startswith("?function=DIVIDENDS")
+
+
+def test_answers_that_have_changed() -> None:
+    known = EXPECTED["DIVIDENDS"]["csv_header"].split(",")
+    header = {name: by_symbol(name).body.decode().partition("\n")[0].split(",") for name in
+              ("NEW_COLUMN", "MISSING_COLUMN", "RENAMED_COLUMN")}  # fmt: skip
+    assert header["NEW_COLUMN"] == [*known, "mood"]
+    assert header["MISSING_COLUMN"] == known[:-1]
+    assert header["RENAMED_COLUMN"] == ["renamed", *known[1:]]
+    as_json = document_of([("function", "DIVIDENDS"), ("apikey", "any"), ("symbol", "FAULT.NEW_COLUMN")])
+    assert "mood" in as_json["data"][0]
+    assert json.loads(by_symbol("JSON_FOR_CSV").body)["data"]
+
+
+def test_a_misspelt_fault_is_noticed_and_all_others_are_tested() -> None:
+    reply = by_symbol("DALY_QUOTA")
+    assert reply.status == 404
+    assert b"daily_quota" in reply.body
+    network = {"http_error", "http500", "http502", "http503", "http429", "http404", "redirect", "html", "badjson"}
+    timing = {"empty", "slow", "drip", "truncated", "closed", "reset", "huge"}
+    harm = {"redirect_loop", "length_too_small", "length_too_large", "giant", "gzip_bomb", "invalid_utf8"}
+    change = {"json_for_csv", "new_column", "missing_column", "renamed_column"}
+    assert set(FAULTS) == {*RECOGNISED, *NO_DATA, *network, *timing, *harm, *change}
+
+
+def test_the_key_is_looked_at_first() -> None:
+    assert "apikey is invalid" in document_of([("function", "NOPE")])["Error Message"]
+    assert "apikey is invalid" in document_of([("function", "NOPE"), ("apikey", "")])["Error Message"]
+    demo = document_of([("function", "NOPE"), ("apikey", "demo")])
+    assert "demo purposes" in demo["Information"]
+
+
+@pytest.mark.parametrize("function", ["GLOBAL_QUOT", "", "COMPANY_OVERVIEW", "global_quote", "SECTOR"])
+def test_unknown_functions_are_named(function: str) -> None:
+    found = document_of([("function", function), ("apikey", "any"), ("symbol", "IBM")])
+    assert found == {"Error Message": f"This API function ({function}) does not exist."}
+
+
+def document_of(sent: list[tuple[str, str]]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answer(sent).body)
+    return found
+
+
+REQUIRED = [
+    (function, name)
+    for function, shape in SHAPES.items()
+    for name in (parameter.name for parameter in shape.parameters if parameter.required)
+]
+
+
+@pytest.mark.parametrize(("function", "name"), REQUIRED)
+def test_a_missing_parameter_is_refused(function: str, name: str) -> None:
+    sent = [pair for pair in query(function) if pair[0] != name]
+    assert document_of(sent)["Error Message"].endswith(f" for {function}.")
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "value"),
+    [
+        ("TIME_SERIES_INTRADAY", "interval", "2min"), ("TIME_SERIES_INTRADAY", "month", "2024-13"),
+        ("TIME_SERIES_INTRADAY", "adjusted", "True"), ("TIME_SERIES_DAILY", "outputsize", "all"),
+        ("TIME_SERIES_DAILY", "datatype", "xml"), ("SMA", "time_period", "0"), ("SMA", "time_period", "ten"),
+        ("SMA", "series_type", "adjusted"), ("BBANDS", "matype", "9"), ("SAR", "acceleration", "0"),
+        ("MAMA", "fastlimit", "-1"), ("VWAP", "interval", "daily"), ("ANALYTICS_SLIDING_WINDOW", "WINDOW_SIZE", "9"),
+        ("ANALYTICS_FIXED_WINDOW", "INTERVAL", "daily"), ("ANALYTICS_FIXED_WINDOW", "RANGE", "someday"),
+        ("ANALYTICS_SLIDING_WINDOW", "CALCULATIONS", "MEAN,HISTOGRAM"), ("FX_DAILY", "from_symbol", "EURO"),
+        ("GOLD_SILVER_SPOT", "symbol", "PLATINUM"), ("REAL_GDP", "interval", "monthly"),
+        ("COPPER", "interval", "daily"), ("HISTORICAL_OPTIONS", "date", "2024-02-30"),
+        ("EARNINGS_CALL_TRANSCRIPT", "quarter", "2024-Q1"), ("CONGRESS_TRADES", "bioguide_id", "12"),
+        ("LISTING_STATUS", "state", "dead"), ("TREASURY_YIELD", "maturity", "10years"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_refused(function: str, name: str, value: str) -> None:
+    assert document_of(query(function, **{name: value}))["Error Message"].endswith(f" for {function}.")
+
+
+@pytest.mark.parametrize("bad", [{"topics": "gossip"}, {"limit": "1001"}, {"tickers": "NOSUCH"}, {"time_from": "2024"}])
+def test_news_has_a_refusal_of_its_own(bad: dict[str, str]) -> None:
+    assert document_of(query("NEWS_SENTIMENT", **bad))["Information"].startswith("Invalid inputs.")
+
+
+def test_names_are_case_sensitive_and_unknown_ones_are_ignored() -> None:
+    sent = [(name.lower(), value) for name, value in query("ANALYTICS_FIXED_WINDOW")]
+    assert "Error Message" in document_of(sent)
+    assert answer([*query("GLOBAL_QUOTE"), ("source", "x"), ("colour", "blue")]) == answer(query("GLOBAL_QUOTE"))
+    assert "Error Message" in document_of([*query("ANALYTICS_FIXED_WINDOW"), ("RANGE", "1day"), ("RANGE", "2day")])
+    no_one = [("function", "CONGRESS_TRADES"), ("apikey", "any")]
+    assert "Error Message" in document_of(no_one)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("GLOBAL_QUOTE", {"Global Quote": {}}), ("OVERVIEW", {}), ("COMPANY_LOGO", {}), ("INCOME_STATEMENT", {}),
+        ("EARNINGS", {}), ("EARNINGS_ESTIMATES", {}), ("ETF_PROFILE", {}), ("INSIDER_TRANSACTIONS", {"data": []}),
+        ("DIVIDENDS", {"symbol": "NOSUCH1", "data": []}), ("SPLITS", {"symbol": "NOSUCH1", "data": []}),
+        ("EARNINGS_CALL_TRANSCRIPT", {"symbol": "NOSUCH1", "quarter": "2024Q1", "transcript": []}),
+        ("HISTORICAL_OPTIONS", {"endpoint": "Historical Options", "message": "success", "data": []}),
+        ("REALTIME_BULK_QUOTES", {"endpoint": "Realtime Bulk Quotes", "message": "success", "data": []}),
+        ("CONGRESS_TRADES", {"symbol": "NOSUCH1", "bioguide_id": "", "trades": []}),
+    ],
+)  # fmt: skip
+def test_an_unknown_symbol_answers_as_the_function_does(function: str, expected: object) -> None:
+    assert document(function, symbol="NOSUCH1") == expected
+
+
+@pytest.mark.parametrize(
+    "function", ["TIME_SERIES_DAILY", "TIME_SERIES_WEEKLY", "RSI", "VWAP", "CRYPTO_INTRADAY", "INDEX_DATA"]
+)
+def test_an_unknown_symbol_of_a_series_is_an_invalid_call(function: str) -> None:
+    assert document(function, symbol="NOSUCH") == {
+        "Error Message": "Invalid API call. Please retry or visit the documentation "
+        f"(https://www.alphavantage.co/documentation/) for {function}."
+    }
+
+
+def test_other_unknown_symbols() -> None:
+    assert document("SYMBOL_SEARCH", keywords="nosuch thing") == {"bestMatches": []}
+    assert set(document("ANALYTICS_FIXED_WINDOW", SYMBOLS="IBM,NOSUCH")) == {"error", "trace"}
+    only_header = (EXPECTED["EARNINGS_CALENDAR"]["csv_header"] + "\r\n").encode()
+    assert answer(query("EARNINGS_CALENDAR", symbol="NOSUCH")).body == only_header
+    assert answer(query("LISTING_STATUS", date="2009-12-31")).body.count(b"\n") == 1
+    assert document("OVERVIEW", symbol="QQQ") == {}  # funds have no company data
+
+
+def free(function: str, **more: str) -> dict[str, str]:
+    return document_of([*query(function, **more, apikey="free")])
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["TIME_SERIES_INTRADAY", "TIME_SERIES_DAILY_ADJUSTED", "VWAP", "MACD", "FX_INTRADAY", "CRYPTO_INTRADAY",
+     "HISTORICAL_OPTIONS", "INDEX_DATA"],
+)  # fmt: skip
+def test_a_free_key_is_sent_away_from_premium_functions(function: str) -> None:
+    assert "This is a premium endpoint" in free(function)["Information"]
+
+
+@pytest.mark.parametrize(
+    "function", ["REALTIME_OPTIONS", "REALTIME_OPTIONS_FMV", "REALTIME_BULK_QUOTES", "REALTIME_BULK_BID_ASK_PRICES"]
+)
+def test_a_free_key_gets_rows_that_only_look_like_data(function: str) -> None:
+    found = free(function)
+    assert "ARTIFICIAL" in found["message"]
+    assert found["endpoint"] == document(function)["endpoint"]
+    assert set(found["data"][0]) == set(document(function)["data"][0])
+
+
+def test_a_free_key_is_told_what_it_may_not_ask_for() -> None:
+    full = free("TIME_SERIES_DAILY", outputsize="full")["Information"]
+    assert "outputsize=full parameter value is a premium feature for the TIME_SERIES_DAILY endpoint" in full
+    assert "15-minute delayed US market data" in free("GLOBAL_QUOTE", entitlement="delayed")["Information"]
+    assert "realtime US market data" in free("RSI", entitlement="realtime")["Information"]
+    many = ",".join(("IBM", "AAPL", "MSFT", "KO", "T", "GE"))
+    assert "premium" in free("ANALYTICS_FIXED_WINDOW", SYMBOLS=many)["Information"]
+    assert "premium" in free("ANALYTICS_SLIDING_WINDOW", CALCULATIONS="MEAN,STDDEV")["Information"]
+
+
+@pytest.mark.parametrize("function", ["TIME_SERIES_DAILY", "GLOBAL_QUOTE", "RSI", "OVERVIEW", "WTI", "NEWS_SENTIMENT"])
+def test_a_free_key_gets_the_rest(function: str) -> None:
+    assert free(function) == document(function)
+
+
+def test_nothing_in_a_query_makes_it_raise() -> None:
+    chaos = random.Random(20260113)
+    odd = [
+        "", " ", "0", "1", "-1", "999999999", "1e9", "nan", "full", "2day", "99999999999year", "0001-01-01", "9999-12",
+        "9999-12-31", "99991231T2359", "00010101T0000", "daily", "DAILY", "1min", "monthly", "MEAN(", "a,b,,c", "true",
+        "HISTOGRAM(bins=0)", "AUTOCORRELATION(lag=900)", "CORRELATION(method=X)", "IBM", "BTC", "\x00", "ü", "A" * 3000,
+        "{symbol}", "%s", "2024Q1", "close",
+    ]  # fmt: skip
+    names = list(SHAPES)
+    for _ in range(400):
+        function = chaos.choice(names)
+        sent = [pair for pair in query(function) if chaos.random() > 0.1]
+        for parameter in SHAPES[function].parameters:
+            if chaos.random() < 0.4:
+                sent = [pair for pair in sent if pair[0] != parameter.name]
+                sent.append((parameter.name, chaos.choice(odd)))
+        assert answer(sent).status == 200

@@ -1,0 +1,214 @@
+"""The server: real HTTP, kept connections, and connections that misbehave."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import pytest
+
+from toolfold.mock_api import Sandbox
+
+QUOTE = "/query?function=GLOBAL_QUOTE&symbol=IBM&apikey=SECRETKEY"
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    with Sandbox() as running:
+        yield running
+
+
+def connect(box: Sandbox, timeout: float = 5) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", box.port, timeout=timeout)
+
+
+def fault(name: str, **more: str) -> str:
+    rest = "".join(f"&{key}={value}" for key, value in more.items())
+    return f"/query?function=TIME_SERIES_DAILY&symbol=FAULT.{name}&apikey=any{rest}"
+
+
+def test_many_requests_share_one_connection(box: Sandbox) -> None:
+    connection = connect(box)
+    connection.connect()
+    first = connection.sock
+    for path in (QUOTE, fault("HTTP503"), "/nowhere", QUOTE):
+        connection.request("GET", path)
+        response = connection.getresponse()
+        response.read()
+        assert response.version == 11
+        assert connection.sock is first
+    connection.close()
+
+
+def test_an_answer_has_type_and_length(box: Sandbox) -> None:
+    connection = connect(box)
+    connection.request("GET", QUOTE)
+    response = connection.getresponse()
+    body = response.read()
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Content-Length"] == str(len(body))
+    assert "Global Quote" in json.loads(body)
+    connection.request("GET", QUOTE + "&datatype=csv")
+    response = connection.getresponse()
+    assert response.headers["Content-Type"] == "application/x-download"
+    assert response.read().startswith(b"symbol,open,")
+    connection.close()
+
+
+def test_requests_are_recorded_in_order_with_repeats_and_keys(box: Sandbox) -> None:
+    connection = connect(box)
+    for path in (QUOTE, "/query?RANGE=a&RANGE=b&empty="):
+        connection.request("GET", path)
+        connection.getresponse().read()
+    assert box.requests == [
+        [("function", "GLOBAL_QUOTE"), ("symbol", "IBM"), ("apikey", "SECRETKEY")],
+        [("RANGE", "a"), ("RANGE", "b"), ("empty", "")],
+    ]
+    box.forget_requests()
+    assert box.requests == []
+    connection.close()
+
+
+def test_many_callers_at_once(box: Sandbox) -> None:
+    def ask(_: int) -> bytes:
+        connection = connect(box)
+        connection.request("GET", QUOTE)
+        body = connection.getresponse().read()
+        connection.close()
+        return body
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(ask, range(40)))) == 1
+    assert len(box.requests) == 40
+
+
+def test_the_root_says_what_this_is_and_the_rest_is_not_there(box: Sandbox) -> None:
+    connection = connect(box)
+    connection.request("GET", "/")
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert (response.status, "sandbox" in text, "<" in text) == (200, True, False)
+    connection.request("GET", "/other")
+    response = connection.getresponse()
+    assert (response.status, b"<" in response.read()) == (404, False)
+    connection.request("POST", "/query", body=b"x")
+    response = connection.getresponse()
+    assert (response.status, b"<" in response.read()) == (501, False)
+    connection.close()
+    assert box.requests == []
+
+
+def test_truncated_promises_more_than_it_sends(box: Sandbox) -> None:
+    connection = connect(box)
+    connection.request("GET", fault("TRUNCATED"))
+    response = connection.getresponse()
+    with pytest.raises(http.client.IncompleteRead):
+        response.read()
+    connection.close()
+
+
+def test_reset_closes_without_an_answer(box: Sandbox) -> None:
+    connection = connect(box)
+    connection.request("GET", fault("RESET"))
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+        connection.getresponse()
+    connection.close()
+
+
+def test_slow_waits_before_the_first_byte(box: Sandbox) -> None:
+    connection = connect(box)
+    started = time.monotonic()
+    connection.request("GET", fault("SLOW.0.3"))
+    assert connection.getresponse().status == 200
+    assert 0.3 <= time.monotonic() - started < 3
+    connection.close()
+    impatient = connect(box, timeout=0.2)
+    impatient.request("GET", fault("SLOW.60"))
+    with pytest.raises(TimeoutError):
+        impatient.getresponse()
+    impatient.close()
+
+
+def test_drip_sends_the_body_in_slow_pieces(box: Sandbox) -> None:
+    connection = connect(box)
+    started = time.monotonic()
+    connection.request("GET", fault("DRIP.0.4"))
+    response = connection.getresponse()
+    early = time.monotonic() - started
+    assert json.loads(response.read())["data"]
+    assert early < 0.2 <= time.monotonic() - started
+    connection.close()
+
+
+def test_huge_and_redirect_and_retry_after_cross_the_wire(box: Sandbox) -> None:
+    connection = connect(box, timeout=20)
+    connection.request("GET", fault("HUGE", datatype="csv"))
+    assert len(connection.getresponse().read()) > 19_000_000
+    connection.request("GET", fault("REDIRECT"))
+    response = connection.getresponse()
+    response.read()
+    assert urlsplit(response.headers["Location"]).hostname == "elsewhere.example"
+    connection.request("GET", fault("HTTP429"))
+    response = connection.getresponse()
+    response.read()
+    assert response.headers["Retry-After"] == "7"
+    connection.close()
+
+
+def test_closing_does_not_wait_for_slow_answers_or_kept_connections() -> None:
+    box = Sandbox()
+    box.start()
+    kept = connect(box)
+    kept.request("GET", QUOTE)
+    kept.getresponse().read()
+    slow = connect(box)
+    slow.request("GET", fault("SLOW.60"))
+    time.sleep(0.1)
+    started = time.monotonic()
+    box.close()
+    assert time.monotonic() - started < 2
+    with pytest.raises(ConnectionRefusedError):
+        connect(box).connect()
+    kept.close()
+    slow.close()
+
+
+def test_the_log_names_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:
+    log = io.StringIO()
+    with Sandbox(log=log) as box:
+        connection = connect(box)
+        for path in (QUOTE, "/query?function=SECRETKEY&apikey=any", fault("HTTP503")):
+            connection.request("GET", path)
+            connection.getresponse().read()
+        connection.close()
+    assert log.getvalue() == "GLOBAL_QUOTE 200\n? 200\nTIME_SERIES_DAILY 503\n"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_serve_forever_serves_from_the_calling_thread() -> None:
+    box = Sandbox()
+    thread = threading.Thread(target=box.serve_forever)
+    thread.start()
+    connection = connect(box)
+    connection.request("GET", QUOTE)
+    assert connection.getresponse().status == 200
+    connection.close()
+    box.close()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+
+
+def test_a_taken_port_is_an_error_and_a_sandbox_that_never_served_can_be_closed() -> None:
+    box = Sandbox()
+    with pytest.raises(OSError, match="in use"):
+        Sandbox(port=box.port)
+    box.close()
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", box.port)) != 0

@@ -1,0 +1,388 @@
+"""The protocol as a function of a request: what each era is owed, and how each wrong request is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from tests.support.mcp_requests import STATELESS, message, request, stateless
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request, Response
+from toolfold.protocol.mcp import Server
+from toolfold.settings import Settings
+
+TOOLS = MetaTools(FileStore(bundled_path()), ToolExecutor(Settings.from_environment({})))
+SERVER = Server(TOOLS)
+
+
+def sent(to: Request, server: Server = SERVER) -> tuple[int, Any]:
+    response = server.respond(to)
+    return response.status, json.loads(response.body) if response.body.startswith(b"{") else response.body.decode()
+
+
+def result(to: Request) -> dict[str, Any]:
+    status, body = sent(to)
+    assert status == 200, body
+    assert body["id"] == 1
+    return dict(body["result"])
+
+
+def refused(to: Request, server: Server = SERVER) -> tuple[int, int, Any]:
+    """HTTP status, JSON-RPC code and id of an error."""
+    status, body = sent(to, server)
+    assert body["error"]["message"].endswith(".")
+    return status, body["error"]["code"], body["id"]
+
+
+# Handshake versions
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_initialize_agrees_to_a_version_it_serves(version: str) -> None:
+    answer = result(request(message("initialize", {"protocolVersion": version, "capabilities": {}})))
+    assert answer["protocolVersion"] == version
+    assert answer["serverInfo"]["name"] == "toolfold"
+    assert answer["capabilities"] == {"tools": {}}
+    assert "TOOL_LIST" in answer["instructions"]
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", "1999-01-01", None, 7])
+def test_initialize_offers_its_newest_handshake_version_otherwise(version: Any) -> None:
+    assert result(request(message("initialize", {"protocolVersion": version})))["protocolVersion"] == "2025-11-25"
+
+
+def test_ping_is_answered_with_an_empty_result() -> None:
+    assert result(request(message("ping"))) == {}
+
+
+@pytest.mark.parametrize("version", ["", "2025-03-26", "2025-11-25"])
+def test_tools_list_has_the_three_meta_tools(version: str) -> None:
+    tools = result(request(message("tools/list"), mcp_protocol_version=version))["tools"]
+    assert tuple(tool["name"] for tool in tools) == NAMES
+
+
+def test_tools_call_sends_text_and_the_same_as_data() -> None:
+    answer = result(request(message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}})))
+    assert answer["isError"] is False
+    assert answer["structuredContent"]["tools"] == [json.loads(answer["content"][0]["text"])]
+
+
+def test_a_failed_call_is_a_result_that_says_so() -> None:
+    answer = result(request(message("tools/call", {"name": "TOOL_CALL", "arguments": {"tool_name": "NO_TOOL"}})))
+    assert answer["isError"] is True
+    assert answer["structuredContent"]["error"]["code"] == "TOOL_NOT_FOUND"
+
+
+@pytest.mark.parametrize("notification", ["notifications/initialized", "notifications/cancelled", "anything"])
+def test_a_notification_is_accepted_without_a_body(notification: str) -> None:
+    response = SERVER.respond(request({"jsonrpc": "2.0", "method": notification}))
+    assert (response.status, response.body) == (202, b"")
+
+
+def test_no_session_is_ever_minted() -> None:
+    to = request(message("initialize"), mcp_session_id="abc", last_event_id="7")
+    assert "mcp-session-id" not in dict(SERVER.respond(to).headers)
+
+
+def test_the_id_comes_back_as_it_was_sent() -> None:
+    assert sent(request(message("ping", id_="a-7")))[1]["id"] == "a-7"
+
+
+# 2026-07-28
+
+
+def test_discover_tells_versions_capabilities_and_instructions() -> None:
+    answer = result(stateless("server/discover"))
+    assert answer["supportedVersions"] == [STATELESS]
+    assert answer["capabilities"] == {"tools": {}}
+    assert answer["resultType"] == "complete"
+    assert answer["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "toolfold"
+    assert answer["cacheScope"] == "public"
+    assert answer["ttlMs"] > 0
+
+
+def test_tools_list_may_be_cached() -> None:
+    answer = result(stateless("tools/list"))
+    assert (answer["cacheScope"], answer["resultType"]) == ("public", "complete")
+    assert answer["ttlMs"] > 0
+
+
+def test_tools_list_does_not_change() -> None:
+    before = SERVER.respond(stateless("tools/list")).body
+    result(stateless("tools/call", {"name": "TOOL_LIST"}))
+    assert SERVER.respond(stateless("tools/list")).body == before
+
+
+def test_tools_call_works_without_a_handshake() -> None:
+    answer = result(stateless("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}))
+    assert answer["structuredContent"]["tools"][0]["name"] == "CPI"
+    assert answer["resultType"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "encoded", ["=?base64?VE9PTF9HRVR=?=", "=?base64?é?=", "=?base64?/w==?=", "=?base64?VE9PTF9HRVQ?="]
+)
+def test_only_what_an_encoder_spells_is_decoded(encoded: str) -> None:
+    assert result(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name="=?base64?VE9PTF9HRVQ=?="))
+    assert refused(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name=encoded)) == (400, -32020, 1)
+
+
+def test_other_headers_are_compared_as_they_come() -> None:
+    assert refused(stateless("tools/list", mcp_method="=?base64?dG9vbHMvbGlzdA==?=")) == (400, -32020, 1)
+
+
+def test_capabilities_must_be_an_object() -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": None,
+    }
+    assert refused(stateless("tools/list", {"_meta": meta})) == (400, -32602, 1)
+
+
+@pytest.mark.parametrize("answered", [{"result": {}}, {"error": {"code": 1, "message": "x"}}])
+def test_a_response_is_taken_note_of_only_where_there_are_any(answered: dict[str, Any]) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, **answered}
+    assert sent(request(body, mcp_protocol_version="2025-11-25")) == (202, "")
+    assert refused(request(body, mcp_protocol_version=STATELESS)) == (400, -32600, None)
+    assert refused(request(body, mcp_protocol_version="1999-01-01")) == (400, -32600, None)
+
+
+@pytest.mark.parametrize(("version", "status"), [("", 202), ("2025-03-26", 202), (STATELESS, 202), ("1999-01-01", 400)])
+def test_a_notification_of_a_version_that_is_not_served_is_refused(version: str, status: int) -> None:
+    response = SERVER.respond(request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=version))
+    assert response.status == status
+
+
+def test_a_name_may_come_encoded_in_its_header() -> None:
+    assert result(stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?VE9PTF9MSVNU?="))
+
+
+@pytest.mark.parametrize(
+    ("to", "status", "code"),
+    [
+        (stateless("tools/list", {"_meta": {}}), 400, -32602),
+        (stateless("tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}), 400, -32602),
+        (stateless("tools/list", mcp_method="tools/call"), 400, -32020),
+        (stateless("tools/list", mcp_method=""), 400, -32020),
+        (stateless("tools/list", mcp_protocol_version=""), 400, -32020),
+        (stateless("tools/list", mcp_protocol_version="2025-11-25"), 400, -32020),
+        (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="TOOL_GET"), 400, -32020),
+        (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name=""), 400, -32020),
+        (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?%%?="), 400, -32020),
+        (stateless("ping"), 404, -32601),
+        (stateless("initialize"), 404, -32601),
+        (stateless("resources/list"), 404, -32601),
+        (stateless("tools/list", {"cursor": "x"}), 400, -32602),
+        (stateless("tools/call", {"name": "NO_SUCH"}), 400, -32602),
+    ],
+)
+def test_a_wrong_stateless_request_is_refused(to: Request, status: int, code: int) -> None:
+    assert refused(to) == (status, code, 1)
+
+
+def test_a_version_from_the_future_is_told_what_is_served() -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2030-01-01",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    status, body = sent(stateless("tools/list", {"_meta": meta}, mcp_protocol_version="2030-01-01"))
+    assert (status, body["error"]["code"]) == (400, -32022)
+    assert body["error"]["data"] == {"supported": [STATELESS], "requested": "2030-01-01"}
+
+
+def test_a_routing_header_sent_twice_is_refused() -> None:
+    to = stateless("tools/list")
+    twice = Request(to.method, (*to.headers, ("mcp-method", "tools/list")), to.body)
+    assert refused(twice) == (400, -32020, 1)
+
+
+# Both eras
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "id_"),
+    [
+        (b"", 400, -32700, None),
+        (b"nope", 400, -32700, None),
+        (b'{"id": 1', 400, -32700, None),
+        (b"\xff\xfe", 400, -32700, None),
+        (b"[" * 100_000, 400, -32700, None),
+        (b'{"id":' + b"9" * 5000 + b"}", 400, -32700, None),
+        (b"[]", 400, -32600, None),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', 400, -32600, None),
+        (b'"ping"', 400, -32600, None),
+        (b"null", 400, -32600, None),
+        (b'{"id":1,"method":"ping"}', 400, -32600, 1),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600, None),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 400, -32600, None),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', 400, -32600, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"result":[]}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"error":null}', 400, -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-Infinity}}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":"\xed\xa0\x80","method":"ping"}', 400, -32700, None),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"), 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NO_SUCH"}}', 200, -32602, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["x"]}}', 200, -32602, 1),
+        (
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":[]}}',
+            200,
+            -32602,
+            1,
+        ),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602, 1),
+    ],
+)
+def test_a_body_that_is_no_good_request_is_refused(body: bytes, status: int, code: int, id_: Any) -> None:
+    assert refused(request(body)) == (status, code, id_)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}',
+        b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\ud83d\\ude00"}}',
+        b'{"jsonrpc":"2.0","id":7,"id":1,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":null}}',
+    ],
+)
+def test_what_clients_send_in_their_own_way_is_served(body: bytes) -> None:
+    assert isinstance(result(request(body)), dict)
+
+
+def test_an_unknown_version_in_the_header_is_refused() -> None:
+    assert refused(request(message("tools/list"), mcp_protocol_version="1999-01-01"))[:2] == (400, -32022)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD"])
+def test_only_post_is_spoken(method: str) -> None:
+    response = SERVER.respond(request(b"", method=method))
+    assert response.status == 405
+    assert "POST" in dict(response.headers)["allow"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"content_type": "text/plain"}, 415),
+        ({"content_type": ""}, 415),
+        ({"content_type": "application/json; charset=utf-8"}, 200),
+        ({"content_type": "application/json,application/json"}, 200),
+        ({"content_type": "text/plain", "mcp_protocol_version": STATELESS}, 400),
+        ({"accept": "text/html"}, 406),
+        ({"accept": "text/event-stream"}, 406),
+        ({"accept": "*/*"}, 200),
+        ({"accept": "application/*;q=0.5"}, 200),
+        ({"accept": ""}, 200),
+        ({"origin": "https://evil.test"}, 403),
+    ],
+)
+def test_http_alone_decides_what_it_can(headers: dict[str, str], status: int) -> None:
+    assert SERVER.respond(request(message("ping"), **headers)).status == status
+
+
+def test_a_giant_body_is_refused_unread() -> None:
+    assert SERVER.respond(request(b" " * (BODY_LIMIT + 1))).status == 413
+
+
+@pytest.mark.parametrize(
+    ("access", "headers", "status"),
+    [
+        (OriginPolicy(origins=("https://app.test",)), {"origin": "https://app.test"}, 200),
+        (OriginPolicy(origins=("https://app.test",)), {"origin": "https://app.test.evil.test"}, 403),
+        (OriginPolicy(origins=("*",)), {"origin": "https://any.test"}, 200),
+        (OriginPolicy(origins=("*",)), {"origin": "https://any.test\r\nset-cookie: a=b"}, 403),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "http://localhost/\nset-cookie: a=b"}, 403),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "127.0.0.1:8080"}, 200),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "[::1]:8080"}, 200),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "evil.test:8080"}, 421),
+        (OriginPolicy(hosts=LOOPBACK), {"host": ""}, 421),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "http://localhost:6274"}, 200),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "https://evil.test"}, 403),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "null"}, 403),
+        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "http://[broken"}, 403),
+    ],
+)
+def test_pages_and_names_are_let_in_as_set(access: OriginPolicy, headers: dict[str, str], status: int) -> None:
+    assert Server(TOOLS, access).respond(request(message("ping"), **headers)).status == status
+
+
+def test_a_preflight_lets_an_allowed_page_ask() -> None:
+    server = Server(TOOLS, OriginPolicy(origins=("https://app.test",)))
+    response = server.respond(request(b"", method="OPTIONS", origin="https://app.test"))
+    headers = dict(response.headers)
+    assert response.status == 204
+    assert headers["access-control-allow-origin"] == "https://app.test"
+    assert "mcp-protocol-version" in headers["access-control-allow-headers"]
+
+
+def test_what_is_logged_are_names_and_codes() -> None:
+    arguments = {"tool_name": "NO_TOOL", "arguments": {"symbol": "SECRET"}}
+    to = request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}), authorization="Bearer SECRET")
+    response = SERVER.respond(to)
+    assert response.about == {
+        "rpc": "tools/call", "tool": "TOOL_CALL", "inner_tool": "NO_TOOL", "error": "TOOL_NOT_FOUND",
+    }  # fmt: skip
+    assert "SECRET" not in repr(to) + repr(response.about)
+
+
+def test_a_name_that_is_no_name_is_not_logged() -> None:
+    arguments = {"tool_name": "a b\nc"}
+    about = SERVER.respond(request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))).about
+    assert "inner_tool" not in about
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+near_requests = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | json_values,
+        "id": st.integers() | json_values,
+        "method": st.sampled_from(["initialize", "ping", "tools/list", "tools/call", "server/discover"]) | json_values,
+        "params": st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(NAMES) | json_values,
+                "arguments": st.fixed_dictionaries({}, optional={"tool_name": json_values, "arguments": json_values})
+                | json_values,
+                "cursor": json_values,
+                "_meta": json_values,
+            },
+        )
+        | json_values,
+    },
+)
+
+
+@examples(600, many=20_000)
+@given(
+    st.binary(max_size=200) | near_requests.map(lambda value: json.dumps(value).encode()),
+    st.dictionaries(
+        st.sampled_from(["mcp_protocol_version", "mcp_method", "mcp_name", "accept", "origin", "content_type", "host"]),
+        st.text(max_size=20) | st.sampled_from([STATELESS, "2025-11-25", "tools/call", "TOOL_LIST"]),
+    ),
+)
+def test_nothing_that_is_sent_breaks_the_server(body: bytes, headers: dict[str, str]) -> None:
+    response = SERVER.respond(request(body, **headers))
+    assert isinstance(response, Response)
+    assert response.status < 500
+    if response.body.startswith(b"{"):
+        json.loads(response.body)

@@ -1,0 +1,188 @@
+"""Answers that are too long: a part that is valid, that fits, and that says how to get the rest."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import bpe_openai
+import pytest
+
+from tests.support.answers import NAMES, ONE_EACH, all_answers
+from toolfold.results import output as presenting
+from toolfold.results.output import LEAST_TOKENS, OutputOptions, Presented, present
+from toolfold.results.select import parser
+
+PRICES = "timestamp,open,close,volume\n" + "".join(
+    f"{2000 + n // 365}-{n // 31 % 12 + 1:02}-{n % 28 + 1:02},{n}.25,{n}.75,{n * 1000}\n" for n in range(5000, 0, -1)
+)
+NEWS = json.dumps({"items": "90", "feed": [{"title": f"T{n}", "topics": [{"t": "x" * 900}] * 9} for n in range(90)]})
+TREE = json.dumps({"payload": {"MATRIX": [[n, n + 1] for n in range(4000)], "about": "z" * 30_000}})
+
+encode = bpe_openai.get_encoding("o200k_base").encode
+
+
+def shown(body: str, budget: int = 1000, **wishes: Any) -> Presented:
+    kind = "json" if body[0] in "[{" else "csv"
+    return present(body, kind, {}, OutputOptions(max_tokens=budget, **wishes))
+
+
+def without_notices(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if not line.startswith("# "))
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize(
+    ("name", "raw"), [(name, False) for name in ONE_EACH] + [(name, True) for name in NAMES if name.endswith(".json")]
+)
+def test_every_tool_s_answer_fits(name: str, raw: bool) -> None:
+    answer, budget = all_answers()[name], LEAST_TOKENS
+    result = present(answer.body, answer.kind, answer.tool.answer, OutputOptions(raw=raw, max_tokens=budget))
+    assert len(encode(result.text)) <= 1.1 * budget
+    if "preview" not in result.structured:
+        return
+    preview = result.structured["preview"]
+    assert preview["left_out"]
+    assert preview["full"]["tokens"] > 0.9 * budget
+    if raw and answer.kind == "json":
+        assert json.loads(result.text) == {"preview": preview, "result": result.structured["result"]}
+    elif raw:
+        assert result.text == result.text.splitlines()[0] + "\n" + result.structured["result"]
+        assert len({len(row) for row in csv.reader(io.StringIO(result.structured["result"]))}) == 1
+    # The example of asking for less works on the answer itself.
+    example = json.loads(preview["ask_less"].partition("select=")[2])
+    less = present(
+        answer.body, answer.kind, answer.tool.answer, OutputOptions(select=parser.parse(example), max_tokens=budget)
+    )
+    assert len(encode(less.text)) < preview["full"]["tokens"]
+
+
+def test_a_preview_has_the_first_and_last_rows_all_columns_and_the_count() -> None:
+    result = shown(PRICES)
+    whole = shown(PRICES, 10**6).structured["result"]
+    part, preview = result.structured["result"], result.structured["preview"]
+    assert part["columns"] == whole["columns"]
+    assert part["row_count"] == whole["row_count"] == preview["rows_total"] == 5000
+    count = preview["rows_shown"] = len(part["rows"])
+    assert count > 20
+    first = -(-2 * count // 3)
+    assert part["rows"] == whole["rows"][:first] + whole["rows"][first - count :]
+    assert preview["left_out"] == f"rows {first + 1}-{5000 - count + first}"
+    assert preview["ask_less"] == 'select="timestamp,close; last 20"'
+    assert without_notices(result.text).splitlines()[0] == "timestamp,open,close,volume"
+    assert len(without_notices(result.text).splitlines()) == count + 1
+    assert len(encode(result.text)) > 700
+
+
+def test_the_notice_tells_what_is_left_out_and_how_to_ask_for_less() -> None:
+    notice = shown(PRICES).text.splitlines()[0]
+    assert notice.startswith("# Preview: ")
+    assert " of 5,000 rows; left out: rows " in notice
+    assert notice.endswith('For less: select="timestamp,close; last 20"')
+
+
+def test_what_fits_comes_whole_and_says_nothing() -> None:
+    result = shown("a,b\n1,2\n")
+    assert "preview" not in result.structured
+    assert result.text == "a,b\n1,2"
+
+
+def test_inner_lists_and_long_texts_are_cut_before_rows_are_gone() -> None:
+    result = shown(NEWS, 600)
+    part = result.structured["result"]
+    assert part["columns"] == ["title", "topics"]
+    assert part["rows"][0][0] == "T0"
+    assert "ends of long texts" in result.structured["preview"]["left_out"]
+    assert part["rows"][0][1][0]["t"].endswith(" characters)")
+
+
+def test_a_tree_keeps_its_structure() -> None:
+    result = shown(TREE)
+    matrix = result.structured["result"]["payload"]["MATRIX"]
+    assert matrix[0] == [0, 1]
+    assert matrix[-1] == [3999, 4000]
+    assert 10 < len(matrix) < 4000
+    assert "of 4000 items of payload.MATRIX" in result.structured["preview"]["left_out"]
+
+
+def test_what_is_selected_is_previewed_when_it_is_long() -> None:
+    result = shown(PRICES, select=parser.parse("timestamp,close"))
+    assert result.structured["result"]["columns"] == ["timestamp", "close"]
+    assert result.structured["preview"]["rows_total"] == 5000
+
+
+def test_the_whole_goes_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    result = shown(PRICES, place=str(folder))
+    full = result.structured["preview"]["full"]
+    path = Path(full["path"])
+    assert path.read_text() == shown(PRICES, 10**6).text
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert full["path"] in result.text
+    assert full["expires_at"] in result.text
+    assert full["tokens"] == pytest.approx(len(encode(path.read_text())), rel=0.2)
+    other = shown(PRICES, place=str(folder)).structured["preview"]["full"]["path"]
+    assert other != full["path"]
+
+
+def test_files_of_yesterday_are_removed_and_others_are_left(tmp_path: Path) -> None:
+    import os
+    import time
+
+    yesterday = time.time() - 25 * 3600
+    for name in ("answer-old.csv", "mine.csv"):
+        (tmp_path / name).write_text("x")
+        os.utime(tmp_path / name, (yesterday, yesterday))
+    shown(PRICES, place=str(tmp_path))
+    assert not (tmp_path / "answer-old.csv").exists()
+    assert (tmp_path / "mine.csv").exists()
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_place_that_cannot_be_written_costs_the_link_alone(
+    tmp_path: Path, raw: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = shown(PRICES, raw=raw, place=str(tmp_path / "file"))
+    assert set(result.structured["preview"]["full"]) == {"tokens"}
+    assert "is too long" in result.text
+    assert "could not be kept" in caplog.text
+
+
+def test_the_upstream_s_own_json_stays_json_of_the_same_shape() -> None:
+    body = json.dumps(
+        {"Meta Data": {"2. Symbol": "IBM"}, "Weekly": {f"{n}-01-01": {"1. open": "1.00"} for n in range(1000, 3000)}}
+    )
+    result = shown(body, raw=True)
+    assert json.loads(result.text)["result"] == result.structured["result"]
+    assert result.structured["result"]["Meta Data"] == {"2. Symbol": "IBM"}
+    days = list(result.structured["result"]["Weekly"])
+    assert days[0] == "1000-01-01"
+    assert days[-1] == "2999-01-01"
+    assert result.structured["preview"]["rows_total"] == 2000
+    assert "leave out datatype" in result.structured["preview"]["ask_less"]
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize(
+    ("body", "raw"),
+    [("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 12_000, False), (json.dumps({"a": ["\U0001f600" * 100] * 2200}), True)],
+    ids=["quotes", "emoji"],
+)
+def test_no_answer_is_larger_than_a_lambda_function_may_return(body: str, raw: bool) -> None:
+    result = shown(body, 10**9, raw=raw)
+    response = json.dumps({"body": json.dumps({"content": result.text, "structuredContent": result.structured})})
+    assert len(response) < 6 * 1024 * 1024
+    assert "preview" in result.structured
+
+
+def test_a_link_that_would_fill_the_budget_is_in_the_data_alone(tmp_path: Path) -> None:
+    place = str(tmp_path.joinpath(*["x" * 200] * 8))
+    result = shown(PRICES, LEAST_TOKENS, place=place)
+    assert result.structured["preview"]["full"]["path"] not in result.text
+    assert "structuredContent.preview.full" in result.text
+    assert presenting.LEAST_TOKENS == LEAST_TOKENS

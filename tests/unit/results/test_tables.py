@@ -1,0 +1,214 @@
+"""toolfold's own form: names, values, tables, and the text of the same."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from toolfold.errors import UpstreamError
+from toolfold.results import render, tables, values
+from toolfold.results.output import OLD_S, OutputOptions, Presented, present
+
+QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.0500", "10. change percent": "0.31%"}})
+NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})
+
+
+def shown(body: str, *, raw: bool = False, answer: dict[str, Any] | None = None, **about: Any) -> Presented:
+    kind = "json" if body[0] in "[{" else "csv"
+    return present(body, kind, answer or {}, OutputOptions(raw=raw), **about)
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("1. open", "open"), ("5. adjusted close", "adjusted_close"), ("07. latest trading day", "latest_trading_day"),
+        ("5.1: Fast Period", "fast_period"), ("1: Symbol", "symbol"), ("8. marketOpen", "marketOpen"),
+        ("1. From_Currency Code", "from_currency_code"), ("Real Upper Band", "real_upper_band"),
+        ("Chaikin A/D", "chaikin_a_d"), ("fiscalDateEnding", "fiscalDateEnding"), ("MACD_Hist", "MACD_Hist"),
+        ("52WeekHigh", "52WeekHigh"), ("BRK.B", "BRK.B"), ("2024-01-02", "2024-01-02"), ("", ""), ("3. ", "3."),
+        ("STDDEV(ANNUALIZED=TRUE)", "STDDEV(ANNUALIZED=TRUE)"), ("2024-01-02 10:00:00", "2024-01-02 10:00:00"),
+    ],
+)  # fmt: skip
+def test_keys_become_names(key: str, name: str) -> None:
+    assert values.names([key]) == [name]
+
+
+def test_names_stay_apart() -> None:
+    assert values.names(["1. open", "open", "2. open"]) == ["open", "open_2", "open_3"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1.50", "2", "-0.0000", "1e3"], [1.5, 2, 0, 1000]),
+        (["45730847", "None", ".", "-", ""], [45730847, None, None, None, None]),
+        (["None", "-"], [None, None]),
+        (["A", "None", "-", "n/a", ""], ["A", None, "-", None, None]),
+        (["04", "12"], ["04", "12"]),
+        (["1,000", "2"], ["1,000", "2"]),
+        (["9007199254740993", "1"], ["9007199254740993", 1]),
+        (["0.12345678901234567890", "1"], ["0.12345678901234567890", 1]),
+        (["218.8054299356044"], [218.8054299356044]),
+        (["1e400", "1e-400"], ["1e400", "1e-400"]),
+        (["NaN", "1.5"], [None, 1.5]),
+        (["NAN", "IBM"], ["NAN", "IBM"]),
+        (["2024-01-02", "-", "null"], ["2024-01-02", None, None]),
+        (["2024-01-02 16:00:00", "2024-01-02 10:00"], ["2024-01-02T16:00:00", "2024-01-02T10:00"]),
+        (["2024-10-30 19:59:57.644"], ["2024-10-30T19:59:57.644"]),
+        (["20260517T110100", "20260517T1101"], ["2026-05-17T11:01:00", "2026-05-17T11:01"]),
+        (["2024-01-02 16:16:00 US/Eastern"], ["2024-01-02 16:16:00 US/Eastern"]),
+        ([True, False, None], [True, False, None]),
+        ([1, 2.0, "3.50", None], [1, 2, 3.5, None]),
+        ([12345678901234567890], ["12345678901234567890"]),
+        (["[1", "2]"], ["[1", "2]"]),
+        (["1", "true"], ["1", "true"]),
+        (["9" * 5000], ["9" * 5000]),
+        (["[" * 5000], ["[" * 5000]),
+        ([], []),
+    ],
+)
+def test_cells_become_values_a_column_at_a_time(cells: list[Any], expected: list[Any]) -> None:
+    found = values.column("value", cells)
+    assert found == ("value", expected)
+    assert [type(cell) for cell in found[1]] == [type(cell) for cell in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "expected"),
+    [
+        ("changePercent", ["0.31%", "None"], ("changePercent", [0.31, None])),
+        ("yield", ["1.20%", "-3%"], ("yield_percent", [1.2, -3])),
+        ("yield", ["1.20%", "3"], ("yield", ["1.20%", "3"])),
+        ("", ["1.20%"], ("", ["1.20%"])),
+        ("symbol", ["600104", "7203"], ("symbol", ["600104", "7203"])),
+        ("contractID", ["1", "2"], ("contractID", ["1", "2"])),
+        ("district", ["99", None], ("district", ["99", None])),
+    ],
+)
+def test_names_tell_units_and_identifiers(name: str, cells: list[Any], expected: Any) -> None:
+    assert values.column(name, cells) == expected
+
+
+@pytest.mark.parametrize(("name", "beside"), [("yield", ["yield", "yield_percent"]), ("2024-01-02", []), ("", [])])
+def test_a_percent_stays_text_where_no_name_can_say_it(name: str, beside: list[str]) -> None:
+    assert values.column(name, ["1%"], beside) == (name, ["1%"])
+
+
+def test_a_single_thing_is_an_object_in_either_kind() -> None:
+    expected = {"symbol": "AAPL", "price": 261.05, "change_percent": 0.31}
+    result = shown(QUOTE, answer={"kind": "object"})
+    assert result.structured == {"result": expected, "cached": False, "age_s": 0}
+    assert json.loads(result.text) == expected
+    csv = "symbol,price,change_percent\nAAPL,261.0500,0.31%\n"
+    assert shown(csv, answer={"kind": "object"}).structured["result"] == expected
+
+
+def test_a_table_is_columns_and_rows_and_its_text_csv() -> None:
+    result = shown("timestamp,open,adjusted close\r\n2024-01-03,1.50,.\r\n2024-01-02,1.00,2\r\n")
+    assert result.structured["result"] == {
+        "columns": ["timestamp", "open", "adjusted_close"],
+        "rows": [["2024-01-03", 1.5, None], ["2024-01-02", 1, 2]],
+        "row_count": 2,
+    }
+    assert result.text == "timestamp,open,adjusted_close\n2024-01-03,1.5,\n2024-01-02,1,2"
+
+
+def test_json_rows_become_the_same_table_and_the_rest_its_meta() -> None:
+    body = {"Meta Data": {"2. Symbol": "IBM"}, "Time Series (5min)": {"2024-01-03 10:00:00": {"1. open": "1.50"}}}
+    result = shown(json.dumps(body), answer={"csv": "timestamp,open"})
+    assert result.structured["result"] == {
+        "columns": ["timestamp", "open"],
+        "rows": [["2024-01-03T10:00:00", 1.5]],
+        "row_count": 1,
+        "meta": {"meta_data": {"symbol": "IBM"}},
+    }
+    assert result.text == '{"meta_data":{"symbol":"IBM"}}\ntimestamp,open\n2024-01-03T10:00:00,1.5'
+
+
+def test_a_single_day_keeps_its_date() -> None:
+    (table,) = tables.document('{"2024-01-03": {"1. open": "1.50"}}', "json", {}).tables
+    assert table.objects() == [{"date": "2024-01-03", "open": 1.5}]
+
+
+def test_several_tables_keep_their_names() -> None:
+    body = {"symbol": "IBM", "annual": [{"d": "2023-12-31", "eps": "1.0"}], "quarterly": [{"d": "2023-09-30"}]}
+    result = shown(json.dumps(body))
+    assert list(result.structured["result"]["tables"]) == ["annual", "quarterly"]
+    assert result.text == '{"symbol":"IBM"}\n# annual\nd,eps\n2023-12-31,1\n# quarterly\nd\n2023-09-30'
+
+
+def test_cells_that_hold_lists_make_lines_of_json() -> None:
+    result = shown(NESTED)
+    assert result.text == '{"items":1}\n["title","topics"]\n["A, b",[{"topic":"x","relevance_score":0.5}]]'
+
+
+def test_a_key_that_a_row_lacks_is_null_there() -> None:
+    table = tables.document('[{"a": "1"}, {"b": "2"}]', "json", {}).tables[0]
+    assert table.objects() == [{"a": 1, "b": None}, {"a": None, "b": 2}]
+
+
+def test_rows_of_uneven_length_lose_no_cell() -> None:
+    table = tables.document("a,b\n1\n1,2,3\n", "csv", {}).tables[0]
+    assert table.columns == ("a", "b", "column_3")
+    assert [list(row) for row in table.rows] == [[1, None, None], [1, 2, 3]]
+
+
+def test_series_over_the_same_dates_stand_side_by_side() -> None:
+    body = {"RUNNING": {"IBM": {"2024-01-02": 0.1, "2024-01-03": 0.2}, "AAPL": {"2024-01-03": 0.3}}}
+    table = tables.document(json.dumps({"a": 1, **body}), "json", {}).tables[0]
+    assert table.columns == ("date", "IBM", "AAPL")
+    assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
+
+
+def test_booleans_and_line_breaks_survive_the_text() -> None:
+    table = tables.Table("", ("a", "b"), [(True, "x\ny"), (None, 'say "so", twice')])
+    assert render.table_text(table) == 'a,b\ntrue,"x\ny"\n,"say ""so"", twice"'
+
+
+@pytest.mark.parametrize("body", ['{"a":' * 3000 + "1" + "}" * 3000, "a,b\n" + "x" * 200_000 + ",1\n"])
+def test_what_cannot_be_read_is_the_upstream_s_error(body: str) -> None:
+    with pytest.raises(UpstreamError):
+        shown(body)
+
+
+def test_the_upstream_s_own_forms_come_word_for_word() -> None:
+    result = shown(QUOTE, raw=True)
+    assert result.structured == {"result": json.loads(QUOTE), "cached": False, "age_s": 0}
+    assert result.text == QUOTE.replace('": ', '":').replace(', "', ',"')
+    csv = "timestamp,adjusted close\r\n2024-01-02,1.5000\r\n"
+    assert shown(csv, raw=True).text == "timestamp,adjusted close\n2024-01-02,1.5000"
+
+
+def test_what_is_no_json_is_null() -> None:
+    assert json.loads(shown('{"a": NaN, "b": [Infinity]}', raw=True).text) == {"a": None, "b": [None]}
+    assert shown('{"a": NaN, "b": 1}').structured["result"] == {"a": None, "b": 1}
+
+
+@pytest.mark.parametrize(("age_s", "told"), [(OLD_S - 1, None), (OLD_S, "5 min"), (7300, "2 h"), (200_000, "2 d")])
+def test_the_age_of_a_held_answer_is_in_the_data_and_told_when_it_is_old(age_s: int, told: str | None) -> None:
+    result = shown(QUOTE, cached=True, age_s=age_s)
+    assert (result.structured["cached"], result.structured["age_s"]) == (True, age_s)
+    assert result.text.startswith(f"# cached {told} ago\n" if told else "{")
+    assert not shown(QUOTE, raw=True, cached=True, age_s=age_s).text.startswith("#")
+
+
+def test_an_answer_past_its_time_says_so() -> None:
+    late = shown(QUOTE, cached=True, age_s=7200, late="RATE_LIMITED")
+    assert late.text.startswith("# 2 h old and past its time: RATE_LIMITED now, so nothing newer can be had\n")
+    assert late.structured["late"] == "RATE_LIMITED"
+    assert "late" not in shown(QUOTE).structured
+
+
+def test_twenty_five_years_of_days_are_shaped_in_a_blink() -> None:
+    lines = [f"{2000 + n // 260}-01-01,{n}.1234,{n}.2,{n}.3000,{n}.4,{n * 1000}" for n in range(6500)]
+    body = "\n".join(["timestamp,open,high,low,close,volume", *lines])
+    spent = []
+    for _ in range(3):
+        started = time.perf_counter()
+        document = tables.document(body, "csv", {})
+        spent.append(time.perf_counter() - started)
+    assert len(document.tables[0].rows) == 6500
+    assert min(spent) < 1  # 0.04 s on a quiet machine

@@ -1,0 +1,160 @@
+"""Counting tokens without a tokenizer, held against the real vocabulary (o200k): every bound that the module states."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import bpe_openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.catalog.test_alpha_vantage_catalog import EXPECTED
+from toolfold.catalog.model import Catalog
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import compact
+from toolfold.mock_api.server import Sandbox
+from toolfold.results import tokens
+
+CLIP = 12_000
+"""Characters of an answer that are counted: its rows repeat, and the real tokenizer is slow."""
+
+PROSE = {
+    "German": "Der Schlusskurs der Aktie lag gestern über dem gleitenden Durchschnitt, trotz größerer Verluste.",
+    "French": "Le cours de clôture dépassait hier la moyenne mobile, tandis que la société annonçait des pertes.",
+    "Spanish": "El precio de cierre superó ayer la media móvil, mientras la compañía anunció menos beneficios.",
+    "Polish": "Kurs zamknięcia był wczoraj powyżej średniej kroczącej, choć spółka zapowiedziała niższe zyski.",
+    "Czech": "Závěrečný kurz byl včera nad klouzavým průměrem, přestože společnost oznámila nižší zisky.",
+    "Turkish": "Hissenin kapanış fiyatı dün hareketli ortalamanın üzerindeydi, şirket ise düşük kâr açıkladı.",
+    "Vietnamese": "Giá đóng cửa hôm qua cao hơn đường trung bình động, trong khi lợi nhuận thấp hơn dự kiến.",
+    "Russian": "Вчера цена закрытия была выше скользящей средней, хотя компания объявила о низкой прибыли.",
+    "Greek": "Η τιμή κλεισίματος ήταν χθες πάνω από τον κινητό μέσο όρο, με χαμηλότερα κέρδη.",
+    "Hebrew": "מחיר הסגירה אתמול היה מעל הממוצע הנע, אף שהחברה הודיעה על רווחים נמוכים.",
+    "Arabic": "كان سعر الإغلاق أمس أعلى من المتوسط المتحرك، رغم أن الشركة أعلنت أرباحا أقل.",
+    "Hindi": "कल बंद भाव चल औसत से ऊपर था, हालाँकि कंपनी ने उम्मीद से कम मुनाफा बताया।",
+    "Tamil": "நேற்று முடிவு விலை நகரும் சராசரிக்கு மேல் இருந்தது, ஆனால் லாபம் குறைந்தது.",
+    "Thai": "ราคาปิดเมื่อวานสูงกว่าค่าเฉลี่ยเคลื่อนที่ แม้บริษัทประกาศกำไรต่ำกว่าที่คาดไว้",
+    "Georgian": "გუშინ დახურვის ფასი მცოცავ საშუალოზე მაღალი იყო, თუმცა მოგება ნაკლებია.",
+    "Armenian": "Երեկ փակման գինը բարձր էր սահող միջինից, թեև ընկերությունը քիչ շահույթ ունեցավ։",
+    "Chinese": "昨日收盘价高于移动平均线，尽管公司公布的利润低于预期。",
+    "traditional Chinese": "昨日收盤價高於移動平均線，儘管公司公布的利潤低於預期。",
+    "Japanese": "昨日の終値は移動平均線を上回ったが、会社は予想より低い利益を発表した。",
+    "Korean": "어제 종가는 이동평균선보다 높았지만 회사는 예상보다 낮은 이익을 발표했다.",
+    "Amharic": "የትናንቱ የመዝጊያ ዋጋ ከተንቀሳቃሽ አማካይ በላይ ነበር።",
+    "Khmer": "តម្លៃបិទកាលពីម្សិលមិញខ្ពស់ជាងមធ្យមភាគរំកិល។",
+    "Burmese": "မနေ့က ပိတ်ဈေးသည် ရွေ့လျားပျမ်းမျှထက် မြင့်သည်။",
+    "emoji": "📈 up 🚀🚀 down 📉 😀👍🏽 👩‍👩‍👧 🇩🇪 ✅",
+    "signs": "∑ α·β ≤ √x → ∞, 𝒜 ≈ ½ · π r², ±0.5 %, 10 €",
+}
+
+encode = bpe_openai.get_encoding("o200k_base").encode
+
+
+def real(text: str) -> int:
+    return len(encode(text))
+
+
+def assert_entry(what: str, text: str) -> None:
+    share, more = tokens.ENTRY_OVER
+    there, counted = real(text), tokens.count(text)
+    assert there <= counted <= there * (1 + share) + more, (what, there, counted)
+
+
+def test_an_entry_of_the_catalog_is_never_undercounted(catalog: Catalog, tools: MetaTools) -> None:
+    for name in catalog:
+        shown = tools.call("TOOL_GET", {"tool_name": name})
+        tool = catalog.get(name)
+        assert tool is not None
+        schema = {"name": name, "description": f"{tool.summary}. {tool.description}", "parameters": tool.parameters}
+        assert_entry(name, shown.text)
+        assert_entry(f"{name}, indented", json.dumps(json.loads(shown.text), indent=2, ensure_ascii=False))
+        assert_entry(f"{name}, schema", compact(schema))
+
+
+def test_many_entries_at_once_are_never_undercounted(catalog: Catalog, tools: MetaTools) -> None:
+    names = list(catalog)
+    for start in range(0, len(names), 20):
+        assert_entry(names[start], tools.call("TOOL_GET", {"tool_name": names[start : start + 20]}).text)
+
+
+def test_the_listing_and_the_definitions_are_never_undercounted(tools: MetaTools) -> None:
+    listed = tools.call("TOOL_LIST", {})
+    assert_entry("listing", listed.text)
+    assert_entry("listing as JSON", compact(listed.structured))
+    assert_entry("definitions", compact(tools.definitions()))
+    for definition in tools.definitions():
+        assert_entry(definition["name"], compact(definition))
+
+
+def test_a_line_is_few_tokens_off_and_not_to_one_side(catalog: Catalog) -> None:
+    errors = []
+    for name, summary, _ in catalog.summaries():
+        for text in (f"{name}: {summary}", compact({"name": name, "description": summary})):
+            errors.append(tokens.count(text) - real(text))
+            assert abs(errors[-1]) <= tokens.LINE_OFF, (text, errors[-1])
+    assert abs(sum(errors) / len(errors)) < 1
+
+
+@pytest.mark.slow
+def test_answers_of_every_tool_are_counted_within_the_stated_bound(sandbox: Sandbox, catalog: Catalog) -> None:
+    under, over = tokens.ANSWER_OFF
+    ratios = []
+    for number, (name, query) in enumerate(EXPECTED.items()):
+        tool = catalog.get(name)
+        assert tool is not None
+        # One form of each tool, by turns: neighbours answer alike, and the sandbox takes its time over the longest.
+        form = tool.formats[number % len(tool.formats)]
+        asked = [pair for pair in query.split("&") if not pair.startswith("datatype=")]
+        with urlopen(f"{sandbox.url}?{'&'.join(asked)}&datatype={form}&apikey=sandbox") as response:
+            text = response.read().decode()
+        text = (text if form == "csv" else compact(json.loads(text)))[:CLIP]
+        there, counted = real(text), tokens.count(text)
+        assert there * (1 - under) <= counted <= there * (1 + over), (name, form, there, counted)
+        ratios.append(counted / there)
+    assert len(ratios) == len(catalog)
+    assert 1 <= sorted(ratios)[len(ratios) // 2] < 1.08
+
+
+@pytest.mark.parametrize("language", PROSE)
+def test_other_languages_and_scripts_are_hardly_undercounted(language: str) -> None:
+    there, counted = real(PROSE[language]), tokens.count(PROSE[language])
+    assert there * (1 - tokens.SCRIPT_UNDER) <= counted <= 3 * there
+
+
+def test_documents_and_code_are_counted_within_a_tenth_below_and_a_fifth_above() -> None:
+    for path in ("README.md", "docs/architecture.md", "layers/core/toolfold/errors.py", "template.yaml"):
+        text = Path(path).read_text(encoding="utf-8")
+        assert real(text) * 0.9 <= tokens.count(text) <= real(text) * 1.2, path
+
+
+def test_no_text_has_no_tokens_and_any_text_has_some() -> None:
+    assert tokens.count("") == 0
+    for text in ("a", " ", "\n", "\0", "é", "昨", "😀", "\ud800", "IBM", "1"):
+        assert tokens.count(text) >= 1
+
+
+@given(st.text(), st.text())
+def test_two_texts_together_count_as_much_as_apart(one: str, other: str) -> None:
+    # At the seam a piece may be cut otherwise, and the twentieth of either is rounded.
+    apart = tokens.count(one) + tokens.count(other)
+    assert abs(tokens.count(one + other) - apart) <= 4
+
+
+@given(st.text(max_size=300))
+def test_a_count_is_never_more_than_two_for_a_character(text: str) -> None:
+    assert 0 <= tokens.count(text) <= 2 * len(text) * (1 + 1 / tokens.MARGIN)
+
+
+@pytest.mark.parametrize(
+    "unit", ["2026-01-13,187.2100,188.0000\n", '{"open":"1.5"},', "a", " ", "\n", " \n", '"', "A_"]
+)
+def test_the_time_grows_with_the_length_and_not_faster(unit: str) -> None:
+    text = (unit * 1_000_000)[:1_000_000]
+    tokens.count(text[:1000])
+    start = time.perf_counter()
+    tokens.count(text)
+    # A tenth of a second on an idle machine; an expression that backtracks over all of it takes minutes.
+    assert time.perf_counter() - start < 2

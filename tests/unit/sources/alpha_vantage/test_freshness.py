@@ -1,0 +1,122 @@
+"""An answer is held until the data behind it can change, and no longer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.clocks import NEW_YORK, at
+from toolfold.catalog.model import Catalog
+from toolfold.sources.alpha_vantage import new_york
+from toolfold.sources.alpha_vantage.freshness import ttl
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+IBM, LONDON, PAIR = {"symbol": "IBM"}, {"symbol": "TSCO.LON"}, {"symbol": "EURUSD"}
+MONTH = {"symbol": "IBM", "interval": "5min", "month": "2024-01"}
+
+# 2026-01-13 is a Tuesday, 2026-01-16 a Friday. Summer time begins on 2026-03-08 and ends on 2026-11-01, both Sundays.
+TABLE: list[tuple[str, dict[str, Any], str, int]] = [
+    # End-of-day figures of US stocks: until the next close; in the hours after it, by their class.
+    ("TIME_SERIES_DAILY", IBM, "2026-01-13 12:00", 4 * HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-13 15:59", MINUTE),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-13 16:00", HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-13 23:59", HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-14 05:59", HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-14 06:00", 10 * HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-16 18:00", HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-17 05:00", HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-17 12:00", 2 * DAY + 4 * HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-18 20:00", 20 * HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-01-19 03:00", 13 * HOUR),
+    ("TIME_SERIES_DAILY", {"symbol": "BRK-B"}, "2026-01-17 12:00", 2 * DAY + 4 * HOUR),
+    # A clock is put forward over this weekend: an hour less. And back: an hour more.
+    ("TIME_SERIES_DAILY", IBM, "2026-03-07 12:00", 2 * DAY + 3 * HOUR),
+    ("TIME_SERIES_DAILY", IBM, "2026-10-31 12:00", 2 * DAY + 5 * HOUR),
+    # Without entitlement, quotes and minute bars are end-of-day figures too.
+    ("GLOBAL_QUOTE", IBM, "2026-01-13 12:00", 4 * HOUR),
+    ("TIME_SERIES_INTRADAY", {**IBM, "interval": "5min"}, "2026-01-13 12:00", 4 * HOUR),
+    ("SMA", {**IBM, "interval": "5min"}, "2026-01-13 12:00", 4 * HOUR),
+    ("TIME_SERIES_WEEKLY", IBM, "2026-01-13 12:00", 4 * HOUR),
+    ("TIME_SERIES_WEEKLY", IBM, "2026-01-13 17:00", 6 * HOUR),
+    # With it they are live, from 04:00 to 20:30 on weekdays.
+    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-13 12:00", 15),
+    ("GLOBAL_QUOTE", {**IBM, "entitlement": "delayed"}, "2026-01-13 12:00", MINUTE),
+    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-13 20:15", 15),
+    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-13 20:30", 7 * HOUR + 30 * MINUTE),
+    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-16 21:00", 2 * DAY + 7 * HOUR),
+    ("TIME_SERIES_DAILY", {**IBM, "entitlement": "delayed"}, "2026-01-13 12:00", MINUTE),
+    ("REALTIME_OPTIONS", IBM, "2026-01-13 12:00", 15),
+    ("REALTIME_OPTIONS", IBM, "2026-01-17 12:00", DAY + 16 * HOUR),
+    # Elsewhere markets close at other hours; at the weekend they are all closed.
+    ("TIME_SERIES_DAILY", LONDON, "2026-01-13 12:00", HOUR),
+    ("TIME_SERIES_DAILY", LONDON, "2026-01-17 12:00", DAY + 8 * HOUR),
+    ("TIME_SERIES_DAILY", LONDON, "2026-01-18 20:00", HOUR),
+    ("GLOBAL_QUOTE", {**LONDON, "entitlement": "realtime"}, "2026-01-16 20:30", 2 * DAY - 30 * MINUTE),
+    # Currencies: Sunday 17:00 to Friday 17:00. Coins: always.
+    ("FX_DAILY", {"from_symbol": "EUR", "to_symbol": "USD"}, "2026-01-13 03:00", HOUR),
+    ("FX_DAILY", {"from_symbol": "EUR", "to_symbol": "USD"}, "2026-01-16 17:00", 2 * DAY),
+    ("FX_INTRADAY", {"from_symbol": "EUR", "to_symbol": "USD", "interval": "5min"}, "2026-01-18 17:00", MINUTE),
+    ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC", "market": "USD"}, "2026-01-17 12:00", HOUR),
+    ("CRYPTO_INTRADAY", {"symbol": "BTC", "market": "USD", "interval": "5min"}, "2026-01-17 12:00", MINUTE),
+    ("CURRENCY_EXCHANGE_RATE", {"from_currency": "BTC", "to_currency": "USD"}, "2026-01-17 12:00", 15),
+    # A pair given to a tool for stocks may be one of coins.
+    ("SMA", {**PAIR, "interval": "daily"}, "2026-01-17 12:00", HOUR),
+    # What has no market hours goes by its class.
+    ("MARKET_STATUS", {}, "2026-01-17 12:00", MINUTE),
+    ("NEWS_SENTIMENT", {"tickers": "IBM"}, "2026-01-17 12:00", MINUTE),
+    ("INCOME_STATEMENT", IBM, "2026-01-17 12:00", DAY),
+    ("CPI", {}, "2026-01-17 12:00", 12 * HOUR),
+    ("INDEX_CATALOG", {}, "2026-01-17 12:00", 30 * DAY),
+    # A past month never changes as traded; adjusted bars do. The current one is like any other; so is the last one on
+    # the first day after it.
+    ("TIME_SERIES_INTRADAY", {**MONTH, "adjusted": False}, "2026-01-13 12:00", 30 * DAY),
+    ("TIME_SERIES_INTRADAY", MONTH, "2026-01-13 12:00", 7 * DAY),
+    ("RSI", MONTH, "2026-01-13 12:00", 7 * DAY),
+    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2026-01"}, "2026-01-13 12:00", 4 * HOUR),
+    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2025-12"}, "2026-01-01 12:00", 4 * HOUR),
+    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2025-12"}, "2026-01-02 12:00", 7 * DAY),
+    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2026-12"}, "2026-12-31 23:59", HOUR),
+    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "9999-12"}, "2026-01-13 12:00", 4 * HOUR),
+    # A past session; a recent one may still be corrected. A day that does not exist is the upstream's business.
+    ("HISTORICAL_OPTIONS", {**IBM, "date": "2025-06-30"}, "2026-01-13 12:00", 30 * DAY),
+    ("HISTORICAL_OPTIONS", {**IBM, "date": "2026-01-12"}, "2026-01-13 12:00", 4 * HOUR),
+    ("HISTORICAL_OPTIONS", {**IBM, "date": "2025-02-31"}, "2026-01-13 12:00", 4 * HOUR),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "clock", "seconds"), TABLE, ids=[f"{row[0]} {row[2]}" for row in TABLE])
+def test_an_answer_lives_until_its_data_can_change(
+    catalog: Catalog, name: str, arguments: dict[str, Any], clock: str, seconds: int
+) -> None:
+    tool = catalog.get(name)
+    assert tool is not None
+    assert ttl(tool, arguments, at(clock), catalog.source(tool.source).freshness) == seconds
+
+
+def test_every_tool_has_a_time_at_every_hour_of_a_week(catalog: Catalog) -> None:
+    for name in catalog:
+        tool = catalog.get(name)
+        assert tool is not None
+        freshness = catalog.source(tool.source).freshness
+        for hour in range(0, 7 * 24, 5):
+            seconds = ttl(tool, {"symbol": "IBM"}, at("2026-03-05 00:30") + hour * HOUR, freshness)
+            assert 1 <= seconds <= 30 * DAY
+
+
+def test_new_york_is_where_the_time_zone_database_puts_it() -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    while moment.year < 2027:
+        wall = moment.astimezone(NEW_YORK).replace(tzinfo=None)
+        assert new_york.wall(moment.timestamp()) == wall
+        if moment.astimezone(NEW_YORK).fold == 0:
+            back = new_york.moment(wall)
+            assert back == moment.timestamp()
+        moment += timedelta(hours=1)
+
+
+def test_the_day_ends_at_midnight_in_new_york() -> None:
+    assert new_york.next_midnight(at("2026-01-13 12:00")) == at("2026-01-14 00:00")
+    assert new_york.next_midnight(at("2026-01-14 00:00")) == at("2026-01-15 00:00")
+    assert new_york.next_midnight(at("2026-03-08 00:00")) - at("2026-03-08 00:00") == 23 * HOUR

@@ -1,0 +1,208 @@
+"""An upstream's reply is read for what it is: data, or one of the failures that come as HTTP 200."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolfold.catalog.model import Catalog
+from toolfold.errors import CallError
+from toolfold.sources.errors import Retryable
+from toolfold.sources.http_api import faults
+from toolfold.sources.http_api.adapter import Reply
+
+KEY = "CANARYKEY0123456"
+PREMIUM_AD = "subscribe to any of the premium plans at https://www.alphavantage.co/premium/"
+
+# The texts are the vendor's, in part, as facts to be recognised; their wording changes, so only fragments count.
+ENVELOPES = [
+    ("Error Message", "the parameter apikey is invalid or missing. Please claim your free API key", "AUTH_REJECTED"),
+    ("Information", "the parameter apikey is invalid or missing.", "AUTH_REJECTED"),
+    ("Information", "The **demo** API key is for demo purposes only.", "AUTH_REJECTED"),
+    ("Error Message", "This API function (GLOBAL_QUOT) does not exist.", "UPSTREAM_ERROR"),
+    ("Error Message", "Invalid API call. Please retry or visit the documentation", "INVALID_ARGUMENTS"),
+    ("Information", "Invalid inputs. Please refer to the API documentation", "INVALID_ARGUMENTS"),
+    ("Information", f"We have detected your API key as {KEY} and our standard API rate limit is 25 requests per day.",
+     "RATE_LIMITED"),
+    ("Note", "Our standard API rate limit is 25 requests per day.", "RATE_LIMITED"),
+    ("Information", "Please consider spreading out your free API requests more sparingly (1 request per second). "
+     f"You may {PREMIUM_AD} to lift the free key rate limit (25 requests per day) and unlock all premium endpoints",
+     "RATE_LIMITED"),
+    ("Note", "Our standard API call frequency is 5 calls per minute and 500 calls per day.", "RATE_LIMITED"),
+    ("Information", "Please contact premium@alphavantage.co if you are targeting a higher API call volume.",
+     "RATE_LIMITED"),
+    ("Information", "Minute-level rate limit exceed. Please stay under", "RATE_LIMITED"),
+    ("Information", "Burst pattern detected. Please consider spreading out your API requests", "RATE_LIMITED"),
+    ("Information", f"This is a premium endpoint. You may {PREMIUM_AD}", "PREMIUM_ONLY"),
+    ("Information", "The outputsize=full parameter value is a premium feature", "PREMIUM_ONLY"),
+    ("Information", "You are not yet entitled to 15-minute delayed US market data access", "PREMIUM_ONLY"),
+    ("message", "This is a premium endpoint. ***THE SAMPLE DATA SCHEMA BELOW IS ARTIFICIAL AND FOR ILLUSTRATION "
+     "PURPOSES ONLY***.", "PREMIUM_ONLY"),
+    ("error", "window too small", "INVALID_ARGUMENTS"),
+    ("Information", "Something that nobody has seen before.", "UPSTREAM_ERROR"),
+    ("Note", "Another unknown notice.", "UPSTREAM_ERROR"),
+]  # fmt: skip
+
+
+def read(
+    catalog: Catalog, body: str, name: str = "TIME_SERIES_DAILY", status: int = 200, **arguments: Any
+) -> tuple[str, str]:
+    tool = catalog.get(name)
+    assert tool is not None
+    retry_after = arguments.pop("retry_after_s", None)
+    return faults.parse_response(catalog.source(tool.source), tool, arguments, Reply(status, body, retry_after), KEY)
+
+
+def fault(catalog: Catalog, body: str, **how: Any) -> CallError:
+    with pytest.raises(CallError) as caught:
+        read(catalog, body, **how)
+    return caught.value
+
+
+@pytest.mark.parametrize("datatype", ["csv", "json"])
+@pytest.mark.parametrize(("key", "text", "code"), ENVELOPES)
+def test_every_envelope_has_its_code_in_both_formats(
+    catalog: Catalog, key: str, text: str, code: str, datatype: str
+) -> None:
+    error = fault(catalog, json.dumps({key: text}), datatype=datatype)
+    assert error.code == code
+    assert error.suggestion
+    assert KEY not in json.dumps(error.as_dict())
+
+
+@pytest.mark.parametrize(
+    ("fragment", "seconds"),
+    [
+        ("spreading out your free API requests more sparingly", 2),
+        ("Burst pattern detected", 2),
+        ("Minute-level rate limit exceed", 60),
+        ("rate limit is 25 requests per day", 86400),
+    ],
+)
+def test_a_rate_limit_says_how_long_to_wait(catalog: Catalog, fragment: str, seconds: int) -> None:
+    assert fault(catalog, json.dumps({"Information": fragment})).details["retry_after_s"] == seconds
+
+
+def test_an_unknown_notice_is_passed_on_without_the_key_and_cut(catalog: Catalog) -> None:
+    text = f"New rule for your API key as OTHERKEY99 and {KEY}: " + "x" * 1000
+    said = fault(catalog, json.dumps({"Information": text})).details["upstream_says"]
+    assert said.startswith("New rule for your API key as [key] and [key]: ")
+    assert len(said) == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "arguments"),
+    [
+        ("COMPANY_OVERVIEW", "{}", {}),
+        ("TIME_SERIES_DAILY", "{}", {}),
+        ("GLOBAL_QUOTE", '{"Global Quote": {}}', {}),
+        ("SYMBOL_SEARCH", '{"bestMatches": []}', {}),
+        ("EARNINGS_CALL_TRANSCRIPT", '{"symbol": "X", "transcript": []}', {}),
+        ("HISTORICAL_OPTIONS", '{"endpoint": "Historical Options", "message": "success", "data": []}', {}),
+        ("INCOME_STATEMENT", '{"symbol": "X", "annualReports": [], "quarterlyReports": []}', {}),
+        ("TIME_SERIES_INTRADAY", '{"Meta Data": {"a": "b"}, "Time Series (5min)": {}}', {"interval": "5min"}),
+        ("ANALYTICS_FIXED_WINDOW", '{"meta_data": {"a": 1}, "payload": {"RETURNS_CALCULATIONS": {}}}', {}),
+        ("EARNINGS_CALENDAR", "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\r\n", {}),
+        ("TIME_SERIES_DAILY", "[]", {}),
+    ],
+)
+def test_an_answer_without_rows_is_no_data(catalog: Catalog, name: str, body: str, arguments: dict[str, Any]) -> None:
+    assert fault(catalog, body, name=name, **arguments).code == "NO_DATA"
+
+
+def test_half_an_answer_is_data(catalog: Catalog) -> None:
+    body = '{"symbol":"X","annualReports":[],"quarterlyReports":[{"ebit":"None"}]}'
+    assert read(catalog, body, "INCOME_STATEMENT") == ("json", body)
+
+
+def test_a_delayed_quote_under_another_key_is_data(catalog: Catalog) -> None:
+    body = '{"Global Quote - DATA DELAYED BY 15 MINUTES":{"01. symbol":"IBM"}}'
+    assert read(catalog, body, "GLOBAL_QUOTE", datatype="json") == ("json", body)
+
+
+def test_made_up_premium_rows_are_never_data_in_either_format(catalog: Catalog) -> None:
+    rows = {"endpoint": "x", "message": "success", "data": [{"contractID": "XXYYZZ999999C00020000"}]}
+    assert fault(catalog, json.dumps(rows), name="REALTIME_OPTIONS").code == "PREMIUM_ONLY"
+    csv = "contractID,symbol,expiration\nXXYYZZ999999C00020000,XXYYZZ,2099-99-99\n"
+    assert fault(catalog, csv, name="REALTIME_OPTIONS").code == "PREMIUM_ONLY"
+
+
+@pytest.mark.parametrize(
+    ("body", "how"),
+    [
+        ("", {}),
+        (" \r\n", {}),
+        ("<html>busy</html>", {}),
+        ("<html>busy</html>", {"name": "COMPANY_OVERVIEW"}),
+        ('{"Meta Data": ', {}),
+        ("[" * 100_000, {}),
+        ('{"a": ' + "9" * 5000 + "}", {}),
+        ("null", {"datatype": "json"}),
+        ("timestamp,open\n1,2", {"datatype": "json"}),
+        ("one,two\n1,2", {}),
+    ],
+)
+def test_nonsense_is_an_upstream_error(catalog: Catalog, body: str, how: dict[str, Any]) -> None:
+    error = fault(catalog, body, **how)
+    assert error.code == "UPSTREAM_ERROR"
+    assert error.details["retryable"] is True
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(302, "UPSTREAM_ERROR"), (401, "AUTH_REJECTED"), (404, "UPSTREAM_ERROR"), (429, "RATE_LIMITED"),
+     (500, "UPSTREAM_ERROR"), (503, "UPSTREAM_ERROR")],
+)  # fmt: skip
+def test_an_http_error_has_its_code_whatever_the_body(catalog: Catalog, status: int, code: str) -> None:
+    assert fault(catalog, '{"Global Quote": {"a": "b"}}', status=status).code == code
+
+
+def test_a_429_passes_on_how_long_to_wait(catalog: Catalog) -> None:
+    assert fault(catalog, "", status=429, retry_after_s=7).details["retry_after_s"] == 7
+
+
+def test_data_is_handed_on_as_the_upstream_wrote_it(catalog: Catalog) -> None:
+    csv = "timestamp,open\r\n2026-01-13,1.0"
+    assert read(catalog, csv + "\r\n") == ("csv", csv)
+    json_ = '{\n "Global Quote": {\n  "05. price": 261.050, "x": NaN}\n}'
+    assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json") == ("json", json_)
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_what_may_pass_by_itself_is_told_from_what_will_not(catalog: Catalog, status: int) -> None:
+    passing = fault(catalog, "", status=status, retry_after_s=2)
+    assert isinstance(passing, Retryable)
+    assert passing.pause_s == 2
+    assert isinstance(fault(catalog, ""), Retryable)
+    assert not isinstance(fault(catalog, "", status=500), Retryable)
+    assert not isinstance(fault(catalog, "<html>busy</html>"), Retryable)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        (
+            "spreading out your free API requests more sparingly (1 request per second). 25 requests per day",
+            "1 per second",
+        ),
+        ("spreading out your free API requests more sparingly. 25 requests per day", None),
+        ("Burst pattern detected. query no more than 30 requests per second.", "30 per second"),
+        ("standard API rate limit is 25 requests per day", "25 per day"),
+        ("standard API call frequency is 5 calls per minute and 500 calls per day", "5 per minute"),
+    ],
+)
+def test_a_rate_limit_names_the_limit_that_was_hit(catalog: Catalog, text: str, limit: str | None) -> None:
+    assert fault(catalog, json.dumps({"Information": text})).details.get("limit") == limit
+
+
+@pytest.mark.parametrize("body", ['{"data": [{"date": "%s"}]}', "timestamp,open\n%s,1"])
+def test_a_key_that_turns_up_in_data_is_blanked_out(catalog: Catalog, body: str) -> None:
+    _, text = read(catalog, body % KEY)
+    assert KEY not in text
+    assert "[key]" in text
+
+
+def test_a_byte_order_mark_is_not_taken_for_nonsense(catalog: Catalog) -> None:
+    assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0") == ("csv", "timestamp,open\n2026-01-13,1.0")

@@ -1,0 +1,245 @@
+"""A conversation over stdio: who answers when, what is never answered, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any, BinaryIO
+
+import pytest
+
+from tests.support.mcp_requests import message
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.protocol.mcp import Server
+from toolfold.settings import Settings
+from toolfold.transports import stdio
+from toolfold.transports.stdio import WORKERS, StdioSession
+
+CATALOG = FileStore(bundled_path())
+
+
+def server(catalog: Any = CATALOG) -> Server:
+    return Server(MetaTools(catalog, ToolExecutor(Settings.from_environment({}))))
+
+
+class Gate:
+    """A catalog that is there when it is opened: a call waits for it, as it would for an upstream."""
+
+    def __init__(self) -> None:
+        self._opened = threading.Event()
+        self.waiting = 0
+
+    def open(self) -> None:
+        self._opened.set()
+
+    def __call__(self) -> Any:
+        self.waiting += 1
+        assert self._opened.wait(20)
+        return CATALOG()
+
+
+def line(method: str, id_: Any = None, **params: Any) -> bytes:
+    sent = message(method, params, id_)
+    return json.dumps(sent if id_ is not None else {"jsonrpc": "2.0", "method": method, "params": params}).encode()
+
+
+def call(id_: Any) -> bytes:
+    return line("tools/call", id_, name="TOOL_GET", arguments={"tool_name": "CPI"})
+
+
+def answers(outgoing: bytes) -> list[dict[str, Any]]:
+    return [json.loads(one) for one in outgoing.split(b"\n")[:-1]]
+
+
+def piped(*lines: bytes, to: Server | None = None, end: bytes = b"\n") -> list[dict[str, Any]]:
+    """What is answered to lines when the input ends right after them."""
+    outgoing = BytesIO()
+    StdioSession(to or server(), patience_s=20).hold(BytesIO(b"\n".join(lines) + end), outgoing)
+    return answers(outgoing.getvalue())
+
+
+@contextmanager
+def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Pipes to and from a conversation."""
+    (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
+
+    def hold() -> None:
+        with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
+            StdioSession(to, 20).hold(incoming, outgoing)
+
+    held = threading.Thread(target=hold)
+    held.start()
+    with os.fdopen(our_in, "rb") as read:
+        with os.fdopen(our_out, "wb", 0) as write:
+            yield write, read
+        held.join(20)
+    assert not held.is_alive()
+
+
+def test_who_asks_later_is_answered_while_a_call_waits() -> None:
+    gate = Gate()
+    with conversing(server(gate)) as (write, read):
+        write.write(call("slow") + b"\n" + line("ping", "quick") + b"\n")
+        assert json.loads(read.readline())["id"] == "quick"
+        gate.open()
+        assert json.loads(read.readline())["id"] == "slow"
+
+
+def test_all_of_many_calls_are_answered_by_few_workers() -> None:
+    gate, before = Gate(), threading.active_count()
+    with conversing(server(gate)) as (write, read):
+        ids = set(range(3 * WORKERS))
+        write.write(b"".join(call(id_) + b"\n" for id_ in ids))
+        while gate.waiting < WORKERS:
+            time.sleep(0.001)
+        write.write(line("ping", "quick") + b"\n")
+        assert json.loads(read.readline())["id"] == "quick"
+        assert gate.waiting == WORKERS
+        assert threading.active_count() <= before + 2 + WORKERS
+        gate.open()
+        assert {json.loads(read.readline())["id"] for _ in ids} == ids
+
+
+def test_one_call_after_another_is_one_workers_work() -> None:
+    before = threading.active_count()
+    with conversing(server()) as (write, read):
+        for id_ in range(20):
+            write.write(call(id_) + b"\n")
+            assert json.loads(read.readline())["id"] == id_
+        assert threading.active_count() <= before + 4
+
+
+def test_what_is_cancelled_is_not_answered_and_an_id_that_only_looks_like_it_is() -> None:
+    gate = Gate()
+    with conversing(server(gate)) as (write, read):
+        write.write(call(7) + b"\n" + call("7") + b"\n")
+        while gate.waiting < 2:
+            time.sleep(0.001)
+        write.write(line("notifications/cancelled", requestId=7) + b"\n" + line("ping", "after") + b"\n")
+        assert json.loads(read.readline())["id"] == "after"
+        gate.open()
+        assert json.loads(read.readline())["id"] == "7"
+        write.close()
+        assert read.read() == b""
+
+
+def test_a_call_that_is_cancelled_before_its_turn_is_not_made() -> None:
+    gate = Gate()
+    with conversing(server(gate)) as (write, read):
+        write.write(b"".join(call(id_) + b"\n" for id_ in range(WORKERS + 1)))
+        while gate.waiting < WORKERS:
+            time.sleep(0.001)
+        write.write(line("notifications/cancelled", requestId=WORKERS) + b"\n" + line("ping", "after") + b"\n")
+        assert json.loads(read.readline())["id"] == "after"
+        gate.open()
+        assert {json.loads(read.readline())["id"] for _ in range(WORKERS)} == set(range(WORKERS))
+        write.close()
+        assert read.read() == b""
+    assert gate.waiting == WORKERS
+
+
+@pytest.mark.parametrize(
+    "cancelled", [{}, {"requestId": None}, {"requestId": [1]}, {"requestId": True}, {"requestId": "unknown"}], ids=str
+)
+def test_a_cancellation_that_names_nothing_changes_nothing(cancelled: dict[str, Any]) -> None:
+    assert [answer["id"] for answer in piped(call(1), line("notifications/cancelled", **cancelled))] == [1]
+
+
+def test_an_id_that_is_used_twice_is_answered_twice() -> None:
+    assert [answer["id"] for answer in piped(call(1), call(1))] == [1, 1]
+
+
+def test_quick_answers_keep_their_order() -> None:
+    methods = ["initialize", "tools/list", "ping", "no/such", "server/discover", "ping"]
+    assert [answer["id"] for answer in piped(*(line(each, id_) for id_, each in enumerate(methods)))] == [*range(6)]
+
+
+def test_a_client_that_reads_late_can_write_all_it_wants() -> None:
+    with conversing(server()) as (write, read):
+        for id_ in range(2_000):  # some ten times what a pipe holds, in both directions
+            write.write(line("tools/list", id_) + b"\n")
+        assert [json.loads(read.readline())["id"] for _ in range(2_000)] == [*range(2_000)]
+
+
+def test_the_last_line_needs_no_end() -> None:
+    assert [answer["id"] for answer in piped(line("ping", 1), line("ping", 2), end=b"")] == [1, 2]
+
+
+def test_what_cannot_be_answered_is_told_to_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    assert piped(b"{broken", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b'"ping"', b"\xff", b" \t", b"") == []
+    assert [record.message.partition(": ")[2] for record in caplog.records] == [
+        "The body is not valid JSON.",
+        "Batches are not served: send one JSON-RPC message as an object.",
+        "The body must be one JSON-RPC message as an object.",
+        "The body is not valid JSON.",
+    ]
+
+
+def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(stdio, "LINE_LIMIT", 100)
+    longest = line("ping", 1).ljust(99)
+    assert len(longest + b"\n") == 100
+    assert [answer["id"] for answer in piped(longest, b"x" * 100, b"x" * 1_000, line("ping", 2))] == [1, 2]
+    assert len(caplog.records) == 2
+
+
+def test_an_upstream_that_never_answers_is_waited_for_no_longer_than_told() -> None:
+    gate, outgoing = Gate(), BytesIO()
+    started = time.monotonic()
+    StdioSession(server(gate), patience_s=0.2).hold(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
+    assert 0.2 <= time.monotonic() - started < 5
+    assert [answer["id"] for answer in answers(outgoing.getvalue())] == [2]
+    gate.open()
+
+
+def test_a_defect_of_ours_fails_one_request(caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> Any:
+        raise ValueError("https://host/?apikey=SECRET")
+
+    listed, pinged = piped(line("tools/list", 1), line("ping", 2), to=server(broken))
+    assert listed["error"] == {"code": -32603, "message": "toolfold failed on this request."}
+    assert pinged["result"] == {}
+    assert caplog.messages == ["defect in tools/list: ValueError"]
+
+
+def test_an_answer_that_nobody_reads_ends_it() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(os.dup(write), "wb", 0) as outgoing, pytest.raises(BrokenPipeError):
+        StdioSession(server(), 20).hold(BytesIO(line("ping", 1)), outgoing)
+    os.close(write)
+
+
+FORBIDDEN = {"argparse", "asyncio", "concurrent.futures", "dataclasses", "email", "http.client", "inspect", "mcp",
+             "mcp_types", "pathlib", "pydantic", "shutil", "socket", "sqlite3", "ssl", "subprocess", "typing",
+             "urllib.parse"}  # fmt: skip
+"""Each takes milliseconds that an agent waits, or much more."""
+
+OURS = 24
+"""Modules of ours that the first answers need, with their packages."""
+
+PROGRAM = """
+import sys
+import toolfold.cli
+sys.argv = ["toolfold", "stdio"]
+toolfold.cli.main()
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def test_its_start_imports_almost_nothing() -> None:
+    asked = [line("initialize", 1), line("tools/list", 2)]
+    done = subprocess.run([sys.executable, "-c", PROGRAM], input=b"\n".join(asked), capture_output=True, check=True)
+    assert [answer["id"] for answer in answers(done.stdout)] == [1, 2]
+    imported = done.stderr.decode().split()
+    assert FORBIDDEN.isdisjoint(imported)
+    assert len([name for name in imported if name.startswith("toolfold")]) <= OURS
