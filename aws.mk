@@ -56,6 +56,7 @@ local: build ## serve the built package on http://127.0.0.1:3000 (needs Docker)
 lock-aws: .venv/bin/uv ## pin the packages of the layer and of the AWS tools again
 	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock-aws" && \
 	compile="../.venv/bin/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13" && \
-	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: lambda.in -o lambda.txt && \
+	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: \
+		--no-emit-package botocore --no-emit-package python-dateutil --no-emit-package six lambda.in -o lambda.txt && \
 	$$compile --universal -c uv.txt sam.in -o sam.txt && \
 	$$compile --universal runtime.in -o runtime.txt
