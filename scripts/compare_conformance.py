@@ -54,7 +54,7 @@ its checks that do not pass, every one wants something that toolfold does not ha
 
 The peers ([scripts/peers](../scripts/peers)) have the same three tools, with the same definitions, over the same
 sandbox. Each runs stateless as its documentation says, with JSON answers, caching hints and the check of host and
-origin where it has them. FastMCP and awslabs.mcp-lambda-handler get their requests as events of an API LambdaHandler HTTP
+origin where it has them. FastMCP and awslabs.mcp-lambda-handler get their requests as events of an API Gateway HTTP
 API; the latter gives out session ids that it does not keep, and cannot send what an output schema promises, so its
 tools have none. The SDK's server runs under uvicorn. `make compare-conformance ARGS=--failures` prints what the suite
 says about each check not passed.

@@ -24,5 +24,5 @@ handler = lambda_handler()
 if __name__ == "__main__":
     from scripts.peers.hosting import serve_events
 
-    # With its check of Host and Origin, which API LambdaHandler's own host name would not pass.
+    # With its check of Host and Origin, which API Gateway's own host name would not pass.
     serve_events(lambda_handler(host_origin_protection=True))

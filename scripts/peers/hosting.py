@@ -35,7 +35,7 @@ def announce(url: str) -> None:
 
 
 def serve_events(handler: Callable[[Mapping[str, Any], Any], Any]) -> None:
-    """Serve a Lambda handler behind what API LambdaHandler does to requests, until the process is ended.
+    """Serve a Lambda handler behind what API Gateway does to requests, until the process is ended.
 
     The handler is called with one event at a time, in the thread that made it: as in Lambda.
     """

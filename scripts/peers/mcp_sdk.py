@@ -71,7 +71,7 @@ def tool_call(
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer an event of API LambdaHandler.
+    """Answer an event of API Gateway.
 
     An app for each: Mangum runs the lifespan at each invocation, and the SDK's session manager runs once in its life
     (https://github.com/modelcontextprotocol/python-sdk/issues/3121). The server, with its tools, is made once. The

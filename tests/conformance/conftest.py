@@ -39,7 +39,7 @@ def url(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def built_url(environment: Mapping[str, str]) -> Iterator[str]:
-    """The built package in Lambda's runtime client, as if behind API LambdaHandler. The same holds for its log.
+    """The built package in Lambda's runtime client, as if behind API Gateway. The same holds for its log.
 
     The catalog is a file: S3 has its own tests. Pages of the endpoint's own address may call it, as a person would set
     it who serves them from there; by default a deployment refuses every page.

@@ -1,6 +1,6 @@
 """The official conformance suite, scenario by scenario, against ``toolfold serve`` and against the built package.
 
-The built package runs in Lambda's runtime client behind what API LambdaHandler does to requests (``make clients-built``).
+The built package runs in Lambda's runtime client behind what API Gateway does to requests (``make clients-built``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_a_scenario_passes_without_a_warning(
 @pytest.mark.e2e
 @NEEDS_BUILD
 def test_behind_api_gateway_the_origin_is_judged_and_the_host_is_not(built_url: str) -> None:
-    """API LambdaHandler finds the function by the host name: a request under another name never arrives."""
+    """API Gateway finds the function by the host name: a request under another name never arrives."""
 
     def status(**headers: str) -> int:
         sent = {"content-type": "application/json", "accept": "application/json", **headers}

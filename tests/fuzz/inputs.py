@@ -43,7 +43,7 @@ def event(data: bytes) -> Any:
 
 
 def events(sent: Request) -> list[dict[str, Any]]:
-    """``sent`` as API LambdaHandler hands it over: payload 2.0 with the body in base64, and payload 1.0."""
+    """``sent`` as API Gateway hands it over: payload 2.0 with the body in base64, and payload 1.0."""
     body = base64.b64encode(sent.body).decode()
     http = {"method": sent.method, "path": "/mcp"}
     second = {"version": "2.0", "headers": dict(sent.headers), "requestContext": {"http": http}, "rawQueryString": ""}

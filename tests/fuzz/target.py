@@ -155,7 +155,7 @@ def _check_handed_over(answer: Any) -> None:
     """What the Lambda runtime needs: four members, of these types, that can be written as JSON in UTF-8."""
     kinds = {"statusCode": int, "headers": dict, "body": str, "isBase64Encoded": bool}
     if set(answer) != set(kinds) or not all(isinstance(answer[name], kind) for name, kind in kinds.items()):
-        raise Finding("the answer has not the form that API LambdaHandler takes")
+        raise Finding("the answer has not the form that API Gateway takes")
     if answer["statusCode"] >= 500:
         raise Finding(f"the gateway says {answer['statusCode']}")
     try:

@@ -1,4 +1,4 @@
-"""The Lambda handler, fed with every event in ``events/`` and with what API LambdaHandler would never send."""
+"""The Lambda handler, fed with every event in ``events/`` and with what API Gateway would never send."""
 
 from __future__ import annotations
 

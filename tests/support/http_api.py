@@ -1,4 +1,4 @@
-"""What an API LambdaHandler HTTP API does to a request and to an answer, with payload format 2.0.
+"""What an API Gateway HTTP API does to a request and to an answer, with payload format 2.0.
 
 Both directions are pure functions; :func:`serve` puts a socket before them. Source of the shapes:
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
@@ -32,7 +32,7 @@ _LENGTH_REQUIRED = {**INTERNAL_ERROR, "statusCode": 411, "body": '{"message":"Le
 _TOO_LARGE = {**INTERNAL_ERROR, "statusCode": 413, "body": '{"message":"Request Entity Too Large"}'}
 
 BODY_LIMIT_BYTES = 10_000_000
-"""API LambdaHandler refuses larger bodies before the function sees them."""
+"""API Gateway refuses larger bodies before the function sees them."""
 
 _TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml")
 """Content types whose bodies arrive as text; every other one arrives in base64."""
@@ -178,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length", "0"))
         if length > BODY_LIMIT_BYTES or "Transfer-Encoding" in self.headers:
             self.close_connection = True  # the body stays unread, so nothing after it can be understood
-            # API LambdaHandler would read a chunked body; the standard library's server cannot.
+            # API Gateway would read a chunked body; the standard library's server cannot.
             return _TOO_LARGE if length > BODY_LIMIT_BYTES else _LENGTH_REQUIRED
         body = self.rfile.read(length)
         if urlsplit(self.path).path != self.server.path:

@@ -8,7 +8,7 @@ waits in its snapshot between its hooks, until it is restored; it is the same pr
     with LambdaRuntime(function=Path("build/Fn"), layers=[Path("build/Layer")], python=Path("bin/python")) as runtime:
         answer = runtime.invoke({"version": "2.0", ...})
         with runtime.serve_http() as url:
-            ...  # any HTTP client; each request becomes an API LambdaHandler event
+            ...  # any HTTP client; each request becomes an API Gateway event
 """
 
 from __future__ import annotations
@@ -195,9 +195,9 @@ class LambdaRuntime:
 
     @contextmanager
     def serve_http(self, path: str = "/mcp") -> Iterator[str]:
-        """Stand before the function like an API LambdaHandler HTTP API with the one route ``ANY path``; yields its address.
+        """Stand before the function like an API Gateway HTTP API with the one route ``ANY path``; yields its address.
 
-        A failed invocation is answered with 500 and API LambdaHandler's own body.
+        A failed invocation is answered with 500 and API Gateway's own body.
         """
 
         def answer(event: Mapping[str, Any]) -> Any:

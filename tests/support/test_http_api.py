@@ -1,4 +1,4 @@
-"""Requests and answers are turned as API LambdaHandler turns them."""
+"""Requests and answers are turned as API Gateway turns them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "TOOLFOLD_ALLOW_KEY_IN_QUERY": ("false", "Whether the address may carry the API key as ?apikey=."),
     "TOOLFOLD_ALLOWED_ORIGINS": ("", "Comma-separated web origins that may call over HTTP; * allows every origin."),
 }
-"""Name → (default, meaning). 25 s stays below the 30 s after which an API LambdaHandler HTTP API gives up; 25 MB holds the
+"""Name → (default, meaning). 25 s stays below the 30 s after which an API Gateway HTTP API gives up; 25 MB holds the
 longest histories that the upstream has, and what a model gets of them is bounded elsewhere."""
 
 _SOURCE_URL_PREFIX, _SOURCE_URL_SUFFIX = "TOOLFOLD_SOURCE_", "_URL"

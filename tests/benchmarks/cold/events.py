@@ -1,4 +1,4 @@
-"""What everyone is asked, as events of an API LambdaHandler HTTP API, and whether the answer is right."""
+"""What everyone is asked, as events of an API Gateway HTTP API, and whether the answer is right."""
 
 from __future__ import annotations
 

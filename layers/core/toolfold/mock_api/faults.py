@@ -247,7 +247,7 @@ FAULTS: dict[str, Callable[[FaultRequest], Answer]] = {
     "empty": lambda _: Answer(200, JSON, b""),
     "http_error": _http(503, "Service Unavailable"),
     "http500": _http(500, "Internal Server Error"),
-    "http502": _http(502, "Bad LambdaHandler"),
+    "http502": _http(502, "Bad Gateway"),
     "http503": _http(503, "Service Unavailable"),
     "http429": _http(429, "Too Many Requests", ("Retry-After", "7")),
     "http404": _http(404, "Not Found"),

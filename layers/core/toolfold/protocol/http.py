@@ -65,7 +65,7 @@ class OriginPolicy:
 
 
 ANYONE = OriginPolicy()
-"""Any caller but a web page: what stands behind API LambdaHandler by default."""
+"""Any caller but a web page: what stands behind API Gateway by default."""
 
 
 def json_response(status: int, body: bytes, about: Mapping[str, str]) -> Response:

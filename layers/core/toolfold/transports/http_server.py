@@ -1,4 +1,4 @@
-"""API LambdaHandler's part on a laptop: HTTP requests become events for the Lambda handler's own code.
+"""API Gateway's part on a laptop: HTTP requests become events for the Lambda handler's own code.
 
 What ``sam local start-api`` does, without a container. It listens on this machine only, and answers only requests that
 name this machine: a web page cannot reach it under another name.
@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _event(self, path: str, query: str, body: bytes) -> dict[str, Any]:
         headers: dict[str, str] = {}
-        for name, value in self.headers.items():  # API LambdaHandler joins repeated headers with commas
+        for name, value in self.headers.items():  # API Gateway joins repeated headers with commas
             headers[name.lower()] = f"{headers[name.lower()]},{value}" if name.lower() in headers else value
         try:
             text, encoded = body.decode(), False

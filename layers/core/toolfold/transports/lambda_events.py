@@ -1,9 +1,9 @@
 """What AWS puts in front of a function, as requests: one table entry for each shape of event.
 
 ==============================  =======  ===========================================================
-API LambdaHandler HTTP API            2.0      https://docs.aws.amazon.com/apigateway/latest/developerguide/
+API Gateway HTTP API            2.0      https://docs.aws.amazon.com/apigateway/latest/developerguide/
 Lambda function URL             2.0      http-api-develop-integrations-lambda.html
-API LambdaHandler REST API, HTTP API  1.0      set-up-lambda-proxy-integrations.html (same guide)
+API Gateway REST API, HTTP API  1.0      set-up-lambda-proxy-integrations.html (same guide)
 ==============================  =======  ===========================================================
 
 The path is not looked at: the routes of the API decide what reaches the function, and a stage may stand before it.
