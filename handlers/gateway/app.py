@@ -1,4 +1,4 @@
-"""The Lambda function behind API LambdaHandler: MCP over HTTP, stateless.
+"""The Lambda function behind API Gateway: MCP over HTTP, stateless.
 
 Everything happens in the core layer; this file only names its entry, and builds it while Lambda initialises the
 environment, when CPU is plentiful.

@@ -10,11 +10,8 @@ import logging
 import time
 from typing import Any
 
-from toolfold.catalog.store import open_store
-from toolfold.execution.executor import ToolExecutor
-from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.protocol.http import OriginPolicy, Response, refuse
-from toolfold.protocol.mcp import Server
+from toolfold.app import build_app
+from toolfold.protocol.http import Response, refuse
 from toolfold.settings import Settings
 from toolfold.telemetry import configure_logging
 from toolfold.transports import lambda_events
@@ -29,8 +26,7 @@ class LambdaHandler:
         self._log = configure_logging(settings.log_level)
         self._margin_s = settings.deadline_margin_s
         self._allow_key_in_query = settings.allow_key_in_query
-        tools = MetaTools(open_store(settings), ToolExecutor(settings))
-        self.server = Server(tools, OriginPolicy(settings.allowed_origins, hosts))
+        self.server = build_app(settings, hosts=hosts).server
 
     def __call__(self, event: Any, request_id: str = "", remaining_s: float | None = None) -> dict[str, Any]:
         """The response to ``event``, in the form that every payload format takes.
@@ -56,5 +52,5 @@ class LambdaHandler:
             request = lambda_events.parse_event(event, self._allow_key_in_query, deadline)
         except lambda_events.UnknownEvent as unknown:
             logger.error("event not understood: %s", unknown)
-            return refuse(400, "This is no event of an API LambdaHandler HTTP API, REST API or function URL.")
+            return refuse(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
         return self.server.respond(request)

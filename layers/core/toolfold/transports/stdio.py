@@ -18,16 +18,14 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, BinaryIO
 
-from toolfold.catalog.store import open_store
-from toolfold.execution.executor import ToolExecutor
+from toolfold.app import build_app
 from toolfold.local_defaults import with_local_defaults
-from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
-from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import INTERNAL_ERROR
 
 if TYPE_CHECKING:
+    from toolfold.protocol.mcp import Server
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
@@ -48,7 +46,7 @@ def run(settings: Settings) -> None:
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
     settings = with_local_defaults(settings)
-    server = Server(MetaTools(open_store(settings), ToolExecutor(settings)))
+    server = build_app(settings).server
     # A call ends within its own time-out; what is older than that has been given up.
     conversation = StdioSession(server, settings.connect_timeout_s + settings.timeout_s)
     incoming, outgoing = take_stdio()

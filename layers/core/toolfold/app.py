@@ -1,0 +1,67 @@
+"""The composition root: make the objects that answer requests, once per process, from the settings.
+
+Everything that outlives a request belongs to an :class:`App`; no module keeps state of its own. Each transport makes
+one App: ``transports.lambda_handler``, ``transports.http_server`` and ``transports.stdio``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from toolfold.catalog.store import S3Store, open_store
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.protocol.http import OriginPolicy
+from toolfold.protocol.mcp import Server
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+    from toolfold.settings import Settings
+
+__all__ = ["App", "build_app"]
+
+
+class App:
+    """The objects of one process.
+
+    Attributes:
+        settings: The settings that everything was made with.
+        catalog_store: Returns the current catalog when called.
+        executor: Performs tool calls.
+        server: Answers MCP requests.
+    """
+
+    def __init__(
+        self, settings: Settings, catalog_store: Callable[[], Catalog], executor: ToolExecutor, server: Server
+    ) -> None:
+        self.settings = settings
+        self.catalog_store = catalog_store
+        self.executor = executor
+        self.server = server
+
+    def reset(self) -> None:
+        """Drop the catalog read from S3 and everything the executor remembers.
+
+        Called around a SnapStart snapshot: see ``transports.snapstart``.
+        """
+        if isinstance(self.catalog_store, S3Store):
+            self.catalog_store.forget()
+        self.executor.forget()
+
+
+def build_app(settings: Settings, *, hosts: tuple[str, ...] = ()) -> App:
+    """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
+
+    Args:
+        settings: The settings of this process.
+        hosts: Host names under which a local HTTP server may be called; empty: any. See
+            :class:`toolfold.protocol.http.OriginPolicy`.
+
+    Raises:
+        SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
+    """
+    catalog_store = open_store(settings)
+    executor = ToolExecutor(settings)
+    server = Server(MetaTools(catalog_store, executor), OriginPolicy(settings.allowed_origins, hosts))
+    return App(settings, catalog_store, executor, server)
