@@ -156,6 +156,7 @@ def _entry(number: int) -> dict[str, Any]:
         "description": f"Use it to {VERBS[verb]} each {noun} that is {quality}, by {chosen[0].replace('_', ' ')}. "
         + " ".join(draw.sample(DETAILS, 3)),
         "tags": [domain, quality, draw.choice(("read", "write", "report"))],
+        "effect": "read",
         "access": "premium" if draw.random() < 0.2 else "free",
         "freshness": "daily",
         "formats": ["json"],

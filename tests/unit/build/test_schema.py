@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog.store import opened
 from toolfold.errors import SourceError
 
 SOURCE: dict[str, Any] = {
@@ -63,6 +64,17 @@ def changed(**changes: Any) -> dict[str, Any]:
     return {key: value for key, value in {**TOOL, **changes}.items() if value is not None}
 
 
+@pytest.mark.parametrize(("given", "effect"), [({}, "read"), ({"effect": "write"}, "write")])
+def test_a_tool_has_the_effect_its_yaml_states_and_reads_by_default(
+    tmp_path: Path, given: dict[str, Any], effect: str
+) -> None:
+    catalog = opened(compile_folder(written(tmp_path, SOURCE, {**TOOL, **given})).encode())
+    tool = catalog.get("FORECAST")
+    assert tool is not None
+    assert tool.effect == effect
+    assert catalog.counts("effect") == {effect: 1}
+
+
 def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> None:
     compiled = json.loads(compile_folder(written(tmp_path)))
     tool = compiled["tools"]["FORECAST"]
@@ -94,6 +106,7 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"summary": "Ends with a full stop."}, "summary: must not end with a full stop"),
         ({"name": "forecast"}, "name: String should match pattern"),
         ({"tags": []}, "tags: List should have at least 1 item"),
+        ({"effect": "deletes"}, "effect: Input should be 'read', 'write' or 'destructive'"),
         ({"access": "paid"}, "access: Input should be 'free', 'premium' or 'mixed'"),
         ({"freshness": "hourly"}, "freshness 'hourly' is not one of daily"),
         ({"formats": ["json", "csv", "xml"]}, "formats.2: Input should be 'csv' or 'json'"),

@@ -89,7 +89,7 @@ def test_a_query_finds_the_tool_that_is_meant(large: Catalog) -> None:
 
 def test_positions_by_tag_category_and_access_are_those_of_the_entries(large: Catalog) -> None:
     entries = [entry for _, entry in TOOLS.entries()]
-    for field in ("category", "access", "tags"):
+    for field in ("category", "access", "effect", "tags"):
         found = large.positions_of(field)
         for value, positions in found.items():
             expected = [
@@ -289,11 +289,17 @@ def test_a_line_that_is_no_json_makes_the_catalog_unavailable(section: str, rest
         use(catalog)
 
 
-@pytest.mark.parametrize("field", ["summary", "parameters", "tags", "call", "hash"])
+@pytest.mark.parametrize("field", ["summary", "effect", "parameters", "tags", "call", "hash"])
 def test_a_tool_without_a_field_makes_the_catalog_unavailable(field: str) -> None:
     tool = {key: value for key, value in FEW["tools"][TOOL].items() if key != field}
     catalog = damaged_catalog(tools={**FEW["tools"], TOOL: tool})
     assert catalog.get(OTHER)
+    with pytest.raises(CatalogUnavailable):
+        catalog.get(TOOL)
+
+
+def test_a_tool_with_an_unknown_effect_makes_the_catalog_unavailable() -> None:
+    catalog = damaged_catalog(tools={**FEW["tools"], TOOL: FEW["tools"][TOOL] | {"effect": "harmless"}})
     with pytest.raises(CatalogUnavailable):
         catalog.get(TOOL)
 
@@ -311,6 +317,7 @@ def test_a_tool_without_a_field_makes_the_catalog_unavailable(field: str) -> Non
         {"categories": [{"name": "a", "title": "", "description": "", "tools": 1, "more": 1}]},
         {"counts": {}},
         {"counts": {"tags": [], "access": 7}},
+        {"counts": {"tags": {}, "access": {}}},
         {"listing": None},
         {"sections": {}},
         {"sections": {"tools": 7}},

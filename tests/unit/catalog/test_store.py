@@ -47,11 +47,11 @@ def test_what_follows_from_a_catalog_is_made_once_and_not_kept_without_limit() -
     [
         b"",
         b"nope",
-        b'{"format": 2, "tools": {}, "categories": []}',
+        b'{"format": 3, "tools": {}, "categories": []}',
         b"{}",
         b"[]",
         b'{"format": 99, "tools": {}}',
-        b'{"format":2' + b"\n}\n",
+        b'{"format":3' + b"\n}\n",
         b"\xff",
         b"[" * 100_000,
     ],

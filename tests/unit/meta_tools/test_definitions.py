@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jsonschema
 import pytest
 
 from tests.support.meta_tools import tokens
+from toolfold.build import writer
+from toolfold.catalog.store import bundled_path, opened
+from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
 
@@ -29,6 +33,37 @@ def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> N
 
 def test_a_model_learns_from_the_first_definition_what_is_in_here(tools: MetaTools) -> None:
     assert "Stocks" in tools.definitions()[0]["description"]
+
+
+@pytest.mark.parametrize(
+    ("effects", "hints"),
+    [
+        (["read"], {"readOnlyHint": True}),
+        (["read", "write"], {"readOnlyHint": False, "destructiveHint": False}),
+        (["write"], {"readOnlyHint": False, "destructiveHint": False}),
+        (["read", "write", "destructive"], {"readOnlyHint": False, "destructiveHint": True}),
+        (["destructive"], {"readOnlyHint": False, "destructiveHint": True}),
+    ],
+)
+def test_annotations_of_tool_call_state_what_the_catalog_contains(effects: list[str], hints: dict[str, bool]) -> None:
+    entry = json.loads(bundled_path().read_bytes())["tools"]["GLOBAL_QUOTE"]
+    tools = {f"TOOL_{effect}".upper(): entry | {"effect": effect} for effect in effects}
+    empty: dict[str, Any] = {
+        "sources": {},
+        "categories": [],
+        "listing": "",
+        "index": {},
+        "spellings": {},
+        "related": {},
+    }
+    catalog = opened(writer.dumps(empty | {"tools": tools}).encode())
+    tool_list, tool_get, tool_call = definitions(catalog)
+    assert tool_call["annotations"] == hints | {"openWorldHint": True}
+    assert tool_list["annotations"] == tool_get["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+
+
+def test_without_a_catalog_tool_call_is_not_said_to_be_read_only() -> None:
+    assert definitions(None)[2]["annotations"] == {"readOnlyHint": False, "openWorldHint": True}
 
 
 def test_the_instructions_tell_what_is_here_in_at_most_200_tokens(tools: MetaTools) -> None:

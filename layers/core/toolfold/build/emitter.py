@@ -40,6 +40,7 @@ def tool_entry(source: Source, category: Category, tool: Tool) -> dict[str, Any]
         "description": tool.description,
         "tags": tool.tags,
         "access": tool.access,
+        "effect": tool.effect,
         "freshness": tool.freshness,
         "formats": tool.formats,
         "parameters": _json_schema(tool),

@@ -141,6 +141,8 @@ class Tool(Model):
     not_for: list[Neighbour] = []
     """What is close, and belongs to a neighbour."""
     access: Literal["free", "premium", "mixed"]
+    effect: Literal["read", "write", "destructive"] = "read"
+    """What a call changes at the source: nothing, something, or something that cannot be brought back."""
     freshness: str
     formats: list[Literal["csv", "json"]] = Field(min_length=1)
     parameters: list[Parameter] = []

@@ -57,7 +57,7 @@ def write(
     sections: Mapping[str, Lines],
 ) -> None:
     """Write a catalog to ``out``, by way of ``scratch``, since the head tells where all else is. Neither ``listed``,
-    the tools in the order of the listing (of which the summary, category, access and tags are read), nor ``sections``
+    the tools in the order of the listing (of which the summary, category, access, effect and tags are read), nor ``sections``
     need be in memory."""
     lines, members = _described(listed)
     derived: dict[str, Lines] = {
@@ -79,7 +79,7 @@ def write(
         "categories": head["categories"],
         "counts": {
             field: {value: len(found) for (of, value), found in sorted(members.items()) if of == field}
-            for field in ("tags", "access")
+            for field in ("tags", "access", "effect")
         },
         "listing": head["listing"] if len(lines) <= MOST_LISTED else "",
         "sections": table,
@@ -96,8 +96,8 @@ def _described(
     members: dict[tuple[str, str], list[int]] = {}
     for position, (name, entry) in enumerate(listed):
         lines.append([name, entry["summary"], entry["category"], entry["access"]])
-        for member in {("category", entry["category"]), ("access", entry["access"])}:
-            members.setdefault(member, []).append(position)
+        for field in ("category", "access", "effect"):
+            members.setdefault((field, entry[field]), []).append(position)
         for tag in dict.fromkeys(entry["tags"]):
             members.setdefault(("tags", tag), []).append(position)
     return lines, members

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from toolfold.catalog.reader import Members, damaged, line_key, numbers, sections_of
 
@@ -13,8 +13,14 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-FORMAT = 2
+FORMAT = 3
 """Version of the compiled layout. A reader refuses any other."""
+
+
+Effect = Literal["read", "write", "destructive"]
+"""What a call of a tool changes at its source: nothing, something, or something that cannot be restored."""
+
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Tool:
     description: str
     tags: tuple[str, ...]
     access: str
+    effect: Effect
     freshness: str
     formats: tuple[str, ...]
     parameters: Mapping[str, Any]
@@ -131,6 +138,7 @@ class Catalog:
             self._counts: dict[str, dict[str, int]] = {
                 "tags": dict(head["counts"]["tags"]),
                 "access": dict(head["counts"]["access"]),
+                "effect": dict(head["counts"]["effect"]),
                 "category": {category.name: category.tools for category in self.categories},
             }
         except (TypeError, LookupError, AttributeError) as error:
@@ -208,11 +216,11 @@ class Catalog:
         return self.positions_of("tags")
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Value → positions of the tools with it, for ``category``, ``access`` or ``tags``. As :meth:`tags`."""
+        """Value → positions of the tools with it, for ``category``, ``access``, ``effect`` or ``tags``. As :meth:`tags`."""
         return Members(field, self._counts[field], self._sections["members"])
 
     def counts(self, field: str) -> Mapping[str, int]:
-        """Value → how many tools have it, for ``category``, ``access`` or ``tags``."""
+        """Value → how many tools have it, for ``category``, ``access``, ``effect`` or ``tags``."""
         return self._counts[field]
 
     @property
@@ -262,7 +270,11 @@ class Catalog:
 
 
 def _is_tool(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(key), type_) for key, type_ in _TOOL.items())
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(key), type_) for key, type_ in _TOOL.items())
+        and value["effect"] in EFFECTS
+    )
 
 
 def _is_line(value: Any) -> bool:

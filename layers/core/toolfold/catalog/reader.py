@@ -2,7 +2,7 @@
 
 The layout (written by ``build.writer``) is one JSON object over many lines::
 
-    {"format":2, … the head …
+    {"format":3, … the head …
     ,"tools":{
     "ACOS":{…},
     "AD":{…}

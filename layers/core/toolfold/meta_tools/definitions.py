@@ -5,6 +5,7 @@ Every word here is in every conversation, so the three together have a budget, h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,11 +38,28 @@ def instructions(catalog: Catalog | None) -> str:
 def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
     """The three tools of ``tools/list``, saying what the catalog holds where a model decides whether to look here.
 
-    Without a catalog they are the same but for that: a client must be able to connect all the same.
+    The annotations of ``TOOL_CALL`` follow from the effects of the tools in the catalog. Without a catalog the
+    definitions state what is true of any: a client must be able to connect all the same.
     """
-    about = "" if catalog is None else catalog.about
-    first, *others = _DEFINITIONS
-    return [{**first, "description": f"{first['description']} {about}".strip()}, *others]
+    if catalog is None:
+        return list(_DEFINITIONS)
+    tool_list, tool_get, tool_call = _DEFINITIONS
+    description = f"{tool_list['description']} {catalog.about}".strip()
+    annotations = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
+    return [{**tool_list, "description": description}, tool_get, {**tool_call, "annotations": annotations}]
+
+
+def _effect_hints(counts: Mapping[str, int]) -> dict[str, bool]:
+    """Return the MCP annotations for a catalog with ``counts`` tools of each effect.
+
+    ``destructiveHint`` is stated for a catalog with writes only: MCP gives it no meaning beside
+    ``readOnlyHint: true``, and its default is true.
+    """
+    if counts.get("destructive"):
+        return {"readOnlyHint": False, "destructiveHint": True}
+    if counts.get("write"):
+        return {"readOnlyHint": False, "destructiveHint": False}
+    return _READ_ONLY
 
 
 _TEXT = {"type": "string"}
@@ -112,6 +130,7 @@ _DEFINITIONS: tuple[dict[str, Any], ...] = (
             "required": ["tool_name"],
         },
         "outputSchema": _ANY_OBJECT,
-        "annotations": {**_READ_ONLY, "openWorldHint": True},
+        # Without a catalog nothing can be called, so nothing is promised; ``definitions`` adds what the catalog says.
+        "annotations": {"readOnlyHint": False, "openWorldHint": True},
     },
 )
