@@ -5,7 +5,7 @@
     python -m scripts.compare_conformance --write FILE    put the table between the markers of FILE
     python -m scripts.compare_conformance --check FILE    fail when FILE holds another
 
-Every server has the same three tools over the same sandbox (scripts/peers). One run takes one to two minutes.
+Every server has the same three tools over the same mock API (scripts/peers). One run takes one to two minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scripts.peers.hosting import write_meta_tools
 from tests.conformance.suite import SCENARIOS, Verdict, expected_failures, judge
 from tests.conformance.toolbox import FOLDER, QUOTE, TOOLFOLD, listening
 from toolfold.meta_tools.result import compact
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 COMMAND = "make compare-conformance"
 ROOT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ its checks that do not pass, every one wants something that toolfold does not ha
   is none in any column; in toolfold [on purpose](decisions/x-mcp-header.md).
 
 The peers ([scripts/peers](../scripts/peers)) have the same three tools, with the same definitions, over the same
-sandbox. Each runs stateless as its documentation says, with JSON answers, caching hints and the check of host and
+mock API. Each runs stateless as its documentation says, with JSON answers, caching hints and the check of host and
 origin where it has them. FastMCP and awslabs.mcp-lambda-handler get their requests as events of an API Gateway HTTP
 API; the latter gives out session ids that it does not keep, and cannot send what an output schema promises, so its
 tools have none. The SDK's server runs under uvicorn. `make compare-conformance ARGS=--failures` prints what the suite
@@ -109,15 +109,15 @@ def compare() -> dict[str, list[Verdict]]:
     """Heading of a server → what came of each of :data:`SCENARIOS`."""
     verdicts: dict[str, list[Verdict]] = {}
     ours: list[dict[str, Any]] | None = None
-    with Sandbox() as sandbox, tempfile.TemporaryDirectory() as folder:
+    with MockApi() as mock_api, tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": folder,
             "NO_COLOR": "1",
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "layers/core")]),
-            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
-            "ALPHA_VANTAGE_API_KEY": "sandbox",
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+            "ALPHA_VANTAGE_API_KEY": "mock-key",
             "META_TOOLS": str(home / "meta_tools.json"),
         }
         write_meta_tools(home / "meta_tools.json")

@@ -4,7 +4,7 @@
     python -m scripts.measure_tokens --write FILE    put them between the markers of FILE
     python -m scripts.measure_tokens --check FILE    fail when FILE holds others
 
-The tokenizer is o200k (``bpe-openai``, which carries its vocabulary); the data is the sandbox's, so that the figures
+The tokenizer is o200k (``bpe-openai``, which carries its vocabulary); the data is the mock API's, so that the figures
 are the same on every machine.
 """
 
@@ -30,13 +30,13 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools import detail_levels, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.results import render
 from toolfold.results import tables as shape
 from toolfold.settings import Settings
 
 COMMAND = "make measure"
-KEY = Presented(x_api_key="sandbox")
+KEY = Presented(x_api_key="mock-key")
 QUESTION = {"query": "give me aapl price"}
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
 CHART = {"symbol": "IBM", "interval": "monthly", "time_period": 20, "series_type": "close"}
@@ -115,9 +115,9 @@ def listing_forms(catalog: Catalog) -> dict[str, str]:
 
 
 def measure() -> str:
-    with Sandbox() as sandbox:
+    with MockApi() as mock_api:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
-        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **whole})
+        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
         tools = MetaTools(open_store(settings), ToolExecutor(settings))
         return "\n".join(part(tools) for part in (_journey, _tiers, _budgets, _listing, _formats, _forms))
 

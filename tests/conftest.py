@@ -1,4 +1,4 @@
-"""What most tests start from: the real catalog, the sandbox, and the meta-tools over both."""
+"""What most tests start from: the real catalog, the mock API, and the meta-tools over both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("--hypothesis-profile") or "same")
 
 
-_AGAIN_AND_AGAIN = {"benchmarks", "differential", "fuzz", "sandbox"}
+_AGAIN_AND_AGAIN = {"benchmarks", "differential", "fuzz", "mock_api"}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -92,25 +92,25 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as running:
+def mock_api() -> Iterator[MockApi]:
+    with MockApi() as running:
         yield running
 
 
 @pytest.fixture
-def make_tools(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MetaTools]:
-    """Meta-tools over the real catalog and the sandbox, with further settings by environment name."""
+def make_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MetaTools]:
+    """Meta-tools over the real catalog and the mock API, with further settings by environment name."""
 
     def make(**environment: str) -> MetaTools:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
         settings = Settings.from_environment(
             {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
                 "TOOLFOLD_TIMEOUT_S": "10",
                 # No test waits because an upstream is slow to forgive.
                 "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
                 "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5",
-                # Below the sandbox's huge answer.
+                # Below the mock API's huge answer.
                 "TOOLFOLD_MAX_RESPONSE_BYTES": "2500000",
                 **environment,
             }

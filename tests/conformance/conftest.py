@@ -1,4 +1,4 @@
-"""What the clients talk to: the sandbox as the upstream, and toolfold as the process that a user starts."""
+"""What the clients talk to: the mock API as the upstream, and toolfold as the process that a user starts."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 from tests.conformance.toolbox import TOOLFOLD, listening
 from tests.conftest import KEY
 from tests.support import built_function
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 
 @pytest.fixture(scope="session")
-def environment(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+def environment(mock_api: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """All that clients and toolfold see of the environment. Clients write their state into a home of their own."""
     home = tmp_path_factory.mktemp("home")
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "NO_COLOR": "1",
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": KEY,
     }
 

@@ -10,7 +10,7 @@ import pytest
 from tests.faults.aws import aws, clients
 from tests.faults.scenario import Scene, listening
 from toolfold.catalog.model import Catalog
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 __all__ = ["aws", "clients"]
 
@@ -22,22 +22,22 @@ def told() -> Iterator[list[logging.LogRecord]]:
 
 
 @pytest.fixture
-def scene(sandbox: Sandbox, told: list[logging.LogRecord], catalog: Catalog) -> Callable[..., Scene]:
-    """A scene over the sandbox, with settings by their name without ``TOOLFOLD_``."""
-    sandbox.forget_requests()
+def scene(mock_api: MockApi, told: list[logging.LogRecord], catalog: Catalog) -> Callable[..., Scene]:
+    """A scene over the mock API, with settings by their name without ``TOOLFOLD_``."""
+    mock_api.clear_requests()
 
-    def made(url: str = sandbox.url, **environment: str) -> Scene:
+    def made(url: str = mock_api.url, **environment: str) -> Scene:
         return Scene(url, told, lambda: catalog, **environment)
 
     return made
 
 
 @pytest.fixture
-def make_scene(sandbox: Sandbox, told: list[logging.LogRecord]) -> Callable[[Callable[[], Catalog]], Scene]:
-    """A scene over the sandbox and a catalog's store; the lines of the one before are forgotten."""
+def make_scene(mock_api: MockApi, told: list[logging.LogRecord]) -> Callable[[Callable[[], Catalog]], Scene]:
+    """A scene over the mock API and a catalog's store; the lines of the one before are forgotten."""
 
     def made(store: Callable[[], Catalog]) -> Scene:
         told.clear()
-        return Scene(sandbox.url, told, store)
+        return Scene(mock_api.url, told, store)
 
     return made

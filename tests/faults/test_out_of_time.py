@@ -13,7 +13,7 @@ from tests.faults.aws import BUCKET, TABLE, Aws
 from tests.faults.docs_table import Row, all_rows, walks
 from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.faulty_proxy import Fault
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -56,11 +56,11 @@ def event(tool: str, symbol: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @walks("test_out_of_time")
-def test_out_of_time(row: Row, sandbox: Sandbox, aws: Aws, told: list[logging.LogRecord]) -> None:
+def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, told: list[logging.LogRecord]) -> None:
     tool, symbol, left_s, faults = CALLS[row.fault]
-    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **SETTINGS}))
+    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **SETTINGS}))
     gateway(event(QUOTE, "MSFT"), remaining_s=29.0)  # what a first call imports
-    sandbox.forget_requests()
+    mock_api.clear_requests()
     told.clear()
     aws.faulty.faults.update(faults)
     started = time.monotonic()
@@ -76,7 +76,7 @@ def test_out_of_time(row: Row, sandbox: Sandbox, aws: Aws, told: list[logging.Lo
     else:
         error = content["error"]
         assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
-    assert len(sandbox.requests) == int(row.requests)
+    assert len(mock_api.requests) == int(row.requests)
     lines = [vars(line) for line in told if line.getMessage() == "call"]
     assert [line["code"] for line in lines] == [row.code]
     warnings = [f"WARNING {line.getMessage()}" for line in told if line.levelname == "WARNING"]
@@ -85,17 +85,17 @@ def test_out_of_time(row: Row, sandbox: Sandbox, aws: Aws, told: list[logging.Lo
     after = json.loads(gateway(event(QUOTE, "AAPL"), remaining_s=29.0)["body"])["result"]
     assert not after["isError"]
     if row.code != "OK":  # nothing of it is held
-        before = len(sandbox.requests)
+        before = len(mock_api.requests)
         gateway(event(tool, symbol), remaining_s=MARGIN_S + 0.7)
-        assert len(sandbox.requests) > before
+        assert len(mock_api.requests) > before
 
 
 def test_all_that_is_prepared_is_on_the_page() -> None:
     assert {row.fault for row in all_rows() if row.test == "`test_out_of_time`"} == set(CALLS)
 
 
-def test_what_is_held_needs_no_time(sandbox: Sandbox) -> None:
-    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
+def test_what_is_held_needs_no_time(mock_api: MockApi) -> None:
+    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}))
     gateway(event(QUOTE, "IBM"), remaining_s=29.0)
     late = json.loads(gateway(event(QUOTE, "IBM"), remaining_s=0.9)["body"])["result"]
     assert late["structuredContent"]["cached"]

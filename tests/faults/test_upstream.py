@@ -1,4 +1,4 @@
-"""The upstream fails in every way it can; the sandbox does it on demand."""
+"""The upstream fails in every way it can; the mock API does it on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.faults.docs_table import Row, all_rows, walks
 from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scene, whole
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.faults import ENVELOPES, FAULTS
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 PARAMETER = {"SYMBOL_SEARCH": "keywords"}
 
@@ -17,7 +17,7 @@ PARAMETER = {"SYMBOL_SEARCH": "keywords"}
 class Faulty:
     """The call that a row tells of, made in a scene with the row's settings."""
 
-    def __init__(self, row: Row, make: Callable[..., Scene], sandbox: Sandbox) -> None:
+    def __init__(self, row: Row, make: Callable[..., Scene], mock_api: MockApi) -> None:
         settings: dict[str, str] = dict(re.findall(r"`TOOLFOLD_(\w+)=([^`]+)`", row.made_by))
         tool = re.search(r", ([A-Z_]{4,})", row.made_by)
         symbol = re.search(r"FAULT\.\w+", row.made_by)
@@ -25,7 +25,7 @@ class Faulty:
         self.symbol = symbol[0] if symbol else "IBM"
         self.tool = tool[1] if tool else SERIES
         self.select = {"select": select[1]} if select else {}
-        self.sandbox = sandbox
+        self.mock_api = mock_api
         self.scene = make(**settings)
 
     def __call__(self, key: str = KEY) -> Result:
@@ -34,12 +34,12 @@ class Faulty:
     @property
     def asked(self) -> int:
         """Requests that this call has made so far."""
-        return sum(any(value == self.symbol for _, value in query) for query in self.sandbox.requests)
+        return sum(any(value == self.symbol for _, value in query) for query in self.mock_api.requests)
 
 
 @walks("test_upstream")
-def test_upstream(row: Row, scene: Callable[..., Scene], sandbox: Sandbox) -> None:
-    faulty = Faulty(row, scene, sandbox)
+def test_upstream(row: Row, scene: Callable[..., Scene], mock_api: MockApi) -> None:
+    faulty = Faulty(row, scene, mock_api)
     with faulty.scene.company():
         result = faulty()
     assert_seen(row, result)
@@ -51,7 +51,7 @@ def test_upstream(row: Row, scene: Callable[..., Scene], sandbox: Sandbox) -> No
 
 @walks("test_refused")
 def test_refused(row: Row, scene: Callable[..., Scene]) -> None:
-    with Sandbox() as stopped:
+    with MockApi() as stopped:
         url = stopped.url
     stopping = scene(url)
     for _ in range(2):  # nothing is held: the second call tries anew
@@ -60,7 +60,7 @@ def test_refused(row: Row, scene: Callable[..., Scene]) -> None:
         [line] = stopping.calls()
         assert vars(line)["upstream_requests"] == int(row.requests)
         assert_told(row, stopping)
-    with Sandbox(port=int(url.rpartition(":")[2].partition("/")[0])):
+    with MockApi(port=int(url.rpartition(":")[2].partition("/")[0])):
         assert not stopping.call(QUOTE, symbol="IBM").is_error
 
 
@@ -119,13 +119,13 @@ def assert_held(held: str, faulty: Faulty) -> None:
         assert 0 < sum(clock.slept) - already <= 1 / int(spaced[1]) + 0.01
 
 
-def test_every_fault_of_the_sandbox_is_on_the_page() -> None:
+def test_every_fault_of_the_mock_api_is_on_the_page() -> None:
     shown = {name.lower() for row in all_rows() for name in re.findall(r"FAULT\.(\w+)", row.made_by)}
     assert shown == set(FAULTS)
     assert set(ENVELOPES) <= shown
 
 
-def test_a_connection_with_bytes_left_over_is_not_used_again(scene: Callable[..., Scene], sandbox: Sandbox) -> None:
+def test_a_connection_with_bytes_left_over_is_not_used_again(scene: Callable[..., Scene], mock_api: MockApi) -> None:
     here = scene()
     for number in range(5):
         here.call(symbol="FAULT.LENGTH_TOO_SMALL")

@@ -1,6 +1,6 @@
 """What `sam build` made works as Lambda would run it: in AWS's runtime client, with the layers and nothing else.
 
-The catalog comes from an imitation of S3, the data from the sandbox. What is run is the build for this machine;
+The catalog comes from an imitation of S3, the data from the mock API. What is run is the build for this machine;
 test_built_package.py shows that it differs from the deployed one in compiled packages only.
 """
 
@@ -22,7 +22,7 @@ from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import OTHERS, OURS
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import object_name
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 CATALOG = ROOT / "catalog/catalog.json"
 
@@ -76,9 +76,9 @@ def published(s3: Any) -> str:
 
 @pytest.fixture(scope="module")
 def runtime(start: Callable[..., LambdaRuntime], published: str) -> Iterator[LambdaRuntime]:
-    with Sandbox() as sandbox:
+    with MockApi() as mock_api:
         variables = {
-            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
             "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
             "TOOLFOLD_LOG_LEVEL": "DEBUG",
         }
@@ -161,9 +161,9 @@ class TestConversation:
                 return len(tools), bool((await client.call_tool("TOOL_CALL", arguments)).is_error)
 
         with (
-            Sandbox() as sandbox,
+            MockApi() as mock_api,
             start(
-                published, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=CONFIGURED_KEY
+                published, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, ALPHA_VANTAGE_API_KEY=CONFIGURED_KEY
             ) as runtime,
             runtime.serve_http() as url,
         ):

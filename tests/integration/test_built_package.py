@@ -37,11 +37,11 @@ def test_every_module_of_the_core_layer_finds_what_it_imports(built: BuiltFuncti
     assert ran.returncode == 0, ran.stderr
 
 
-def test_the_core_layer_holds_this_catalog_and_no_sandbox(built: BuiltFunction) -> None:
+def test_the_core_layer_holds_this_catalog_and_no_mock_api(built: BuiltFunction) -> None:
     core = built.layers[1] / "python/toolfold"
 
     assert (core / "catalog/catalog.json").read_bytes() == CATALOG.read_bytes()
-    assert not (core / "sandbox").exists()
+    assert not (core / "mock_api").exists()
 
 
 def test_every_module_is_compiled_in_the_way_that_ignores_times(built: BuiltFunction) -> None:

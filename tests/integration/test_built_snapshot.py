@@ -13,7 +13,7 @@ from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
 from toolfold.build.publisher import publish
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
 CHANGED = CATALOG.replace(b"Latest price", b"Newest price", 1)
@@ -44,14 +44,14 @@ def s3(s3_url: str) -> Any:
 
 
 @pytest.fixture
-def runtime(s3_url: str, s3: Any, sandbox: Sandbox) -> Iterator[LambdaRuntime]:
+def runtime(s3_url: str, s3: Any, mock_api: MockApi) -> Iterator[LambdaRuntime]:
     variables = {
         "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
         "AWS_ENDPOINT_URL": s3_url,
         "TOOLFOLD_CATALOG": PLACE,
         "TOOLFOLD_CACHE": "memory",
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
-        "ALPHA_VANTAGE_API_KEY": "sandbox",
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+        "ALPHA_VANTAGE_API_KEY": "mock-key",
     }
     with built_function.read(RUN_HERE).runtime(variables) as runtime:
         yield runtime
@@ -67,18 +67,18 @@ def called(runtime: LambdaRuntime, name: str, **arguments: Any) -> str:
 
 
 def test_a_snapshot_answers_from_the_catalog_that_is_current_when_it_is_restored(
-    runtime: LambdaRuntime, s3: Any, sandbox: Sandbox
+    runtime: LambdaRuntime, s3: Any, mock_api: MockApi
 ) -> None:
     publish(CATALOG, PLACE, s3)
-    sandbox.forget_requests()
+    mock_api.clear_requests()
     runtime.start()
-    assert sandbox.requests == []
+    assert mock_api.requests == []
     publish(CHANGED, PLACE, s3)
 
     assert "Newest price" in called(runtime, "TOOL_LIST")
     quote = called(runtime, "TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments={"symbol": "IBM"})
     assert '\\"symbol\\":\\"IBM\\"' in quote
-    assert len(sandbox.requests) == 1
+    assert len(mock_api.requests) == 1
     runtime.stop()
     assert len(runtime.init_times_s) == 1
     assert [line for line in runtime.log if "warmed up" in line or "put right" in line or "Traceback" in line] == []

@@ -115,8 +115,8 @@ class TestCache:
         assert calls(name, **arguments).cached
 
     def test_another_address_is_another_upstream(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
-        with Upstream() as sandbox:
-            one, two = (Calls(catalog, clock, url) for url in (upstream.url, sandbox.url))
+        with Upstream() as mock_api:
+            one, two = (Calls(catalog, clock, url) for url in (upstream.url, mock_api.url))
             two.keeper._cache = one.keeper._cache
             one()
             assert not two().cached

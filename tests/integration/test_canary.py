@@ -22,7 +22,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.mock_api.faults import FAULTS
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
 
@@ -101,12 +101,12 @@ class Calls:
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_no_failure_of_the_upstream_tells_it(
-    catalog: Catalog, sandbox: Sandbox, told: io.StringIO, tmp_path: Path, name: str
+    catalog: Catalog, mock_api: MockApi, told: io.StringIO, tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / "answers.sqlite"
     symbol = f"FAULT.{name.upper()}"
     for tool, arguments in (("GLOBAL_QUOTE", {"symbol": symbol}), ("NEWS_SENTIMENT", {"tickers": symbol})):
-        calls = Calls(catalog, sandbox.url, TOOLFOLD_CACHE=str(path), TOOLFOLD_KEY_SALT="salt")
+        calls = Calls(catalog, mock_api.url, TOOLFOLD_CACHE=str(path), TOOLFOLD_KEY_SALT="salt")
         check(f"{name} {tool}", calls(tool, arguments))
         check(f"{name} {tool}, again", calls(tool, arguments))
         check("what settings look like", repr(calls.settings))
@@ -175,8 +175,8 @@ def test_the_table_does_not_hold_it(
         calls = Calls(catalog, upstream.url, TOOLFOLD_REQUESTS_PER_SECOND="1000", **shared)
         calls("CPI", {})
         calls("TIME_SERIES_DAILY", {"symbol": "IBM"})
-    with Sandbox() as sandbox:
-        Calls(catalog, sandbox.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
+    with MockApi() as mock_api:
+        Calls(catalog, mock_api.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
     items = dynamodb.scan(TableName="canary")["Items"]
     dynamodb.delete_table(TableName="canary")
     kinds = {item["pk"]["S"].partition("/")[0] for item in items}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.http_server import LocalServer
 
@@ -21,9 +21,9 @@ Ask = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def ask(sandbox: Sandbox) -> Iterator[Ask]:
+def ask(mock_api: MockApi) -> Iterator[Ask]:
     """One request to the Lambda handler behind a socket; returns the result of its answer."""
-    settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url})
+    settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
     with LocalServer(settings) as gateway:
         connection = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=30)
 

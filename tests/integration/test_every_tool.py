@@ -1,4 +1,4 @@
-"""Every one of the 129 tools, called by its example through the meta-tools, answered by the sandbox over HTTP."""
+"""Every one of the 129 tools, called by its example through the meta-tools, answered by the mock API over HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_example_is_answered_in_the_shape_that_the_catalog_promises(
 
 
 UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
-"""Tools whose fields the vendor does not publish; what the sandbox answers there is a guess."""
+"""Tools whose fields the vendor does not publish; what the mock API answers there is a guess."""
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

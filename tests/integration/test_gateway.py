@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import KEY
 from toolfold.errors import SettingsError
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -25,11 +25,11 @@ Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Callable[..., Handler]:
+def load(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi) -> Callable[..., Handler]:
     """The handler as Lambda loads it, with the environment given."""
 
     def loaded(**environment: str) -> Handler:
-        monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", sandbox.url)
+        monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         spec = importlib.util.spec_from_file_location("gateway_app", "handlers/gateway/app.py")
@@ -150,8 +150,8 @@ def test_a_rest_api_gets_the_same_answer(load: Callable[..., Handler], name: str
     assert first == second
 
 
-def test_a_call_is_answered_before_lambda_ends_the_function(sandbox: Sandbox) -> None:
-    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url}))
+def test_a_call_is_answered_before_lambda_ends_the_function(mock_api: MockApi) -> None:
+    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}))
     gateway(calling("IBM", **{"x-api-key": KEY}), "1", 29)  # imports what a first call imports
     started = time.monotonic()
     response = gateway(calling("FAULT.SLOW.5", **{"x-api-key": KEY}), "2", 1.5)  # one second is kept back
@@ -159,11 +159,11 @@ def test_a_call_is_answered_before_lambda_ends_the_function(sandbox: Sandbox) ->
     assert json.loads(response["body"])["result"]["structuredContent"]["error"]["code"] == "UPSTREAM_TIMEOUT"
 
 
-def test_a_rest_api_may_bring_the_key_in_the_query(load: Callable[..., Handler], sandbox: Sandbox) -> None:
+def test_a_rest_api_may_bring_the_key_in_the_query(load: Callable[..., Handler], mock_api: MockApi) -> None:
     handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
     event = {**as_rest_api(calling("IBM")), "queryStringParameters": {"apikey": "from-query"}}
     assert json.loads(handler(event)["body"])["result"]["isError"] is False
-    assert dict(sandbox.requests[-1])["apikey"] == "from-query"
+    assert dict(mock_api.requests[-1])["apikey"] == "from-query"
 
 
 def test_a_repeated_routing_header_shows_in_a_rest_api_event(handler: Handler) -> None:
@@ -185,7 +185,7 @@ def test_a_repeated_routing_header_shows_in_a_rest_api_event(handler: Handler) -
 )
 def test_the_key_is_taken_from_the_first_place_that_has_one(
     load: Callable[..., Handler],
-    sandbox: Sandbox,
+    mock_api: MockApi,
     headers: dict[str, str],
     query: str,
     allowed: str,
@@ -194,7 +194,7 @@ def test_the_key_is_taken_from_the_first_place_that_has_one(
     handler = load(ALPHA_VANTAGE_API_KEY=KEY, TOOLFOLD_ALLOW_KEY_IN_QUERY=allowed)
     event = {**calling("IBM", **headers), "rawQueryString": query}
     assert json.loads(handler(event)["body"])["result"]["isError"] is False
-    assert dict(sandbox.requests[-1])["apikey"] == sent
+    assert dict(mock_api.requests[-1])["apikey"] == sent
 
 
 def test_without_any_key_the_answer_says_where_to_put_one(handler: Handler) -> None:

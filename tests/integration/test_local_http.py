@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.protocol.http import BODY_LIMIT
 from toolfold.settings import Settings
 from toolfold.transports.http_server import LocalServer
@@ -22,8 +22,8 @@ JSON = {"content-type": "application/json", "accept": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def gateway(sandbox: Sandbox) -> Iterator[LocalServer]:
-    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true"}
+def gateway(mock_api: MockApi) -> Iterator[LocalServer]:
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true"}
     with LocalServer(Settings.from_environment(environment)) as running:
         yield running
 
@@ -53,13 +53,13 @@ def test_many_requests_share_a_connection(connection: http.client.HTTPConnection
     assert ask(connection, PING, path="/mcp/")[0] == 200
 
 
-def test_a_call_travels_the_whole_road(connection: http.client.HTTPConnection, sandbox: Sandbox) -> None:
+def test_a_call_travels_the_whole_road(connection: http.client.HTTPConnection, mock_api: MockApi) -> None:
     arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})).encode()
     status, answer = ask(connection, body, path=f"/mcp?apikey={KEY}")
     assert status == 200
     assert json.loads(answer)["result"]["structuredContent"]["result"]["symbol"] == "IBM"
-    assert dict(sandbox.requests[-1])["apikey"] == KEY
+    assert dict(mock_api.requests[-1])["apikey"] == KEY
 
 
 def test_only_the_endpoint_is_served(connection: http.client.HTTPConnection) -> None:

@@ -25,7 +25,7 @@ from tests.support.aws_services import lead_to
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 from toolfold.execution import secrets
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.network import connections
 from toolfold.settings import Settings
 from toolfold.transports import snapstart
@@ -59,11 +59,11 @@ def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def make(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[..., LambdaHandler]]:
+def make(mock_api: MockApi, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[..., LambdaHandler]]:
     core = logging.getLogger("toolfold")
 
     def made(**environment: str) -> LambdaHandler:
-        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, **environment}
+        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **environment}
         gateway = LambdaHandler(Settings.from_environment(settings))
         core.addHandler(caplog.handler)
         return gateway
@@ -84,7 +84,7 @@ def told(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line)["told"] for line in lines if line.startswith(TOLD)]
 
 
-def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, sandbox: Sandbox) -> None:
+def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, mock_api: MockApi) -> None:
     manager: Any = boto3.client("secretsmanager")
     secret = manager.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=KEY)["ARN"]
     environment = {
@@ -94,14 +94,14 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, s
         "ALPHA_VANTAGE_API_KEY": secret,
         "TOOLFOLD_CACHE": "dynamodb://snapshots",
         "TOOLFOLD_CACHE_TIMEOUT_S": "5",
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
     }
     command = [sys.executable, "-m", "tests.support.snapshot_copies"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment, **pipes) as process:
         [before] = told([next(line for line in process.stdout or () if line.startswith(TOLD))])
         manager.put_secret_value(SecretId=secret, SecretString=OTHER_KEY)
-        sandbox.forget_requests()
+        mock_api.clear_requests()
         one, two = told(process.communicate("go on\n", timeout=60)[0].splitlines())
 
     # There was something to drop, or this would show nothing.
@@ -113,7 +113,7 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, s
     assert one["seeded"] != two["seeded"]
     for copy in (one, two):
         assert copy["answer"]["result"]["symbol"] == "IBM"
-    assert [dict(request)["apikey"] for request in sandbox.requests] == [OTHER_KEY, OTHER_KEY]
+    assert [dict(request)["apikey"] for request in mock_api.requests] == [OTHER_KEY, OTHER_KEY]
 
 
 def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make: Callable[..., LambdaHandler]) -> None:
@@ -128,11 +128,11 @@ def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make
 
 
 def test_what_was_held_of_calls_is_asked_for_again(
-    make: Callable[..., LambdaHandler], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., LambdaHandler], mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     gateway = make()
-    sandbox.forget_requests()
+    mock_api.clear_requests()
     arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
 
     def cached() -> bool:
@@ -141,7 +141,7 @@ def test_what_was_held_of_calls_is_asked_for_again(
     assert [cached(), cached()] == [False, True]
     snapstart.after_restore(gateway.server)
     assert [cached(), cached()] == [False, True]
-    assert len(sandbox.requests) == 2
+    assert len(mock_api.requests) == 2
 
 
 def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
@@ -156,15 +156,15 @@ def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
 
 def test_warming_up_asks_no_upstream_and_logs_no_request(
     make: Callable[..., LambdaHandler],
-    sandbox: Sandbox,
+    mock_api: MockApi,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-    sandbox.forget_requests()
+    mock_api.clear_requests()
     caplog.set_level(logging.INFO, "toolfold")
     snapstart.prepare(make())
-    assert sandbox.requests == []
+    assert mock_api.requests == []
     assert caplog.messages == []
 
 
@@ -204,7 +204,7 @@ REQUESTS = [
 ]
 
 
-def test_requests_to_a_warm_environment_import_nothing_more(aws: None, sandbox: Sandbox) -> None:
+def test_requests_to_a_warm_environment_import_nothing_more(aws: None, mock_api: MockApi) -> None:
     publish(CONTENT, PLACE)
     environment = {
         **os.environ,
@@ -214,7 +214,7 @@ def test_requests_to_a_warm_environment_import_nothing_more(aws: None, sandbox: 
         "TOOLFOLD_CACHE": "dynamodb://snapshots",
         "TOOLFOLD_CACHE_TIMEOUT_S": "5",
         "TOOLFOLD_OFFLOAD": "s3://snapshots/offload",
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
     }
     bodies = [mcp_requests.message("tools/call", {"name": name, "arguments": sent}) for name, sent in REQUESTS]
     command = [sys.executable, "-c", PROGRAM]

@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
 
@@ -47,18 +47,18 @@ def test_it_starts_without_any_configuration_and_lists_its_tools() -> None:
     assert len(listed.structured_content["tools"]) == 129
 
 
-def test_the_three_steps(sandbox: Sandbox) -> None:
+def test_the_three_steps(mock_api: MockApi) -> None:
     async def steps(client: Client) -> Any:
         await client.call_tool("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
         arguments = {"symbol": "AAPL", "datatype": "json"}
         return await client.call_tool("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": arguments})
 
-    called = play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=KEY)
+    called = play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, ALPHA_VANTAGE_API_KEY=KEY)
     assert not called.is_error
     assert called.structured_content["result"]["Global Quote"]["01. symbol"] == "AAPL"
 
 
-def test_calls_at_the_same_time_do_not_wait_for_each_other(sandbox: Sandbox) -> None:
+def test_calls_at_the_same_time_do_not_wait_for_each_other(mock_api: MockApi) -> None:
     async def steps(client: Client) -> float:
         async def call() -> None:
             arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
@@ -70,7 +70,7 @@ def test_calls_at_the_same_time_do_not_wait_for_each_other(sandbox: Sandbox) -> 
                 group.start_soon(call)
         return anyio.current_time() - started
 
-    assert play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url, ALPHA_VANTAGE_API_KEY=KEY) < 4
+    assert play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, ALPHA_VANTAGE_API_KEY=KEY) < 4
 
 
 def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]:
@@ -90,24 +90,24 @@ def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_what_was_asked_is_answered_when_the_pipe_closes_at_once(sandbox: Sandbox) -> None:
+def test_what_was_asked_is_answered_when_the_pipe_closes_at_once(mock_api: MockApi) -> None:
     slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
     answers = piped(
         *(message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, id_) for id_ in (1, 2)),
         message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}, 3),
-        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url,
+        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
         ALPHA_VANTAGE_API_KEY=KEY,
     )
     assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3]
 
 
-def test_what_was_cancelled_is_not_waited_for(sandbox: Sandbox) -> None:
+def test_what_was_cancelled_is_not_waited_for(mock_api: MockApi) -> None:
     slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
     started = time.monotonic()
     answers = piped(
         message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
-        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=sandbox.url,
+        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
         ALPHA_VANTAGE_API_KEY=KEY,
         TOOLFOLD_TIMEOUT_S="1",
         TOOLFOLD_CONNECT_TIMEOUT_S="40",  # what is owed is waited for as long as a call may take: 41 s here
@@ -126,7 +126,7 @@ def test_a_wrong_setting_ends_it_with_one_line_on_stderr(name: str, value: str) 
     assert name in done.stderr
 
 
-def test_answers_outlive_the_process_in_the_users_cache_folder(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_answers_outlive_the_process_in_the_users_cache_folder(mock_api: MockApi, tmp_path: Path) -> None:
     async def steps(client: Client) -> Any:
         arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "HELD"}}
         return (await client.call_tool("TOOL_CALL", arguments)).is_error
@@ -134,11 +134,11 @@ def test_answers_outlive_the_process_in_the_users_cache_folder(sandbox: Sandbox,
     place = {
         "TOOLFOLD_CACHE": "",
         "XDG_CACHE_HOME": str(tmp_path),
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": KEY,
     }
     assert [play(steps, **place), play(steps, **place)] == [False, False]
-    assert len([query for query in sandbox.requests if ("symbol", "HELD") in query]) == 1
+    assert len([query for query in mock_api.requests if ("symbol", "HELD") in query]) == 1
     assert KEY.encode() not in (tmp_path / "toolfold" / "answers.sqlite").read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Every answer of the sandbox, in each form that the upstream has, fetched once over HTTP."""
+"""Every answer of the mock API, in each form that the upstream has, fetched once over HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.model import Tool
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.sources.http_api.adapter import build_query
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
@@ -40,7 +40,7 @@ def all_answers() -> dict[str, Answer]:
     """``TOOL.kind`` → the answer to the tool's example."""
     catalog = FileStore(bundled_path())()
     found = {}
-    with Sandbox() as sandbox:
+    with MockApi() as mock_api:
         for name, example in EXAMPLES.items():
             tool = catalog.get(name)
             assert tool is not None
@@ -53,8 +53,8 @@ def all_answers() -> dict[str, Answer]:
                         arguments[parameter] = few
                 checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
                 assert problems == []
-                query = [*build_query(catalog.source(tool.source), tool, checked), ("apikey", "sandbox")]
-                with urllib.request.urlopen(f"{sandbox.url}?{urllib.parse.urlencode(query)}") as response:
+                query = [*build_query(catalog.source(tool.source), tool, checked), ("apikey", "mock-key")]
+                with urllib.request.urlopen(f"{mock_api.url}?{urllib.parse.urlencode(query)}") as response:
                     answer = Answer(tool, kind, _first_rows(response.read().decode(), kind))
                 found[answer.id] = answer
     return found

@@ -22,16 +22,16 @@ _WIDTH = 110
 
 def run() -> int:
     """Play the demo on stdout. Returns 0, or 1 when a step did not answer as it should."""
-    from toolfold.mock_api.server import Sandbox
+    from toolfold.mock_api.server import MockApi
     from toolfold.transports.http_server import LocalServer
 
-    with Sandbox() as sandbox:
+    with MockApi() as mock_api:
         # The log of the requests would interrupt the story.
-        ours = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": sandbox.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
+        ours = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
         settings = Settings.from_environment({**os.environ, **ours})
         with LocalServer(settings) as gateway:
             print(
-                f"MCP server: {gateway.url} (the Lambda handler)   upstream: {sandbox.url} (the sandbox, made-up data)"
+                f"MCP server: {gateway.url} (the Lambda handler)   upstream: {mock_api.url} (the sandbox, made-up data)"
             )
             with contextlib.closing(_Client(gateway.url)) as client:
                 return _play(client)

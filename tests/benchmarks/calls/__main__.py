@@ -23,10 +23,10 @@ from tests.benchmarks.calls.replay import (
     PassThrough,
     Toolfold,
     key_of_the_user,
+    mock_api,
     one_key,
     remembering,
     replay,
-    sandbox,
 )
 from tests.benchmarks.calls.trace import CALLS, Call, trace
 from tests.support.clocks import Clock
@@ -51,7 +51,7 @@ def main() -> int:
 def measure(calls: Sequence[Call]) -> str:
     def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[CallResult]:
         clock, started = Clock(DAY), time.monotonic()
-        with sandbox(clock, plan) as upstream:
+        with mock_api(clock, plan) as upstream:
             found = replay(calls, upstream, clock, make(upstream.url, clock), key)
         print(f"{title}: {time.monotonic() - started:.0f} s", file=sys.stderr)
         return found

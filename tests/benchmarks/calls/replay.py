@@ -1,7 +1,7 @@
-"""Replays a trace against the sandbox, over real HTTP, with a clock that the trace sets.
+"""Replays a trace against the mock API, over real HTTP, with a clock that the trace sets.
 
 Waits and the upstream's latency move that clock and take no time. What is measured for each call is the time on it
-and, for toolfold, the real time of its own work; what sockets and the sandbox take on this machine is left out on both
+and, for toolfold, the real time of its own work; what sockets and the mock API take on this machine is left out on both
 sides. Calls are made one after another: one that comes while another is under way begins when that ends.
 """
 
@@ -33,12 +33,12 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
 from toolfold.mock_api import responses, server
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter, faults
 
 DAY = "2026-01-14 00:00"
-"""A Wednesday. The sandbox's newest day is the one before: what a key without live prices sees during this day."""
+"""A Wednesday. The mock API's newest day is the one before: what a key without live prices sees during this day."""
 
 LATENCY_S = 0.12
 KEY = "BENCHMARKKEY0001"
@@ -70,15 +70,15 @@ class CallResult:
 
 
 @contextmanager
-def sandbox(clock: Clock, plan: str | None) -> Iterator[Sandbox]:
+def mock_api(clock: Clock, plan: str | None) -> Iterator[MockApi]:
     """The upstream of a replay, with ``plan`` (``mock_api.quotas``) for every key."""
-    with Sandbox(plan=plan, latency_s=LATENCY_S, clock=clock, sleep=clock.sleep) as running:
+    with MockApi(plan=plan, latency_s=LATENCY_S, clock=clock, sleep=clock.sleep) as running:
         yield running
 
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """The sandbox makes each answer once. They never change; making them is most of what a replay would take."""
+    """The mock API makes each answer once. They never change; making them is most of what a replay would take."""
     made: dict[Any, tuple[int, str, bytes]] = {}
 
     def answer(query: Sequence[tuple[str, str]], **_: Any) -> responses.Answer:
@@ -174,7 +174,7 @@ class PassThrough:
 
 
 def replay(
-    calls: Sequence[Call], upstream: Sandbox, clock: Clock, answer: Toolfold | PassThrough, key: Key
+    calls: Sequence[Call], upstream: MockApi, clock: Clock, answer: Toolfold | PassThrough, key: Key
 ) -> list[CallResult]:
     """Every call of the trace, each at its time on ``clock``, which stands at midnight."""
     midnight, found = clock.now, []
@@ -183,7 +183,7 @@ def replay(
         began = clock.now
         told = answer(call, key(call))
         made = len(upstream.requests)
-        upstream.forget_requests()
+        upstream.clear_requests()
         found.append(
             CallResult(
                 call,

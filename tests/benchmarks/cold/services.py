@@ -34,22 +34,22 @@ class Services:
 
 @contextmanager
 def running() -> Iterator[Services]:
-    """The sandbox without latency, and moto with the catalog, the bucket and the table."""
+    """The mock API without latency, and moto with the catalog, the bucket and the table."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'layers/core'}", "PYTHONUNBUFFERED": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        sandbox = [sys.executable, "-m", "toolfold", "sandbox", "--port", "0"]
+        mock_api = [sys.executable, "-m", "toolfold", "sandbox", "--port", "0"]
         moto = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
         home = {**environment, "HOME": folder}
         with (
-            listening(sandbox, env=home, log=Path(folder) / "sandbox.log") as upstream,
+            listening(mock_api, env=home, log=Path(folder) / "mock_api.log") as upstream,
             listening(moto, env=home, log=Path(folder) / "moto.log") as aws,
         ):
             with urllib.request.urlopen(f"{upstream}?function=GLOBAL_QUOTE&symbol={SYMBOL}&apikey=any") as answer:
-                json.load(answer)  # what only the sandbox's first answer takes
+                json.load(answer)  # what only the mock API's first answer takes
             variables = {
                 "AWS_ENDPOINT_URL": aws,
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream,
-                "ALPHA_VANTAGE_API_KEY": "sandbox",
+                "ALPHA_VANTAGE_API_KEY": "mock-key",
             }
             yield Services(variables, _filled(aws))
 

@@ -24,7 +24,7 @@ The peers ([scripts/peers](../scripts/peers)) have the same three tools, with th
 anything of toolfold, as if the tools were empty, and import its core with the first call. Each is set up stateless and
 with JSON answers, as its documentation says. The SDK's session manager runs once in its life, and Mangum starts it at
 each invocation; its users make a new app for each ([python-sdk 3121]), and so does this one, over a server that is
-made once. S3 and DynamoDB are moto's server, the upstream is the sandbox without latency, each a process of its own; an
+made once. S3 and DynamoDB are moto's server, the upstream is the mock API without latency, each a process of its own; an
 answer of moto's takes some milliseconds.
 
 [python-sdk 3121]: https://github.com/modelcontextprotocol/python-sdk/issues/3121
@@ -39,7 +39,7 @@ WARM_NOTE = """\
 From handing out the event to having the answer, as the Runtime API sees it: median / 99th percentile. The contenders
 take turns, fifty invocations at a time. The empty handler sends the same few bytes whatever it is asked: what it takes
 is the way there and back. “Handler alone” calls the handler without the runtime client. A fresh call goes to the
-sandbox, a held one is answered with what the core still has. The queries are titles of tools.
+mock API, a held one is answered with what the core still has. The queries are titles of tools.
 """
 
 SIZE_NOTE = """\

@@ -98,7 +98,7 @@ def _peak(package: Package, kind: str, megabytes: int) -> float:
     with Upstream((200, {}, body)) as upstream:
         variables = {
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url,
-            "ALPHA_VANTAGE_API_KEY": "sandbox",
+            "ALPHA_VANTAGE_API_KEY": "mock-key",
             "TOOLFOLD_CATALOG": "",
             "TOOLFOLD_CACHE": "memory",
         }

@@ -35,7 +35,7 @@ FLOOR, TOOLFOLD, MARKETDATA = "floor", "toolfold", "marketdata"
 @dataclass(frozen=True)
 class Contender:
     """``name`` is that of its environment. ``arguments`` follow its interpreter or, with ``script``, that command of
-    its environment. ``calls``: whether its calls can be sent to the sandbox."""
+    its environment. ``calls``: whether its calls can be sent to the mock API."""
 
     name: str
     title: str

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.unit.build.test_schema import SOURCE, written
-from toolfold.build import prompt_injection, lint
+from toolfold.build import lint, prompt_injection
 from toolfold.cli import main
 
 FORECAST: dict[str, Any] = {

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from tests.benchmarks.scale import generate
 from toolfold.build import writer
 from toolfold.catalog import reader
-from toolfold.catalog.model import Catalog
 from toolfold.catalog.block_cache import CachedBlockReader
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.reader import MemoryBlocks, Section, parse_head
 from toolfold.catalog.search import search
-from toolfold.catalog.reader import Section, MemoryBlocks, parse_head
 from toolfold.catalog.store import SMALL, FileStore, bundled_path, opened
 from toolfold.catalog.tokenizer import stem
 from toolfold.errors import CatalogUnavailable

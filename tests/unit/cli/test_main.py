@@ -13,15 +13,15 @@ import pytest
 from tests.conftest import KEY
 from tests.unit.build.test_schema import written
 from toolfold import __version__, cli
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mock_api: MockApi) -> Run:
     """Exit code, stdout and stderr of a command."""
-    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", sandbox.url)
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
 
     def ran(*argv: str) -> tuple[int, str, str]:
@@ -95,10 +95,10 @@ def test_call_prints_json_on_request(run: Run) -> None:
     assert json.loads(out)["result"]["Global Quote"]["01. symbol"] == "IBM"
 
 
-def test_call_takes_a_key_given_twice_as_a_list(run: Run, sandbox: Sandbox) -> None:
+def test_call_takes_a_key_given_twice_as_a_list(run: Run, mock_api: MockApi) -> None:
     arguments = ["symbols=AAPL,IBM", "range=2023-07-01", "range=2023-08-31", "interval=daily", "calculations=MEAN"]
     assert run("call", "ANALYTICS_FIXED_WINDOW", *arguments)[0] == 0
-    assert [value for name, value in sandbox.requests[-1] if name == "RANGE"] == ["2023-07-01", "2023-08-31"]
+    assert [value for name, value in mock_api.requests[-1] if name == "RANGE"] == ["2023-07-01", "2023-08-31"]
 
 
 def test_a_wrong_call_says_what_is_wrong_and_fails(run: Run) -> None:
@@ -222,8 +222,8 @@ def test_publishing_to_nowhere_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["serve", "sandbox"])
-def test_a_port_that_is_taken_or_none_is_explained(run: Run, sandbox: Sandbox, command: str) -> None:
-    port = sandbox.url.split(":")[2].split("/")[0]
+def test_a_port_that_is_taken_or_none_is_explained(run: Run, mock_api: MockApi, command: str) -> None:
+    port = mock_api.url.split(":")[2].split("/")[0]
     code, _, err = run(command, "--port", port)
     assert code == 1
     assert f"Port {port} cannot be used" in err

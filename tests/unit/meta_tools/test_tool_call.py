@@ -13,7 +13,7 @@ from tests.conftest import KEY
 from tests.support.meta_tools import call, error, tokens
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 
 
 def test_the_example_of_the_documents_works_word_for_word(tools: MetaTools) -> None:
@@ -80,18 +80,18 @@ def test_what_is_tool_call_s_own_is_checked(tools: MetaTools, own: Any) -> None:
     assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, **own))["code"] == "INVALID_ARGUMENTS"
 
 
-def test_a_select_that_cannot_be_read_is_refused_before_anything_is_sent(tools: MetaTools, sandbox: Sandbox) -> None:
-    before = len(sandbox.requests)
+def test_a_select_that_cannot_be_read_is_refused_before_anything_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
+    before = len(mock_api.requests)
     assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, select="max(close"))["position"] == 0
-    assert len(sandbox.requests) == before
+    assert len(mock_api.requests) == before
 
 
-def test_a_fresh_answer_is_asked_for_again(tools: MetaTools, sandbox: Sandbox) -> None:
+def test_a_fresh_answer_is_asked_for_again(tools: MetaTools, mock_api: MockApi) -> None:
     arguments = {"symbol": "IBM"}
     call(tools, "GLOBAL_QUOTE", arguments)
-    before = len(sandbox.requests)
+    before = len(mock_api.requests)
     assert call(tools, "GLOBAL_QUOTE", arguments, fresh=True).structured["cached"] is False
-    assert len(sandbox.requests) == before + 1
+    assert len(mock_api.requests) == before + 1
 
 
 def test_an_answer_beyond_the_budget_is_a_preview(make_tools: Callable[..., MetaTools], tmp_path: Path) -> None:
@@ -141,22 +141,22 @@ def test_an_unknown_tool_is_answered_with_the_closest_names(tools: MetaTools) ->
     assert "GLOBAL_QUOTE" in found["suggestion"]
 
 
-def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools, sandbox: Sandbox) -> None:
-    before = len(sandbox.requests)
+def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
+    before = len(mock_api.requests)
     found = error(call(tools, "SMA", {"symbol": "IBM", "interval": "hourly"}))
     assert found["code"] == "INVALID_ARGUMENTS"
     assert [problem["parameter"] for problem in found["problems"]] == ["interval", "time_period", "series_type"]
     assert found["schema"]["required"] == ["symbol", "interval", "time_period", "series_type"]
-    assert len(sandbox.requests) == before
+    assert len(mock_api.requests) == before
 
 
-def test_without_a_key_nothing_is_sent(tools: MetaTools, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_nothing_is_sent(tools: MetaTools, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ALPHA_VANTAGE_API_KEY")
-    before = len(sandbox.requests)
+    before = len(mock_api.requests)
     found = error(call(tools, "GLOBAL_QUOTE", {"symbol": "IBM"}))
     assert found["code"] == "AUTH_REQUIRED"
     assert "ALPHA_VANTAGE_API_KEY" in found["suggestion"]
-    assert len(sandbox.requests) == before
+    assert len(mock_api.requests) == before
 
 
 # The upstream's bad days, over real HTTP

@@ -1,7 +1,7 @@
 """What is known of the vendor's answers, and how to ask for them.
 
 ``expected_shapes.json`` holds one valid query per function, its formats, top-level keys, row keys and CSV header; the
-sandbox does not read it.
+mock API does not read it.
 """
 
 from __future__ import annotations

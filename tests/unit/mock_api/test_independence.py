@@ -1,4 +1,4 @@
-"""The sandbox judges the catalog, so it may learn nothing from it."""
+"""The mock API judges the catalog, so it may learn nothing from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILES = sorted(Path(toolfold.mock_api.__file__).parent.rglob("*.py"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_only_the_standard_library_and_the_sandbox_itself_are_imported(file: Path) -> None:
+def test_only_the_standard_library_and_the_mock_api_itself_are_imported(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

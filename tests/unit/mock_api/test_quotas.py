@@ -10,13 +10,13 @@ from urllib.request import urlopen
 import pytest
 
 from tests.support.clocks import Clock
-from toolfold.mock_api import Sandbox
+from toolfold.mock_api import MockApi
 
 
 class Free:
-    """A sandbox whose keys are all of the free plan."""
+    """A mock API whose keys are all of the free plan."""
 
-    def __init__(self, box: Sandbox, clock: Clock) -> None:
+    def __init__(self, box: MockApi, clock: Clock) -> None:
         self.box, self.clock = box, clock
 
     def ask(self, key: str = "KEY0", function: str = "MARKET_STATUS", after: float = 2, **more: str) -> Any:
@@ -29,7 +29,7 @@ class Free:
 @pytest.fixture
 def free() -> Iterator[Free]:
     clock = Clock("2026-01-14 06:00")
-    with Sandbox(plan="free", latency_s=0.12, clock=clock, sleep=clock.sleep) as box:
+    with MockApi(plan="free", latency_s=0.12, clock=clock, sleep=clock.sleep) as box:
         yield Free(box, clock)
 
 
@@ -76,6 +76,6 @@ def test_every_answer_comes_after_the_latency(free: Free) -> None:
 
 def test_without_a_plan_nothing_is_counted() -> None:
     clock = Clock()
-    with Sandbox(clock=clock) as box:
+    with MockApi(clock=clock) as box:
         for _ in range(30):
             assert "markets" in Free(box, clock).ask(after=0)

@@ -14,18 +14,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from toolfold.mock_api import Sandbox
+from toolfold.mock_api import MockApi
 
 QUOTE = "/query?function=GLOBAL_QUOTE&symbol=IBM&apikey=SECRETKEY"
 
 
 @pytest.fixture
-def box() -> Iterator[Sandbox]:
-    with Sandbox() as running:
+def box() -> Iterator[MockApi]:
+    with MockApi() as running:
         yield running
 
 
-def connect(box: Sandbox, timeout: float = 5) -> http.client.HTTPConnection:
+def connect(box: MockApi, timeout: float = 5) -> http.client.HTTPConnection:
     return http.client.HTTPConnection("127.0.0.1", box.port, timeout=timeout)
 
 
@@ -34,7 +34,7 @@ def fault(name: str, **more: str) -> str:
     return f"/query?function=TIME_SERIES_DAILY&symbol=FAULT.{name}&apikey=any{rest}"
 
 
-def test_many_requests_share_one_connection(box: Sandbox) -> None:
+def test_many_requests_share_one_connection(box: MockApi) -> None:
     connection = connect(box)
     connection.connect()
     first = connection.sock
@@ -47,7 +47,7 @@ def test_many_requests_share_one_connection(box: Sandbox) -> None:
     connection.close()
 
 
-def test_an_answer_has_type_and_length(box: Sandbox) -> None:
+def test_an_answer_has_type_and_length(box: MockApi) -> None:
     connection = connect(box)
     connection.request("GET", QUOTE)
     response = connection.getresponse()
@@ -62,7 +62,7 @@ def test_an_answer_has_type_and_length(box: Sandbox) -> None:
     connection.close()
 
 
-def test_requests_are_recorded_in_order_with_repeats_and_keys(box: Sandbox) -> None:
+def test_requests_are_recorded_in_order_with_repeats_and_keys(box: MockApi) -> None:
     connection = connect(box)
     for path in (QUOTE, "/query?RANGE=a&RANGE=b&empty="):
         connection.request("GET", path)
@@ -71,12 +71,12 @@ def test_requests_are_recorded_in_order_with_repeats_and_keys(box: Sandbox) -> N
         [("function", "GLOBAL_QUOTE"), ("symbol", "IBM"), ("apikey", "SECRETKEY")],
         [("RANGE", "a"), ("RANGE", "b"), ("empty", "")],
     ]
-    box.forget_requests()
+    box.clear_requests()
     assert box.requests == []
     connection.close()
 
 
-def test_many_callers_at_once(box: Sandbox) -> None:
+def test_many_callers_at_once(box: MockApi) -> None:
     def ask(_: int) -> bytes:
         connection = connect(box)
         connection.request("GET", QUOTE)
@@ -89,12 +89,12 @@ def test_many_callers_at_once(box: Sandbox) -> None:
     assert len(box.requests) == 40
 
 
-def test_the_root_says_what_this_is_and_the_rest_is_not_there(box: Sandbox) -> None:
+def test_the_root_says_what_this_is_and_the_rest_is_not_there(box: MockApi) -> None:
     connection = connect(box)
     connection.request("GET", "/")
     response = connection.getresponse()
     text = response.read().decode()
-    assert (response.status, "sandbox" in text, "<" in text) == (200, True, False)
+    assert (response.status, "mock API" in text, "<" in text) == (200, True, False)
     connection.request("GET", "/other")
     response = connection.getresponse()
     assert (response.status, b"<" in response.read()) == (404, False)
@@ -105,7 +105,7 @@ def test_the_root_says_what_this_is_and_the_rest_is_not_there(box: Sandbox) -> N
     assert box.requests == []
 
 
-def test_truncated_promises_more_than_it_sends(box: Sandbox) -> None:
+def test_truncated_promises_more_than_it_sends(box: MockApi) -> None:
     connection = connect(box)
     connection.request("GET", fault("TRUNCATED"))
     response = connection.getresponse()
@@ -114,7 +114,7 @@ def test_truncated_promises_more_than_it_sends(box: Sandbox) -> None:
     connection.close()
 
 
-def test_reset_closes_without_an_answer(box: Sandbox) -> None:
+def test_reset_closes_without_an_answer(box: MockApi) -> None:
     connection = connect(box)
     connection.request("GET", fault("RESET"))
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
@@ -122,7 +122,7 @@ def test_reset_closes_without_an_answer(box: Sandbox) -> None:
     connection.close()
 
 
-def test_slow_waits_before_the_first_byte(box: Sandbox) -> None:
+def test_slow_waits_before_the_first_byte(box: MockApi) -> None:
     connection = connect(box)
     started = time.monotonic()
     connection.request("GET", fault("SLOW.0.3"))
@@ -136,7 +136,7 @@ def test_slow_waits_before_the_first_byte(box: Sandbox) -> None:
     impatient.close()
 
 
-def test_drip_sends_the_body_in_slow_pieces(box: Sandbox) -> None:
+def test_drip_sends_the_body_in_slow_pieces(box: MockApi) -> None:
     connection = connect(box)
     started = time.monotonic()
     connection.request("GET", fault("DRIP.0.4"))
@@ -147,7 +147,7 @@ def test_drip_sends_the_body_in_slow_pieces(box: Sandbox) -> None:
     connection.close()
 
 
-def test_huge_and_redirect_and_retry_after_cross_the_wire(box: Sandbox) -> None:
+def test_huge_and_redirect_and_retry_after_cross_the_wire(box: MockApi) -> None:
     connection = connect(box, timeout=20)
     connection.request("GET", fault("HUGE", datatype="csv"))
     assert len(connection.getresponse().read()) > 19_000_000
@@ -163,7 +163,7 @@ def test_huge_and_redirect_and_retry_after_cross_the_wire(box: Sandbox) -> None:
 
 
 def test_closing_does_not_wait_for_slow_answers_or_kept_connections() -> None:
-    box = Sandbox()
+    box = MockApi()
     box.start()
     kept = connect(box)
     kept.request("GET", QUOTE)
@@ -182,7 +182,7 @@ def test_closing_does_not_wait_for_slow_answers_or_kept_connections() -> None:
 
 def test_the_log_names_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:
     log = io.StringIO()
-    with Sandbox(log=log) as box:
+    with MockApi(log=log) as box:
         connection = connect(box)
         for path in (QUOTE, "/query?function=SECRETKEY&apikey=any", fault("HTTP503")):
             connection.request("GET", path)
@@ -193,7 +193,7 @@ def test_the_log_names_function_and_status_and_never_a_key(capfd: pytest.Capture
 
 
 def test_serve_forever_serves_from_the_calling_thread() -> None:
-    box = Sandbox()
+    box = MockApi()
     thread = threading.Thread(target=box.serve_forever)
     thread.start()
     connection = connect(box)
@@ -205,10 +205,10 @@ def test_serve_forever_serves_from_the_calling_thread() -> None:
     assert not thread.is_alive()
 
 
-def test_a_taken_port_is_an_error_and_a_sandbox_that_never_served_can_be_closed() -> None:
-    box = Sandbox()
+def test_a_taken_port_is_an_error_and_a_mock_api_that_never_served_can_be_closed() -> None:
+    box = MockApi()
     with pytest.raises(OSError, match="in use"):
-        Sandbox(port=box.port)
+        MockApi(port=box.port)
     box.close()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", box.port)) != 0

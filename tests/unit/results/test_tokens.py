@@ -16,7 +16,7 @@ from tests.unit.catalog.test_alpha_vantage_catalog import EXPECTED
 from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
-from toolfold.mock_api.server import Sandbox
+from toolfold.mock_api.server import MockApi
 from toolfold.results import tokens
 
 CLIP = 12_000
@@ -99,16 +99,16 @@ def test_a_line_is_few_tokens_off_and_not_to_one_side(catalog: Catalog) -> None:
 
 
 @pytest.mark.slow
-def test_answers_of_every_tool_are_counted_within_the_stated_bound(sandbox: Sandbox, catalog: Catalog) -> None:
+def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: MockApi, catalog: Catalog) -> None:
     under, over = tokens.ANSWER_OFF
     ratios = []
     for number, (name, query) in enumerate(EXPECTED.items()):
         tool = catalog.get(name)
         assert tool is not None
-        # One form of each tool, by turns: neighbours answer alike, and the sandbox takes its time over the longest.
+        # One form of each tool, by turns: neighbours answer alike, and the mock API takes its time over the longest.
         form = tool.formats[number % len(tool.formats)]
         asked = [pair for pair in query.split("&") if not pair.startswith("datatype=")]
-        with urlopen(f"{sandbox.url}?{'&'.join(asked)}&datatype={form}&apikey=sandbox") as response:
+        with urlopen(f"{mock_api.url}?{'&'.join(asked)}&datatype={form}&apikey=mock-key") as response:
             text = response.read().decode()
         text = (text if form == "csv" else compact(json.loads(text)))[:CLIP]
         there, counted = real(text), tokens.count(text)

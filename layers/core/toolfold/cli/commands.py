@@ -54,15 +54,15 @@ def parser() -> argparse.ArgumentParser:
 
     catalog.add_commands(commands.add_parser("catalog", help="look into the catalog, compile it, publish it"))
 
-    sandbox = commands.add_parser("sandbox", help="imitate the Alpha Vantage API on this machine, with made-up data")
-    sandbox.add_argument("--port", type=_port, default=8787, help="port to listen on (default 8787; 0: a free one)")
-    sandbox.add_argument(
+    mock_api = commands.add_parser("sandbox", help="imitate the Alpha Vantage API on this machine, with made-up data")
+    mock_api.add_argument("--port", type=_port, default=8787, help="port to listen on (default 8787; 0: a free one)")
+    mock_api.add_argument(
         "--plan", choices=["free"], help="count requests, 25 a day and one a second (default: no limits)"
     )
-    sandbox.add_argument(
+    mock_api.add_argument(
         "--latency-ms", type=_count, default=0, metavar="N", help="milliseconds before every answer (default 0)"
     )
-    sandbox.set_defaults(run=_sandbox)
+    mock_api.set_defaults(run=_sandbox)
 
     demo = commands.add_parser("demo", help='answer "give me aapl price" step by step, offline')
     demo.set_defaults(run=_demo)
@@ -95,18 +95,18 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _sandbox(options: argparse.Namespace) -> int:
-    from toolfold.mock_api.server import Sandbox
+    from toolfold.mock_api.server import MockApi
 
-    sandbox = _listening(
-        lambda: Sandbox(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
+    mock_api = _listening(
+        lambda: MockApi(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
     )
     print(
-        f"The sandbox answers at {sandbox.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
-        f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={sandbox.url} ALPHA_VANTAGE_API_KEY=sandbox",
+        f"The sandbox answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
+        f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={mock_api.url} ALPHA_VANTAGE_API_KEY=sandbox",
         file=sys.stderr,
         flush=True,
     )
-    sandbox.serve_forever()
+    mock_api.serve_forever()
     return 0
 
 

@@ -4,11 +4,11 @@ What lives here: ``answers`` (query in, :class:`Answer` out, no I/O), ``faults``
 demand), ``families`` (one file per group of functions: accepted parameters and the document they answer with),
 ``studies`` (technical indicators) and ``server`` (the socket around it).
 
-It imports the standard library and nothing else of toolfold: the sandbox judges the query strings that the catalog
+It imports the standard library and nothing else of toolfold: the mock API judges the query strings that the catalog
 produces, so it must not learn them from the catalog.
 """
 
 from .router import Answer, answer
-from .server import Sandbox
+from .server import MockApi
 
-__all__ = ["Answer", "Sandbox", "answer"]
+__all__ = ["Answer", "MockApi", "answer"]

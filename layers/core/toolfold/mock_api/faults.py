@@ -154,7 +154,7 @@ def _answer(text: str, query: Query, shape: Shape | None) -> Answer:
     build = FAULTS.get(name)
     if build is None:  # a typing error in a test must be seen
         listed = ", ".join(sorted(FAULTS))
-        return Answer(404, TEXT, f"The sandbox knows no such fault. It knows: {listed}\n".encode())
+        return Answer(404, TEXT, f"The mock API has no such fault. It knows: {listed}\n".encode())
     return build(trigger)
 
 

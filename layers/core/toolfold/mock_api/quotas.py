@@ -15,7 +15,7 @@ _GRACE_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``key`` is the sandbox's own key with the same rights (see ``answers``)."""
+    """``key`` is the mock API's own key with the same rights (see ``answers``)."""
 
     key: str
     per_day: int

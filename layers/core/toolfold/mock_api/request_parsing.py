@@ -80,7 +80,7 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Call:
     """A checked call. ``values`` holds every known parameter that was sent or has a default; ``today`` is the newest
-    day of which the sandbox knows anything."""
+    day of which the mock API knows anything."""
 
     function: str
     values: Mapping[str, tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""What the sandbox sends back: bytes, and how the connection behaves while they are sent."""
+"""What the mock API sends back: bytes, and how the connection behaves while they are sent."""
 
 from __future__ import annotations
 

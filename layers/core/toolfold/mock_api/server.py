@@ -26,20 +26,20 @@ PATH = "/query"
 IDLE_TIMEOUT_S = 60.0  # a kept connection that stays silent is closed after this long
 DRIP_PIECES = 20
 ABOUT = b"""\
-This is the toolfold sandbox: a local imitation of the Alpha Vantage API.
+This is the toolfold mock API: a local imitation of the Alpha Vantage API.
 Every number in it is synthetic. Ask at /query?function=GLOBAL_QUOTE&symbol=IBM&apikey=any
 """
 
 ParsedQuery = list[tuple[str, str]]
 
 
-class Sandbox:
+class MockApi:
     """The imitated API on ``http://host:port/query``; port 0 takes a free one.
 
     As a context manager it serves from a background thread::
 
-        with Sandbox() as sandbox:
-            urlopen(f"{sandbox.url}?function=MARKET_STATUS&apikey=any")
+        with MockApi() as mock_api:
+            urlopen(f"{mock_api.url}?function=MARKET_STATUS&apikey=any")
 
     ``now`` moves the newest day of the data (see :func:`answer`). ``log`` gets one line per request with function and
     status, never a key. The address is bound on creation: OSError if it is taken.
@@ -70,10 +70,10 @@ class Sandbox:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._serving = False
-        sandbox = self
+        mock_api = self
 
         class Handler(_Handler):
-            owner = sandbox
+            owner = mock_api
 
         self._server = _Server((host, port), Handler, bind_and_activate=False)
         # Kept connections live in their own threads; they must not hold up the end of the process.
@@ -101,7 +101,7 @@ class Sandbox:
         with self._lock:
             return [list(query) for query in self._requests]
 
-    def forget_requests(self) -> None:
+    def clear_requests(self) -> None:
         with self._lock:
             self._requests.clear()
 
@@ -113,7 +113,7 @@ class Sandbox:
     def start(self) -> None:
         """Serve from a background thread."""
         self._serving = True
-        self._thread = threading.Thread(target=self.serve_forever, name="toolfold-sandbox", daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, name="toolfold-mock-api", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Sandbox:
         if self._thread:
             self._thread.join()
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> MockApi:
         self.start()
         return self
 
@@ -154,12 +154,12 @@ class Sandbox:
         )
 
     def _note(self, function: str, status: int) -> None:
-        """Only names that the sandbox knows are written: anything else might be a secret in the wrong place."""
+        """Only names that the mock API knows are written: anything else might be a secret in the wrong place."""
         if self._log:
             print(f"{function if function in SHAPES else '?'} {status}", file=self._log, flush=True)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait, unless the sandbox is closed meanwhile; True when it was."""
+        """Wait, unless the mock API is closed meanwhile; True when it was."""
         if self._sleep is None:
             return self._closing.wait(seconds)
         self._sleep(seconds)
@@ -174,9 +174,9 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    owner: Sandbox
+    owner: MockApi
     protocol_version = "HTTP/1.1"
-    server_version = "toolfold-sandbox"
+    server_version = "toolfold-mock-api"
     sys_version = ""
     timeout = IDLE_TIMEOUT_S
     disable_nagle_algorithm = True

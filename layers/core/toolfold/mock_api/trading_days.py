@@ -7,7 +7,7 @@ from functools import lru_cache
 
 MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 
-# The first day for which the sandbox has prices; the vendor's own history starts around here too.
+# The first day for which the mock API has prices; the vendor's own history starts around here too.
 ORIGIN = date(2000, 1, 3)
 
 

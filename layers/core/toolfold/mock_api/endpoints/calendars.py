@@ -47,7 +47,7 @@ def invented_name(draws: Draws) -> str:
 
 @lru_cache(maxsize=1)
 def _listings() -> tuple[Listing, ...]:
-    """KeyState issuers and many invented ones, by symbol."""
+    """Known issuers and many invented ones, by symbol."""
     found = [_known(issuer) for issuer in COMPANIES.values() if issuer.region == "United States"]
     for place in range(INVENTED_ACTIVE + INVENTED_DELISTED):
         draws = Draws("listing", place)

@@ -156,7 +156,7 @@ def quarterly_eps(symbol: str, today: date) -> dict[date, float]:
 
 
 def _rows(reports: dict[date, Figures], keys: Sequence[str], currency: str) -> list[dict[str, str]]:
-    """Newest first, whole numbers as text, "None" for what the sandbox (as many filings) does not break out."""
+    """Newest first, whole numbers as text, "None" for what the mock API (as many filings) does not break out."""
     rows = []
     for end, figures in reversed(reports.items()):
         unit = {SHARES: 1000}
