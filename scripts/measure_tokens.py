@@ -25,7 +25,7 @@ from scripts.measured_page import table
 from tests.benchmarks.retrieval import request_set
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
-from toolfold.execution.credentials import Presented
+from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools import detail_levels, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -36,7 +36,7 @@ from toolfold.results import tables as shape
 from toolfold.settings import Settings
 
 COMMAND = "make measure"
-KEY = Presented(x_api_key="mock-key")
+KEY = RequestCredentials(x_api_key="mock-key")
 QUESTION = {"query": "give me aapl price"}
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
 CHART = {"symbol": "IBM", "interval": "monthly", "time_period": 20, "series_type": "close"}

@@ -18,12 +18,12 @@ from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.models import UpstreamResponse
 from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
-from toolfold.sources.http_api.adapter import Reply
 
 TOOLS = MetaTools(FileStore(bundled_path()), ToolExecutor(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
 OURS = Server(TOOLS)
@@ -48,7 +48,7 @@ def guarded() -> Iterator[Peer]:
 def _one_upstream_answer() -> Iterator[None]:
     """Both servers call the same upstream, which is none: what counts here is how its answer travels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adapter, "call", lambda *_: Reply(200, '{"Global Quote": {"05. price": "1.5"}}'))
+        patch.setattr(adapter, "call", lambda *_: UpstreamResponse(200, '{"Global Quote": {"05. price": "1.5"}}'))
         yield
 
 

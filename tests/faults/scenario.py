@@ -14,7 +14,7 @@ from typing import Any
 from tests.support.clocks import Clock
 from toolfold.catalog.model import Catalog
 from toolfold.execution.cached_executor import CachedExecutor
-from toolfold.execution.credentials import Presented
+from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -52,7 +52,7 @@ class Scene:
         own = {name: arguments.pop(name) for name in ("max_tokens", "select", "fresh") if name in arguments}
         asked = {"tool_name": tool, "arguments": arguments, **own}
         try:
-            return self.tools.call("TOOL_CALL", asked, Presented(bearer=key), deadline)
+            return self.tools.call("TOOL_CALL", asked, RequestCredentials(bearer=key), deadline)
         finally:
             self._catch_up()
 

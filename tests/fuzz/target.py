@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import inputs
+from toolfold.models import UpstreamResponse
 from toolfold.protocol.http import LOOPBACK, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
-from toolfold.sources.http_api.adapter import Reply
 from toolfold.transports import lambda_handler
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -48,7 +48,7 @@ class Target:
 
     def __init__(self) -> None:
         os.environ["ALPHA_VANTAGE_API_KEY"] = "KEY"
-        adapter.call = lambda *_: Reply(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
+        adapter.call = lambda *_: UpstreamResponse(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
         self.nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
         for handler in log_streams():
             handler.setStream(self.nowhere)

@@ -18,9 +18,9 @@ from tests.support.examples import examples
 from tests.support.http import KEY, Send
 from tests.support.upstream import CSV
 from toolfold.errors import CallError
+from toolfold.models import UpstreamResponse
 from toolfold.network.connections import forget_connections
 from toolfold.sources.errors import ConnectionFailed
-from toolfold.sources.http_api.adapter import Reply
 
 Pieces = list[tuple[bytes, float]]
 """What is sent, and for how long nothing is after it, in seconds."""
@@ -66,6 +66,9 @@ class Server:
         self._listener.close()
 
 
+Ask = Callable[..., UpstreamResponse | CallError]
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     running = Server()
@@ -75,13 +78,13 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def ask(server: Server) -> Callable[..., Reply | CallError]:
+def ask(server: Server) -> Ask:
     """What a call brings that is answered with these pieces: anything but a reply or an error of ours is raised."""
     from toolfold.catalog.store import FileStore, bundled_path
 
     send = Send(FileStore(bundled_path())())
 
-    def asked(pieces: Pieces, hangs_up: bool = True, within_s: float = WITHIN_S) -> Reply | CallError:
+    def asked(pieces: Pieces, hangs_up: bool = True, within_s: float = WITHIN_S) -> UpstreamResponse | CallError:
         server.pieces, server.hangs_up = pieces, hangs_up
         started = time.monotonic()
         try:
@@ -145,7 +148,7 @@ replies = st.tuples(
 @given(st.lists(replies, min_size=1, max_size=2).map(b"".join), st.data())
 @examples(250, many=5_000, slow_to_make=True)
 @pytest.mark.slow
-def test_nothing_is_anything_else(ask: Callable[..., Reply | CallError], content: bytes, data: st.DataObject) -> None:
+def test_nothing_is_anything_else(ask: Ask, content: bytes, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=3)))
     pauses = data.draw(st.lists(st.sampled_from([0.0, 0.0, 0.01, 0.05]), min_size=4, max_size=4))
     pieces = [
@@ -154,7 +157,7 @@ def test_nothing_is_anything_else(ask: Callable[..., Reply | CallError], content
     ]
     ask(pieces, data.draw(st.sampled_from([True, True, True, False])))
     after = ask([(OK, 0.0)], True, 2.0)
-    assert isinstance(after, Reply)
+    assert isinstance(after, UpstreamResponse)
     assert after.body == CSV
 
 
@@ -184,7 +187,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
         HEAD + b"Content-Encoding: gzip\r\n\r\n" + GZIPPED[:-1],
     ],
 )
-def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Callable[..., Reply | CallError], content: bytes) -> None:
+def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Ask, content: bytes) -> None:
     assert isinstance(ask([(content, 0.0)]), ConnectionFailed)
 
 
@@ -205,34 +208,32 @@ def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Callable[..., Reply 
     ],
 )
 @pytest.mark.parametrize("cut", [0, 1, 30])
-def test_what_is_one_is_read_in_whichever_pieces(
-    ask: Callable[..., Reply | CallError], content: bytes, cut: int
-) -> None:
+def test_what_is_one_is_read_in_whichever_pieces(ask: Ask, content: bytes, cut: int) -> None:
     reply = ask([(content[:cut], 0.02), (content[cut:], 0.0)])
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, UpstreamResponse)
     assert reply.body == CSV
 
 
 @pytest.mark.parametrize("drips", [b"", b"H", HEAD + b"X: y", HEAD + b"Content-Length: 99\r\n\r\n", HEAD + b"\r\n"])
 @pytest.mark.parametrize("drop", [b"y", b"\r\nX: y"])
-def test_what_drips_ends_at_the_deadline(ask: Callable[..., Reply | CallError], drips: bytes, drop: bytes) -> None:
+def test_what_drips_ends_at_the_deadline(ask: Ask, drips: bytes, drop: bytes) -> None:
     result = ask([(drips, 0.0), *[(drop, 0.1)] * 40])
     assert isinstance(result, CallError)
     assert result.code in {"UPSTREAM_TIMEOUT", "UPSTREAM_ERROR"}
 
 
 @pytest.mark.parametrize("rows", [1, 60])
-def test_an_odd_header_takes_no_time(ask: Callable[..., Reply | CallError], rows: int) -> None:
+def test_an_odd_header_takes_no_time(ask: Ask, rows: int) -> None:
     # The parser of e-mail takes four times as long for twice as much of this, and knows no deadline.
     line = b'Content-Type: multipart/x; a="' + b"\r\n ".join([b";" * (16_000 // rows)] * rows)
-    assert isinstance(ask([(HEAD + line + b"\r\n\r\n" + CSV.encode(), 0.0)], within_s=5.0), Reply)
+    assert isinstance(ask([(HEAD + line + b"\r\n\r\n" + CSV.encode(), 0.0)], within_s=5.0), UpstreamResponse)
     assert isinstance(ask([(HEAD + line * 5 + b"\r\n\r\n" + CSV.encode(), 0.0)]), ConnectionFailed)
 
 
 @pytest.mark.parametrize(
     ("value", "seconds"), [(b"7", 7), (b"9" * 5000, None), (b"\xb2", None), (b"-1", None), (b"soon", None), (b"", None)]
 )
-def test_seconds_to_wait_are_digits(ask: Callable[..., Reply | CallError], value: bytes, seconds: int | None) -> None:
+def test_seconds_to_wait_are_digits(ask: Ask, value: bytes, seconds: int | None) -> None:
     reply = ask([(OK.replace(b"\r\n", b"\r\nRetry-After: " + value + b"\r\n", 1), 0.0)])
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, UpstreamResponse)
     assert reply.retry_after_s == seconds

@@ -28,10 +28,10 @@ class TestCache:
         assert second == CallResult(first.body, "csv", True, 90, {})
         assert len(upstream.asked) == 1
 
-    def test_fresh_asks_again_and_what_it_brings_is_held(self, calls: Calls, upstream: Upstream) -> None:
+    def test_bypass_cache_asks_again_and_what_it_brings_is_held(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [OK, (200, {}, b"timestamp,value\n2026-02-01,2"), BUSY]
         calls()
-        assert not calls(fresh=True).cached
+        assert not calls(bypass_cache=True).cached
         assert calls().body == "timestamp,value\n2026-02-01,2"
 
     def test_it_is_over_when_the_data_can_have_changed(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
@@ -56,9 +56,9 @@ class TestCache:
         assert late.code == code  # but not for ever
         clock.now -= 24 * 3600
         last = calls()
-        assert (last.body, last.cached, last.late) == (first.body, True, code)
+        assert (last.body, last.cached, last.stale_reason) == (first.body, True, code)
         assert 20 * 3600 <= last.age_s < 20 * 3600 + 60
-        assert calls.error(fresh=True).code == code
+        assert calls.error(bypass_cache=True).code == code
 
     def test_nothing_late_is_given_where_that_is_not_wanted(self, make: Make, upstream: Upstream, clock: Clock) -> None:
         calls = make(STALE_IF_ERROR_S="0")

@@ -15,8 +15,8 @@ from tests.support.aws_services import lead_to
 from toolfold.aws import credentials as aws_credentials
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
-from toolfold.execution import credentials, secrets
-from toolfold.execution.credentials import NOTHING, Presented
+from toolfold.execution import secrets
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -40,10 +40,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def find(catalog: Catalog, reference: str, presented: Presented = NOTHING, **environment: str) -> str:
+def find(catalog: Catalog, reference: str, credentials: RequestCredentials = NO_CREDENTIALS, **environment: str) -> str:
     # Longer than in service: the imitation imports each service when it is first asked for.
     settings = Settings.from_environment({"TOOLFOLD_SECRET_TIMEOUT_S": "30", **environment})
-    return credentials.resolve_api_key(catalog.source("alpha_vantage"), presented, settings, {VARIABLE: reference})
+    return resolve_api_key(catalog.source("alpha_vantage"), credentials, settings, {VARIABLE: reference})
 
 
 def secret(value: str) -> str:
@@ -77,7 +77,7 @@ def test_a_parameter_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog, kind:
 
 def test_a_callers_own_key_comes_first_and_nothing_is_read(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
     aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert find(catalog, "ssm:/toolfold/key", Presented(bearer="mine")) == "mine"
+    assert find(catalog, "ssm:/toolfold/key", RequestCredentials(bearer="mine")) == "mine"
 
 
 def test_it_is_read_again_when_it_is_old_and_kept_when_that_fails(

@@ -36,10 +36,10 @@ class Calls:
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
-        fresh, deadline = how.pop("fresh", False), how.pop("deadline", None)
+        bypass_cache, deadline = how.pop("bypass_cache", False), how.pop("deadline", None)
         tool = self.catalog.get(name)
         assert tool is not None
-        return self.keeper.call(self.catalog.source(tool.source), tool, how, key, fresh, deadline)
+        return self.keeper.call(self.catalog.source(tool.source), tool, how, key, bypass_cache, deadline)
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from toolfold.catalog.model import Catalog
+from toolfold.models import UpstreamResponse
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
-from toolfold.sources.http_api.adapter import Reply
 
 KEY = "CANARYKEY0123456"
 
@@ -21,7 +21,7 @@ class Send:
 
     def __call__(
         self, url: str, name: str = "CPI", within_s: float = 5.0, limit: int | None = None, **arguments: Any
-    ) -> Reply:
+    ) -> UpstreamResponse:
         environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url}
         if limit is not None:
             environment["TOOLFOLD_MAX_RESPONSE_BYTES"] = str(limit)

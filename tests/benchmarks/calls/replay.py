@@ -28,12 +28,13 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import CallError
 from toolfold.execution.cached_executor import CachedExecutor
-from toolfold.execution.credentials import Presented
+from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import compact
 from toolfold.mock_api import responses, server
 from toolfold.mock_api.server import MockApi
+from toolfold.models import UpstreamResponse
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter, faults
 
@@ -122,7 +123,7 @@ class Toolfold:
         caller._keepers["http_api"] = keeper
         return MetaTools(FileStore(bundled_path()), caller)
 
-    def _timed(self, *request: Any) -> adapter.Reply:
+    def _timed(self, *request: Any) -> UpstreamResponse:
         started = time.perf_counter()
         try:
             return adapter.call(*request)
@@ -139,7 +140,7 @@ class Toolfold:
         process = self._processes[self._turn % len(self._processes)]
         self._turn += 1
         self._upstream_s, started = 0.0, time.perf_counter()
-        result = process.call("TOOL_CALL", self.asks(call), Presented(x_api_key=key))
+        result = process.call("TOOL_CALL", self.asks(call), RequestCredentials(x_api_key=key))
         seconds = time.perf_counter() - started - self._upstream_s
         if result.is_error:
             return Told(result.text, result.structured["error"]["code"], seconds=seconds)
@@ -167,7 +168,9 @@ class PassThrough:
         query = adapter.build_query(source, tool, {**call.arguments, **form})
         response = self._session.get(self._url, params=[*query, (source.auth["query_key"], key)], timeout=60)
         try:
-            faults.parse_response(source, tool, call.arguments, adapter.Reply(response.status_code, response.text), key)
+            faults.parse_response(
+                source, tool, call.arguments, UpstreamResponse(response.status_code, response.text), key
+            )
         except CallError as error:
             return Told(response.text, error.code)
         return Told(response.text)

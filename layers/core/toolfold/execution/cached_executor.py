@@ -72,10 +72,10 @@ class CachedExecutor:
         tool: Tool,
         arguments: Mapping[str, Any],
         key: str,
-        fresh: bool = False,
+        bypass_cache: bool = False,
         deadline: float | None = None,
     ) -> CallResult:
-        """The outcome of one call with checked ``arguments``; ``fresh`` skips what is held.
+        """The outcome of one call with checked ``arguments``; ``bypass_cache`` skips what is held.
 
         Raises:
             CallError: every way in which a call can fail.
@@ -87,7 +87,7 @@ class CachedExecutor:
             end if deadline is None else min(end, deadline),
         )  # fmt: skip
         try:
-            entry, late = self._entry_or_late(request, fresh, story)
+            entry, late = self._entry_or_late(request, bypass_cache, story)
             if entry.kind == "error":
                 raise entry.error()
             story.size = len(entry.body)
@@ -103,29 +103,29 @@ class CachedExecutor:
         finally:
             story.emit()
 
-    def _entry_or_late(self, request: Request, fresh: bool, story: CallLog) -> tuple[Entry, str]:
+    def _entry_or_late(self, request: Request, bypass_cache: bool, story: CallLog) -> tuple[Entry, str]:
         """The entry of the call; where the source cannot be asked, the last one, with the code of the reason."""
         address = self._address_of(request.source, self._settings)
         name = identity.cache_key(request.source, request.tool, request.arguments, address, request.key_id)
         try:
-            return self._entry(request, name, fresh, story), ""
+            return self._entry(request, name, bypass_cache, story), ""
         except (RateLimited, UpstreamError, UpstreamTimeout) as error:
-            last = None if fresh or self._cache is None else self._cache.late(name, self._clock())
+            last = None if bypass_cache or self._cache is None else self._cache.late(name, self._clock())
             if last is None:
                 raise
             story.cached, story.problem = "late", error.message
             return last, error.code
 
-    def _entry(self, request: Request, name: str, fresh: bool, story: CallLog) -> Entry:
-        held = None if fresh else self._held(name, request, story)
+    def _entry(self, request: Request, name: str, bypass_cache: bool, story: CallLog) -> Entry:
+        held = None if bypass_cache else self._held(name, request, story)
         if held is not None:
             return held
         story.cached = "joined"
         try:
             return self._flights.run(
-                (name, fresh),
+                (name, bypass_cache),
                 request.key_id,
-                lambda: self._made(request, name, fresh, story),
+                lambda: self._made(request, name, bypass_cache, story),
                 max(0.0, request.deadline - self._monotonic()),
             )
         except TimeoutError:
@@ -135,10 +135,10 @@ class CachedExecutor:
                 retryable=True,
             ) from None
 
-    def _made(self, request: Request, name: str, fresh: bool, story: CallLog) -> Entry:
+    def _made(self, request: Request, name: str, bypass_cache: bool, story: CallLog) -> Entry:
         """The entry of a call that is made now, and kept."""
         # Since it was looked for, an equal call may have ended.
-        landed = None if fresh else self._held(name, request, story, at_hand=True)
+        landed = None if bypass_cache else self._held(name, request, story, at_hand=True)
         if landed is not None:
             return landed
         story.cached = "no"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Presented:
+class RequestCredentials:
     """The keys a request carries, each empty when absent. ``repr`` hides them."""
 
     bearer: str = field(default="", repr=False)
@@ -23,17 +23,17 @@ class Presented:
     query: str = field(default="", repr=False)
 
 
-NOTHING = Presented()
+NO_CREDENTIALS = RequestCredentials()
 
 REFERENCES = ("arn:", "ssm:")
 """What the environment's value starts with when it is not a key but tells where one is."""
 
 
 def resolve_api_key(
-    source: Source, presented: Presented, settings: Settings, environment: Mapping[str, str] | None = None
+    source: Source, credentials: RequestCredentials, settings: Settings, environment: Mapping[str, str] | None = None
 ) -> str:
     """The key for ``source``: ``Authorization: Bearer``, then ``X-API-Key``, then ``?apikey=`` (where the deployment
-    allows it, the transport fills ``presented.query``), then the environment. There it is the key itself, or says
+    allows it, the transport fills ``credentials.query``), then the environment. There it is the key itself, or says
     where in AWS it is kept; see ``execution.secrets``.
 
     Raises:
@@ -41,7 +41,7 @@ def resolve_api_key(
     """
     read = os.environ if environment is None else environment
     variable = source.auth["environment"]
-    for key in (presented.bearer, presented.x_api_key, presented.query):
+    for key in (credentials.bearer, credentials.x_api_key, credentials.query):
         if key.strip():
             return key.strip()
     own = read.get(variable, "").strip()

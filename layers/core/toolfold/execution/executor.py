@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.execution import credentials
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -33,17 +33,17 @@ class ToolExecutor:
         catalog: Catalog,
         tool: Tool,
         arguments: Mapping[str, Any],
-        presented: credentials.Presented = credentials.NOTHING,
+        credentials: RequestCredentials = NO_CREDENTIALS,
         *,
-        fresh: bool = False,
+        bypass_cache: bool = False,
         deadline: float | None = None,
     ) -> CallResult:
         """Perform one call, or answer it from what is held.
 
         Args:
             arguments: as the model sent them; checked here, before anything is sent.
-            presented: the keys that came with the request.
-            fresh: whether to ask the upstream even when a good answer is held.
+            credentials: the keys that came with the request.
+            bypass_cache: whether to ask the upstream even when a good answer is held.
             deadline: when the outcome must be there, by ``time.monotonic``; the settings' time-out holds in any case.
 
         Raises:
@@ -55,10 +55,10 @@ class ToolExecutor:
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)
-        key = credentials.resolve_api_key(source, presented, self.settings)
-        return self._keeper(source.backend).call(source, tool, checked, key, fresh, deadline)
+        key = resolve_api_key(source, credentials, self.settings)
+        return self._keeper(source.backend).call(source, tool, checked, key, bypass_cache, deadline)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop what is held, counted and known of calls, and the connections to where it is shared."""
         with self._lock:
             self._keepers.clear()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-if TYPE_CHECKING:
-    Kind = Literal["json", "csv"]
+from toolfold.models import ResultKind
 
 
 @dataclass(frozen=True)
@@ -16,13 +15,13 @@ class CallResult:
 
     ``body`` is its own text, without a byte order mark and outer white space, the key blanked out; ``kind`` says what
     it is. ``cached`` tells whether it was held from an earlier call, ``age_s`` how many seconds ago it was fetched.
-    ``late`` is the code of the error for which it is given although its time is over. ``arguments`` are the checked
+    ``stale_reason`` is the code of the error for which it is given although its time is over. ``arguments`` are the checked
     ones.
     """
 
     body: str
-    kind: Kind
+    kind: ResultKind
     cached: bool
     age_s: int
     arguments: Mapping[str, Any]
-    late: str = ""
+    stale_reason: str = ""

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.rate_limiter import RateLimiter
-    from toolfold.execution.result import Kind
+    from toolfold.models import ResultKind, UpstreamResponse
     from toolfold.settings import Settings
-    from toolfold.sources.http_api.adapter import Reply
 
-    Backend = Callable[["Source", "Tool", Mapping[str, Any], str, "Settings", float], "Reply"]
+    Backend = Callable[["Source", "Tool", Mapping[str, Any], str, "Settings", float], "UpstreamResponse"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class RetryingClient:
         self._backend, self._limits, self._settings = backend, limits, settings
         self._monotonic, self._sleep, self._jitter = monotonic, sleep, jitter
 
-    def fetch(self, request: Request, story: CallLog) -> tuple[Kind, str]:
+    def fetch(self, request: Request, story: CallLog) -> tuple[ResultKind, str]:
         """The kind and the text of the upstream's data, by one request or a few.
 
         Repeated is what may pass by itself: no connection, a connection that broke, 502, 503, 504, an empty answer,
@@ -90,7 +89,7 @@ class RetryingClient:
             self._sleep(pause)
             story.waited_s += pause
 
-    def _once(self, request: Request, story: CallLog) -> tuple[Kind, str]:
+    def _once(self, request: Request, story: CallLog) -> tuple[ResultKind, str]:
         story.requests += 1
         started = self._monotonic()
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, InternalError
-from toolfold.execution.credentials import NOTHING, Presented
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.result import Result, failed
 
@@ -44,7 +44,7 @@ class MetaTools:
         self,
         name: str,
         arguments: Mapping[str, Any],
-        presented: Presented = NOTHING,
+        credentials: RequestCredentials = NO_CREDENTIALS,
         deadline: float | None = None,
     ) -> Result:
         """Call the meta-tool ``name``, one of :data:`NAMES`.
@@ -64,7 +64,7 @@ class MetaTools:
                 return tool_get(catalog, arguments)
             from toolfold.meta_tools.tool_call import tool_call
 
-            return tool_call(catalog, self.caller, arguments, presented, deadline)
+            return tool_call(catalog, self.caller, arguments, credentials, deadline)
         except CallError as error:
             return failed(error)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the server down

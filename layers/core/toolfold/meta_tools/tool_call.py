@@ -12,7 +12,7 @@ from toolfold.meta_tools.tool_get import not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
-    from toolfold.execution.credentials import Presented
+    from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.results.select.parser import Selection
 
@@ -26,7 +26,7 @@ def tool_call(
     catalog: Catalog,
     caller: ToolExecutor,
     arguments: Mapping[str, Any],
-    presented: Presented,
+    credentials: RequestCredentials,
     deadline: float | None = None,
 ) -> Result:
     """``{"result", "cached", "age_s"}``, and ``preview`` where the result is a part; the text is the result itself.
@@ -58,9 +58,15 @@ def tool_call(
         keep_s=settings.s3_timeout_s,
         deadline=deadline,
     )
-    outcome = caller.call(catalog, tool, inner, presented, fresh=_flag(own["fresh"]), deadline=deadline)
+    outcome = caller.call(catalog, tool, inner, credentials, bypass_cache=_flag(own["fresh"]), deadline=deadline)
     shown = present(
-        outcome.body, outcome.kind, tool.answer, wishes, cached=outcome.cached, age_s=outcome.age_s, late=outcome.late
+        outcome.body,
+        outcome.kind,
+        tool.answer,
+        wishes,
+        cached=outcome.cached,
+        age_s=outcome.age_s,
+        late=outcome.stale_reason,
     )
     return Result(shown.structured, shown.text)
 

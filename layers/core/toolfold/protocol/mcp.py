@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import __version__
-from toolfold.execution.credentials import Presented
+from toolfold.execution.credentials import RequestCredentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.http import ANYONE
@@ -127,7 +127,7 @@ class Server:
         inner = (arguments or {}).get("tool_name")
         if isinstance(inner, str) and _LOGGED_NAME.match(inner):
             about["inner_tool"] = inner
-        result = self.tools.call(name, arguments or {}, _presented(request), request.deadline)
+        result = self.tools.call(name, arguments or {}, _request_credentials(request), request.deadline)
         if result.is_error:
             about["error"] = result.structured["error"]["code"]
         structured, text = result.as_json()
@@ -249,8 +249,8 @@ def _decoded(value: str | None) -> str | None:
         return None
 
 
-def _presented(request: http.Request) -> Presented:
+def _request_credentials(request: http.Request) -> RequestCredentials:
     """The API keys a request carries. The scheme's name is matched without regard to case (RFC 9110, 11.1)."""
     scheme, _, token = (request.header("authorization") or "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
-    return Presented(bearer, request.header("x-api-key") or "", request.key_in_query)
+    return RequestCredentials(bearer, request.header("x-api-key") or "", request.key_in_query)

@@ -94,7 +94,7 @@ def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
     if isinstance(catalog, S3Store):
         yield catalog.forget
     # With the keepers: answers, counts and limits of keys, breakers, the rest of a shared cache that failed.
-    yield server.tools.caller.forget
+    yield server.tools.caller.reset
     yield connections.forget_connections
     yield secrets.forget
     yield credentials.forget

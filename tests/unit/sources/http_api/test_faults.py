@@ -9,9 +9,9 @@ import pytest
 
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
+from toolfold.models import UpstreamResponse
 from toolfold.sources.errors import Retryable
 from toolfold.sources.http_api import faults
-from toolfold.sources.http_api.adapter import Reply
 
 KEY = "CANARYKEY0123456"
 PREMIUM_AD = "subscribe to any of the premium plans at https://www.alphavantage.co/premium/"
@@ -52,7 +52,9 @@ def read(
     tool = catalog.get(name)
     assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
-    return faults.parse_response(catalog.source(tool.source), tool, arguments, Reply(status, body, retry_after), KEY)
+    return faults.parse_response(
+        catalog.source(tool.source), tool, arguments, UpstreamResponse(status, body, retry_after), KEY
+    )
 
 
 def fault(catalog: Catalog, body: str, **how: Any) -> CallError:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from toolfold.errors import CallError, UpstreamError, UpstreamTimeout
+from toolfold.models import UpstreamResponse
 from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
 if TYPE_CHECKING:
@@ -25,15 +25,6 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 _HEADERS = {"Accept-Encoding": "gzip, deflate", "Accept": "*/*", "Connection": "keep-alive"}
 """Sent with every request. No other packing is asked for: these two are unpacked within bounds (``unpack``)."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What the upstream sent: HTTP status, the body as text, ``Retry-After`` in seconds where it was given."""
-
-    status: int
-    body: str
-    retry_after_s: int | None = None
 
 
 def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
@@ -64,7 +55,7 @@ def base_url_for(source: Source, settings: Settings) -> str:
 
 def call(
     source: Source, tool: Tool, arguments: Mapping[str, Any], key: str, settings: Settings, deadline: float
-) -> Reply:
+) -> UpstreamResponse:
     """Send one call and read the whole reply, before ``deadline`` (``time.monotonic``) and within the settings' size.
 
     Raises:
@@ -112,7 +103,7 @@ def call(
     # Bytes that are no UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole answer, and the
     # replacement shows.
     text = body.decode("utf-8", errors="replace")
-    return Reply(answer.status, text, _seconds(answer.headers.get("retry-after")))
+    return UpstreamResponse(answer.status, text, _seconds(answer.headers.get("retry-after")))
 
 
 def _with_query(address: str, query: Query) -> str:

@@ -17,8 +17,7 @@ from toolfold.sources.errors import ConnectionFailed
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
-    from toolfold.execution.result import Kind
-    from toolfold.sources.http_api.adapter import Reply
+    from toolfold.models import ResultKind, UpstreamResponse
 
 _NOTICE_SHOWN = 300
 """Characters of an unknown notice that are passed on: enough to act on, too few to fill a context."""
@@ -37,8 +36,8 @@ _NAMED_KEY = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 
 
 def parse_response(
-    source: Source, tool: Tool, arguments: Mapping[str, Any], reply: Reply, key: str
-) -> tuple[Kind, str]:
+    source: Source, tool: Tool, arguments: Mapping[str, Any], reply: UpstreamResponse, key: str
+) -> tuple[ResultKind, str]:
     """The kind of data in ``reply``, and its text: the upstream's own, trimmed, with the key blanked out.
 
     Args:
@@ -68,7 +67,7 @@ def parse_response(
     return "csv", body
 
 
-def _http_error(source: Source, reply: Reply) -> CallError:
+def _http_error(source: Source, reply: UpstreamResponse) -> CallError:
     if reply.status == 429:
         wait = reply.retry_after_s or 60
         return RateLimited(
