@@ -47,7 +47,7 @@ class App:
         """
         if isinstance(self.catalog_store, S3Store):
             self.catalog_store.forget()
-        self.executor.forget()
+        self.executor.reset()
 
 
 def build_app(settings: Settings, *, hosts: tuple[str, ...] = ()) -> App:
