@@ -8,7 +8,7 @@ ARGS ?=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow explore test-on check lint types imports catalog catalog-check catalog-lint measure measure-check lock wheel clean
+.PHONY: help demo test test-slow explore test-on check lint types imports prose catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -63,6 +63,10 @@ types: .venv/.dev ## mypy, strict
 
 imports: .venv/.dev ## the arrows of docs/architecture.md
 	$(bin)/lint-imports --no-cache
+
+prose: .venv/.dev ## plain English in docs, docstrings and comments; subjects of commits
+	$(bin)/python -m scripts.check_commits
+	$(bin)/python -m scripts.check_prose $(ARGS)
 
 catalog: .venv/.dev ## check the YAML of all sources and compile it
 	$(bin)/toolfold catalog compile
