@@ -25,7 +25,7 @@ from scripts import measured_page
 from scripts.peers.hosting import write_meta_tools
 from tests.conformance.suite import SCENARIOS, Verdict, expected_failures, judge
 from tests.conformance.toolbox import FOLDER, QUOTE, TOOLFOLD, listening
-from toolfold.meta_tools.result import compact
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
 COMMAND = "make compare-conformance"
@@ -126,7 +126,7 @@ def compare() -> dict[str, list[Verdict]]:
             with listening(server.command, env=environment, log=home / f"{number}.log") as url:
                 tools = listed_tools(url)
                 ours = ours or tools
-                assert tools == ours, f"{server.heading} has other tools: {compact(tools)}"
+                assert tools == ours, f"{server.heading} has other tools: {dumps_compact(tools)}"
                 for version, scenario, _ in SCENARIOS:
                     place = home / f"{number}-{version}-{scenario}"
                     place.mkdir()
@@ -155,7 +155,7 @@ def explained(verdicts: Mapping[str, Sequence[Verdict]]) -> None:
     """Fail when the notes, which speak of expected failures only, are not the whole truth about toolfold."""
     for (_, scenario, _), verdict in zip(SCENARIOS, verdicts[OURS], strict=True):
         failed = set(verdict.ids("FAILURE") + verdict.ids("WARNING"))
-        assert failed == expected_failures(scenario), f"{scenario}: {compact(sorted(failed))}"
+        assert failed == expected_failures(scenario), f"{scenario}: {dumps_compact(sorted(failed))}"
 
 
 def failures(verdicts: Mapping[str, Sequence[Verdict]]) -> str:

@@ -29,7 +29,7 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools import detail_levels, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import compact
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 from toolfold.results import render
 from toolfold.results import tables as shape
@@ -75,7 +75,7 @@ encode: Callable[[str], Sequence[int]] = bpe_openai.get_encoding("o200k_base").e
 
 
 def tokens(value: Any) -> int:
-    return len(encode(value if isinstance(value, str) else compact(value)))
+    return len(encode(value if isinstance(value, str) else dumps_compact(value)))
 
 
 def direct(catalog: Catalog) -> list[dict[str, Any]]:
@@ -108,8 +108,8 @@ def listing_forms(catalog: Catalog) -> dict[str, str]:
         "CSV of name, description, category": "\n".join(
             f'{t["name"]},"{t["description"]}",{t["category"]}' for t in tools
         ),
-        "JSON, an object a category": compact(grouped),
-        "JSON, an object a tool": compact(tools),
+        "JSON, an object a category": dumps_compact(grouped),
+        "JSON, an object a tool": dumps_compact(tools),
         "JSON, an object a tool, indented": json.dumps(tools, indent=2),
     }
 
@@ -237,15 +237,16 @@ def _forms(tools: MetaTools) -> str:
         document = shape.document(outcome.body, outcome.kind, tool.answer)
         found = document.tables or (shape.Table("", tuple(document.rest), [tuple(document.rest.values())]),)
         lines = [
-            f"{key}: {cell if isinstance(cell, str) else compact(cell)}" for key, cell in found[0].objects()[0].items()
+            f"{key}: {cell if isinstance(cell, str) else dumps_compact(cell)}"
+            for key, cell in found[0].objects()[0].items()
         ]
         forms = (
             render.text(document if not document.tables else shape.Document(found)),
             _csv(found),
-            "\n".join(compact(line) for table in found for line in (table.columns, *table.rows)),
-            compact([table.objects() for table in found]),
+            "\n".join(dumps_compact(line) for table in found for line in (table.columns, *table.rows)),
+            dumps_compact([table.objects() for table in found]),
             "" if document.tables else "\n".join(lines),
-            outcome.body if outcome.kind == "csv" else compact(json.loads(outcome.body)),
+            outcome.body if outcome.kind == "csv" else dumps_compact(json.loads(outcome.body)),
         )
         cells.append((name, *(f"{tokens(form):,}" if form else "" for form in forms)))
     head = ("tool", "chosen", "CSV", "JSON arrays by the line", "JSON objects", "`key: value` lines", "as fetched")
@@ -257,7 +258,7 @@ def _csv(tables: Sequence[shape.Table]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     for each in tables:
         writer.writerow(each.columns)
-        writer.writerows([[compact(c) if isinstance(c, list | dict) else c for c in row] for row in each.rows])
+        writer.writerows([[dumps_compact(c) if isinstance(c, list | dict) else c for c in row] for row in each.rows])
     return out.getvalue()
 
 

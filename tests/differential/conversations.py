@@ -93,7 +93,7 @@ class Both:
 def say(server: Server, *lines: bytes) -> list[dict[str, Any]]:
     """What our server answers to ``lines``, in the order in which it does."""
     outgoing = BytesIO()
-    StdioSession(server, patience_s=20).hold(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
+    StdioSession(server, drain_timeout_s=20).serve(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
     return [json.loads(one) for one in outgoing.getvalue().split(b"\n")[:-1]]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolfold.meta_tools.dispatcher import NAMES
 from toolfold.protocol.http import Request
-from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, NAMED_BY, STATELESS
+from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
 
 _NO = object()
 """Stands for a member or header that is left out."""
@@ -136,7 +136,7 @@ def requests(draw: st.DrawFn) -> Request:
     ]
     if version in STATELESS:
         params = message.get("params")
-        named = params.get(NAMED_BY.get(method, "")) if isinstance(params, dict) else None
+        named = params.get(NAME_PARAMETER.get(method, "")) if isinstance(params, dict) else None
         headers += [
             ("mcp-method", _rarely(draw, method if method.isprintable() else _NO, _HEADER_SENT, 12)),
             (

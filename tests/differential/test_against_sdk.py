@@ -19,7 +19,7 @@ from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.models import UpstreamResponse
-from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request
+from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy, Request
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
@@ -38,7 +38,7 @@ def peer() -> Iterator[Peer]:
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Peer]:
-    hosts = [*LOOPBACK, *(f"{host}:*" for host in LOOPBACK)]
+    hosts = [*LOOPBACK_HOSTS, *(f"{host}:*" for host in LOOPBACK_HOSTS)]
     local = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[PAGE, "http://localhost:*"])
     with Peer(TOOLS, local) as running:
         yield running
@@ -58,7 +58,7 @@ def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exchange(peer: Peer, sent: Request, server: Server = OURS) -> Exchange:
-    return Exchange(sent, answer(server.respond(sent)), answer(peer.send(sent)))
+    return Exchange(sent, answer(server.handle_http(sent)), answer(peer.send(sent)))
 
 
 GOOD = {
@@ -80,7 +80,7 @@ GOOD = {
     "list 2026-07-28": stateless("tools/list"),
     "call 2026-07-28": stateless("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": ["CPI", "NO_SUCH"]}}),
     "notification 2026-07-28": request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=STATELESS),
-    "a giant body": request(b" " * (BODY_LIMIT + 1)),
+    "a giant body": request(b" " * (MAX_BODY_BYTES + 1)),
     "a name in base64": stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?VE9PTF9MSVNU?="),
     "white space around a header": stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name=" TOOL_LIST\t"),
     "params: null": request(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}'),
@@ -185,7 +185,7 @@ def test_what_is_justified_differs_for_that_reason_alone(peer: Peer, entry: Just
 )
 @pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
 def test_hosts_and_pages_are_let_in_alike(guarded: Peer, headers: dict[str, str], version: str) -> None:
-    server = Server(TOOLS, OriginPolicy((PAGE,), LOOPBACK))
+    server = Server(TOOLS, OriginPolicy((PAGE,), LOOPBACK_HOSTS))
     sent = stateless("tools/list", **headers) if version == STATELESS else request(message("ping"), **headers)
     it = exchange(guarded, sent, server)
     assert it.ours == it.theirs

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.fuzz import inputs
 from toolfold.models import UpstreamResponse
-from toolfold.protocol.http import LOOPBACK, OriginPolicy, Request, Response
+from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
@@ -55,7 +55,7 @@ class Target:
         self._gateway = LambdaHandler(Settings.from_environment(_ENVIRONMENT))
         tools = self._gateway.server.tools
         self._server = Server(tools, OriginPolicy(("*",)))
-        self._local = Server(tools, OriginPolicy(hosts=LOOPBACK))
+        self._local = Server(tools, OriginPolicy(hosts=LOOPBACK_HOSTS))
         self.slowest_s = 0.0
 
     def judge(self, data: bytes) -> None:
@@ -69,10 +69,10 @@ class Target:
             _check_handed_over(self._timed(lambda: self._gateway(event), len(data)))
             return
         sent = inputs.request(data)
-        response = self._timed(lambda: self._server.respond(sent), len(data))
+        response = self._timed(lambda: self._server.handle_http(sent), len(data))
         _check(sent, response)
         if sent.header("host") is not None:
-            _check(sent, self._timed(lambda: self._local.respond(sent), len(data)))
+            _check(sent, self._timed(lambda: self._local.handle_http(sent), len(data)))
         for event in inputs.events(sent):
             answer = self._timed(lambda event=event: self._gateway(event), len(data))
             _check_handed_over(answer)
@@ -127,9 +127,9 @@ def _check(sent: Request, response: Response) -> None:
         _check_message(response)
     elif response.body and response.status < 400:
         raise Finding("a body that is not JSON")
-    if response.about.get("error") == "INTERNAL_ERROR":
+    if response.log_fields.get("error") == "INTERNAL_ERROR":
         raise Finding("a defect, caught on its way out")
-    if any(not value.isprintable() or len(value) > 64 for value in response.about.values()):
+    if any(not value.isprintable() or len(value) > 64 for value in response.log_fields.values()):
         raise Finding("content in the log")
     if response.status == 202 and response.body:
         raise Finding("an answer to what asks for none")

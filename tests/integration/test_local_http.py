@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
-from toolfold.protocol.http import BODY_LIMIT
+from toolfold.protocol.http import MAX_BODY_BYTES
 from toolfold.settings import Settings
 from toolfold.transports.http_server import LocalServer
 
@@ -93,7 +93,7 @@ def test_a_giant_body_is_refused_without_being_read(gateway: LocalServer) -> Non
     parts = urlsplit(gateway.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as client:
         head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {10**9}"]
-        client.sendall("\r\n".join([*head, "", ""]).encode() + b" " * (BODY_LIMIT + 1))
+        client.sendall("\r\n".join([*head, "", ""]).encode() + b" " * (MAX_BODY_BYTES + 1))
         assert client.recv(100).startswith(b"HTTP/1.1 413 ")
 
 

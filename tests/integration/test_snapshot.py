@@ -76,7 +76,7 @@ def make(mock_api: MockApi, caplog: pytest.LogCaptureFixture) -> Iterator[Callab
 def listed(gateway: LambdaHandler) -> str:
     """What TOOL_LIST answers."""
     request = mcp_requests.request(mcp_requests.message("tools/call", {"name": "TOOL_LIST", "arguments": {}}))
-    return str(json.loads(gateway.server.respond(request).body)["result"])
+    return str(json.loads(gateway.server.handle_http(request).body)["result"])
 
 
 def told(lines: list[str]) -> list[dict[str, Any]]:

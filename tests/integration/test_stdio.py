@@ -146,14 +146,14 @@ NOISY = """
 import os, sys
 from toolfold import cli
 from toolfold.protocol.mcp import Server
-reply = Server.reply
+handle_message = Server.handle_message
 def noisy(self, message):
     print("printed")
     os.write(1, b"written\\n")
     os.system("echo by a child")
     assert sys.stdin.read() == ""
-    return reply(self, message)
-Server.reply = noisy
+    return handle_message(self, message)
+Server.handle_message = noisy
 sys.argv = ["toolfold", "stdio"]
 sys.exit(cli.main())
 """

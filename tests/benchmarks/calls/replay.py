@@ -31,7 +31,7 @@ from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import compact
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api import responses, server
 from toolfold.mock_api.server import MockApi
 from toolfold.models import UpstreamResponse
@@ -192,7 +192,7 @@ def replay(
                 call,
                 told,
                 tokens(told.text),
-                tokens(compact(answer.asks(call))),
+                tokens(dumps_compact(answer.asks(call))),
                 made,
                 clock.now - began + told.seconds,
             )
@@ -225,6 +225,6 @@ def _counted(packed: bytes) -> int:
 def as_compact_json(text: str) -> str:
     """The same JSON without the white space that the upstream sends; what is no JSON as it is."""
     try:
-        return compact(json.loads(text))
+        return dumps_compact(json.loads(text))
     except ValueError:
         return text

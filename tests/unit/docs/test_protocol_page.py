@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from tests.unit.protocol.test_mcp import TOOLS
-from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request
+from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy, Request
 from toolfold.protocol.mcp import Server
 
 META_VERSION, META_CAPABILITIES = (
@@ -25,7 +25,7 @@ REQUESTS: dict[str, Request] = {
     "another host name, on a laptop": request(PING, host="evil.test"),
     "an origin that is not allowed": request(PING, host="localhost", origin="https://evil.test"),
     "GET, DELETE, PUT, …": request(b"", method="GET", host="localhost"),
-    "a body over 4 MiB": request(b" " * (BODY_LIMIT + 1), host="localhost"),
+    "a body over 4 MiB": request(b" " * (MAX_BODY_BYTES + 1), host="localhost"),
     "another content type, handshake": request(PING, host="localhost", content_type="text/plain"),
     "another content type, 2026-07-28": request(
         PING, host="localhost", content_type="text/plain", mcp_protocol_version=STATELESS
@@ -72,7 +72,7 @@ ROWS = {
 
 @pytest.mark.parametrize("what", REQUESTS)
 def test_the_refusal_is_what_the_page_says(what: str) -> None:
-    response = Server(TOOLS, OriginPolicy(hosts=LOOPBACK)).respond(REQUESTS[what])
+    response = Server(TOOLS, OriginPolicy(hosts=LOOPBACK_HOSTS)).handle_http(REQUESTS[what])
     status, code, sentence = ROWS[what]
     assert str(response.status) == status
     if code == "–":

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.meta_tools import call, error, tokens
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import compact
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
 
@@ -50,7 +50,7 @@ def test_a_form_that_is_named_comes_untouched(tools: MetaTools, name: str, argum
     result = call(tools, name, arguments)
     assert isinstance(result.structured["result"], form)
     assert "columns" not in result.structured["result"]
-    assert result.text == (result.structured["result"] if form is str else compact(result.structured["result"]))
+    assert result.text == (result.structured["result"] if form is str else dumps_compact(result.structured["result"]))
 
 
 @pytest.mark.parametrize(

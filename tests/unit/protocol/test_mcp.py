@@ -14,7 +14,7 @@ from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
-from toolfold.protocol.http import BODY_LIMIT, LOOPBACK, OriginPolicy, Request, Response
+from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 
@@ -23,7 +23,7 @@ SERVER = Server(TOOLS)
 
 
 def sent(to: Request, server: Server = SERVER) -> tuple[int, Any]:
-    response = server.respond(to)
+    response = server.handle_http(to)
     return response.status, json.loads(response.body) if response.body.startswith(b"{") else response.body.decode()
 
 
@@ -82,13 +82,13 @@ def test_a_failed_call_is_a_result_that_says_so() -> None:
 
 @pytest.mark.parametrize("notification", ["notifications/initialized", "notifications/cancelled", "anything"])
 def test_a_notification_is_accepted_without_a_body(notification: str) -> None:
-    response = SERVER.respond(request({"jsonrpc": "2.0", "method": notification}))
+    response = SERVER.handle_http(request({"jsonrpc": "2.0", "method": notification}))
     assert (response.status, response.body) == (202, b"")
 
 
 def test_no_session_is_ever_minted() -> None:
     to = request(message("initialize"), mcp_session_id="abc", last_event_id="7")
-    assert "mcp-session-id" not in dict(SERVER.respond(to).headers)
+    assert "mcp-session-id" not in dict(SERVER.handle_http(to).headers)
 
 
 def test_the_id_comes_back_as_it_was_sent() -> None:
@@ -115,9 +115,9 @@ def test_tools_list_may_be_cached() -> None:
 
 
 def test_tools_list_does_not_change() -> None:
-    before = SERVER.respond(stateless("tools/list")).body
+    before = SERVER.handle_http(stateless("tools/list")).body
     result(stateless("tools/call", {"name": "TOOL_LIST"}))
-    assert SERVER.respond(stateless("tools/list")).body == before
+    assert SERVER.handle_http(stateless("tools/list")).body == before
 
 
 def test_tools_call_works_without_a_handshake() -> None:
@@ -156,7 +156,7 @@ def test_a_response_is_taken_note_of_only_where_there_are_any(answered: dict[str
 
 @pytest.mark.parametrize(("version", "status"), [("", 202), ("2025-03-26", 202), (STATELESS, 202), ("1999-01-01", 400)])
 def test_a_notification_of_a_version_that_is_not_served_is_refused(version: str, status: int) -> None:
-    response = SERVER.respond(request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=version))
+    response = SERVER.handle_http(request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=version))
     assert response.status == status
 
 
@@ -270,7 +270,7 @@ def test_an_unknown_version_in_the_header_is_refused() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD"])
 def test_only_post_is_spoken(method: str) -> None:
-    response = SERVER.respond(request(b"", method=method))
+    response = SERVER.handle_http(request(b"", method=method))
     assert response.status == 405
     assert "POST" in dict(response.headers)["allow"]
 
@@ -292,11 +292,11 @@ def test_only_post_is_spoken(method: str) -> None:
     ],
 )
 def test_http_alone_decides_what_it_can(headers: dict[str, str], status: int) -> None:
-    assert SERVER.respond(request(message("ping"), **headers)).status == status
+    assert SERVER.handle_http(request(message("ping"), **headers)).status == status
 
 
 def test_a_giant_body_is_refused_unread() -> None:
-    assert SERVER.respond(request(b" " * (BODY_LIMIT + 1))).status == 413
+    assert SERVER.handle_http(request(b" " * (MAX_BODY_BYTES + 1))).status == 413
 
 
 @pytest.mark.parametrize(
@@ -306,24 +306,28 @@ def test_a_giant_body_is_refused_unread() -> None:
         (OriginPolicy(origins=("https://app.test",)), {"origin": "https://app.test.evil.test"}, 403),
         (OriginPolicy(origins=("*",)), {"origin": "https://any.test"}, 200),
         (OriginPolicy(origins=("*",)), {"origin": "https://any.test\r\nset-cookie: a=b"}, 403),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "http://localhost/\nset-cookie: a=b"}, 403),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "127.0.0.1:8080"}, 200),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "[::1]:8080"}, 200),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "evil.test:8080"}, 421),
-        (OriginPolicy(hosts=LOOPBACK), {"host": ""}, 421),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "http://localhost:6274"}, 200),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "https://evil.test"}, 403),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "null"}, 403),
-        (OriginPolicy(hosts=LOOPBACK), {"host": "localhost", "origin": "http://[broken"}, 403),
+        (
+            OriginPolicy(hosts=LOOPBACK_HOSTS),
+            {"host": "localhost", "origin": "http://localhost/\nset-cookie: a=b"},
+            403,
+        ),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "127.0.0.1:8080"}, 200),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "[::1]:8080"}, 200),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "evil.test:8080"}, 421),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": ""}, 421),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "http://localhost:6274"}, 200),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "https://evil.test"}, 403),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "null"}, 403),
+        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "http://[broken"}, 403),
     ],
 )
 def test_pages_and_names_are_let_in_as_set(access: OriginPolicy, headers: dict[str, str], status: int) -> None:
-    assert Server(TOOLS, access).respond(request(message("ping"), **headers)).status == status
+    assert Server(TOOLS, access).handle_http(request(message("ping"), **headers)).status == status
 
 
 def test_a_preflight_lets_an_allowed_page_ask() -> None:
     server = Server(TOOLS, OriginPolicy(origins=("https://app.test",)))
-    response = server.respond(request(b"", method="OPTIONS", origin="https://app.test"))
+    response = server.handle_http(request(b"", method="OPTIONS", origin="https://app.test"))
     headers = dict(response.headers)
     assert response.status == 204
     assert headers["access-control-allow-origin"] == "https://app.test"
@@ -333,17 +337,19 @@ def test_a_preflight_lets_an_allowed_page_ask() -> None:
 def test_what_is_logged_are_names_and_codes() -> None:
     arguments = {"tool_name": "NO_TOOL", "arguments": {"symbol": "SECRET"}}
     to = request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}), authorization="Bearer SECRET")
-    response = SERVER.respond(to)
-    assert response.about == {
+    response = SERVER.handle_http(to)
+    assert response.log_fields == {
         "rpc": "tools/call", "tool": "TOOL_CALL", "inner_tool": "NO_TOOL", "error": "TOOL_NOT_FOUND",
     }  # fmt: skip
-    assert "SECRET" not in repr(to) + repr(response.about)
+    assert "SECRET" not in repr(to) + repr(response.log_fields)
 
 
 def test_a_name_that_is_no_name_is_not_logged() -> None:
     arguments = {"tool_name": "a b\nc"}
-    about = SERVER.respond(request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))).about
-    assert "inner_tool" not in about
+    log_fields = SERVER.handle_http(
+        request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))
+    ).log_fields
+    assert "inner_tool" not in log_fields
 
 
 json_values = st.recursive(
@@ -381,7 +387,7 @@ near_requests = st.fixed_dictionaries(
     ),
 )
 def test_nothing_that_is_sent_breaks_the_server(body: bytes, headers: dict[str, str]) -> None:
-    response = SERVER.respond(request(body, **headers))
+    response = SERVER.handle_http(request(body, **headers))
     assert isinstance(response, Response)
     assert response.status < 500
     if response.body.startswith(b"{"):

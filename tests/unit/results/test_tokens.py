@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.catalog.test_alpha_vantage_catalog import EXPECTED
 from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import compact
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 from toolfold.results import tokens
 
@@ -71,7 +71,7 @@ def test_an_entry_of_the_catalog_is_never_undercounted(catalog: Catalog, tools: 
         schema = {"name": name, "description": f"{tool.summary}. {tool.description}", "parameters": tool.parameters}
         assert_entry(name, shown.text)
         assert_entry(f"{name}, indented", json.dumps(json.loads(shown.text), indent=2, ensure_ascii=False))
-        assert_entry(f"{name}, schema", compact(schema))
+        assert_entry(f"{name}, schema", dumps_compact(schema))
 
 
 def test_many_entries_at_once_are_never_undercounted(catalog: Catalog, tools: MetaTools) -> None:
@@ -83,16 +83,16 @@ def test_many_entries_at_once_are_never_undercounted(catalog: Catalog, tools: Me
 def test_the_listing_and_the_definitions_are_never_undercounted(tools: MetaTools) -> None:
     listed = tools.call("TOOL_LIST", {})
     assert_entry("listing", listed.text)
-    assert_entry("listing as JSON", compact(listed.structured))
-    assert_entry("definitions", compact(tools.definitions()))
+    assert_entry("listing as JSON", dumps_compact(listed.structured))
+    assert_entry("definitions", dumps_compact(tools.definitions()))
     for definition in tools.definitions():
-        assert_entry(definition["name"], compact(definition))
+        assert_entry(definition["name"], dumps_compact(definition))
 
 
 def test_a_line_is_few_tokens_off_and_not_to_one_side(catalog: Catalog) -> None:
     errors = []
     for name, summary, _ in catalog.summaries():
-        for text in (f"{name}: {summary}", compact({"name": name, "description": summary})):
+        for text in (f"{name}: {summary}", dumps_compact({"name": name, "description": summary})):
             errors.append(tokens.count(text) - real(text))
             assert abs(errors[-1]) <= tokens.LINE_OFF, (text, errors[-1])
     assert abs(sum(errors) / len(errors)) < 1
@@ -110,7 +110,7 @@ def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: Moc
         asked = [pair for pair in query.split("&") if not pair.startswith("datatype=")]
         with urlopen(f"{mock_api.url}?{'&'.join(asked)}&datatype={form}&apikey=mock-key") as response:
             text = response.read().decode()
-        text = (text if form == "csv" else compact(json.loads(text)))[:CLIP]
+        text = (text if form == "csv" else dumps_compact(json.loads(text)))[:CLIP]
         there, counted = real(text), tokens.count(text)
         assert there * (1 - under) <= counted <= there * (1 + over), (name, form, there, counted)
         ratios.append(counted / there)

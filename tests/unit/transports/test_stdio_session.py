@@ -22,7 +22,7 @@ from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 from toolfold.transports import stdio
-from toolfold.transports.stdio import WORKERS, StdioSession
+from toolfold.transports.stdio import MAX_WORKERS, StdioSession
 
 CATALOG = FileStore(bundled_path())
 
@@ -63,7 +63,7 @@ def answers(outgoing: bytes) -> list[dict[str, Any]]:
 def piped(*lines: bytes, to: Server | None = None, end: bytes = b"\n") -> list[dict[str, Any]]:
     """What is answered to lines when the input ends right after them."""
     outgoing = BytesIO()
-    StdioSession(to or server(), patience_s=20).hold(BytesIO(b"\n".join(lines) + end), outgoing)
+    StdioSession(to or server(), drain_timeout_s=20).serve(BytesIO(b"\n".join(lines) + end), outgoing)
     return answers(outgoing.getvalue())
 
 
@@ -74,7 +74,7 @@ def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
     def hold() -> None:
         with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
-            StdioSession(to, 20).hold(incoming, outgoing)
+            StdioSession(to, 20).serve(incoming, outgoing)
 
     held = threading.Thread(target=hold)
     held.start()
@@ -97,14 +97,14 @@ def test_who_asks_later_is_answered_while_a_call_waits() -> None:
 def test_all_of_many_calls_are_answered_by_few_workers() -> None:
     gate, before = Gate(), threading.active_count()
     with conversing(server(gate)) as (write, read):
-        ids = set(range(3 * WORKERS))
+        ids = set(range(3 * MAX_WORKERS))
         write.write(b"".join(call(id_) + b"\n" for id_ in ids))
-        while gate.waiting < WORKERS:
+        while gate.waiting < MAX_WORKERS:
             time.sleep(0.001)
         write.write(line("ping", "quick") + b"\n")
         assert json.loads(read.readline())["id"] == "quick"
-        assert gate.waiting == WORKERS
-        assert threading.active_count() <= before + 2 + WORKERS
+        assert gate.waiting == MAX_WORKERS
+        assert threading.active_count() <= before + 2 + MAX_WORKERS
         gate.open()
         assert {json.loads(read.readline())["id"] for _ in ids} == ids
 
@@ -135,16 +135,16 @@ def test_what_is_cancelled_is_not_answered_and_an_id_that_only_looks_like_it_is(
 def test_a_call_that_is_cancelled_before_its_turn_is_not_made() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
-        write.write(b"".join(call(id_) + b"\n" for id_ in range(WORKERS + 1)))
-        while gate.waiting < WORKERS:
+        write.write(b"".join(call(id_) + b"\n" for id_ in range(MAX_WORKERS + 1)))
+        while gate.waiting < MAX_WORKERS:
             time.sleep(0.001)
-        write.write(line("notifications/cancelled", requestId=WORKERS) + b"\n" + line("ping", "after") + b"\n")
+        write.write(line("notifications/cancelled", requestId=MAX_WORKERS) + b"\n" + line("ping", "after") + b"\n")
         assert json.loads(read.readline())["id"] == "after"
         gate.open()
-        assert {json.loads(read.readline())["id"] for _ in range(WORKERS)} == set(range(WORKERS))
+        assert {json.loads(read.readline())["id"] for _ in range(MAX_WORKERS)} == set(range(MAX_WORKERS))
         write.close()
         assert read.read() == b""
-    assert gate.waiting == WORKERS
+    assert gate.waiting == MAX_WORKERS
 
 
 @pytest.mark.parametrize(
@@ -178,14 +178,14 @@ def test_what_cannot_be_answered_is_told_to_the_log_alone(caplog: pytest.LogCapt
     assert piped(b"{broken", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b'"ping"', b"\xff", b" \t", b"") == []
     assert [record.message.partition(": ")[2] for record in caplog.records] == [
         "The body is not valid JSON.",
-        "Batches are not served: send one JSON-RPC message as an object.",
+        "Batches are not supported: send one JSON-RPC message as an object.",
         "The body must be one JSON-RPC message as an object.",
         "The body is not valid JSON.",
     ]
 
 
 def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(stdio, "LINE_LIMIT", 100)
+    monkeypatch.setattr(stdio, "MAX_LINE_BYTES", 100)
     longest = line("ping", 1).ljust(99)
     assert len(longest + b"\n") == 100
     assert [answer["id"] for answer in piped(longest, b"x" * 100, b"x" * 1_000, line("ping", 2))] == [1, 2]
@@ -195,7 +195,7 @@ def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, cap
 def test_an_upstream_that_never_answers_is_waited_for_no_longer_than_told() -> None:
     gate, outgoing = Gate(), BytesIO()
     started = time.monotonic()
-    StdioSession(server(gate), patience_s=0.2).hold(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
+    StdioSession(server(gate), drain_timeout_s=0.2).serve(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
     assert 0.2 <= time.monotonic() - started < 5
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [2]
     gate.open()
@@ -215,7 +215,7 @@ def test_an_answer_that_nobody_reads_ends_it() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(os.dup(write), "wb", 0) as outgoing, pytest.raises(BrokenPipeError):
-        StdioSession(server(), 20).hold(BytesIO(line("ping", 1)), outgoing)
+        StdioSession(server(), 20).serve(BytesIO(line("ping", 1)), outgoing)
     os.close(write)
 
 

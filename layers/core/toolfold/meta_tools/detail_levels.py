@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.meta_tools.result import compact
+from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Tool, ToolSummary
@@ -53,7 +53,7 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     }
     lines = [f"{tool.name}{_premium(tool)}: {description}", *_parameters(tool)]
     # Where both forms are offered, the one that comes unasked for is enough to know what the tool has.
-    lines += [f"Returns {tool.returns.partition('; json: ')[0]}", f"Example: {compact(example_call(tool))}"]
+    lines += [f"Returns {tool.returns.partition('; json: ')[0]}", f"Example: {dumps_compact(example_call(tool))}"]
     return entry, "\n".join(lines)
 
 
@@ -117,4 +117,4 @@ def _constraints(rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else compact(value)
+    return value if isinstance(value, str) else dumps_compact(value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import CallError, InternalError
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, instructions
-from toolfold.meta_tools.result import Result, failed
+from toolfold.meta_tools.result import Result, error_result
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -66,11 +66,13 @@ class MetaTools:
 
             return tool_call(catalog, self.caller, arguments, credentials, deadline)
         except CallError as error:
-            return failed(error)
+            return error_result(error)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the server down
             # The type and place alone: an exception's text may hold an address with a key in it.
             logger.error("defect in %s: %s at %s", name, type(error).__name__, _place(error))
-            return failed(InternalError("toolfold failed on this call.", "Try again; if it fails again, report it."))
+            return error_result(
+                InternalError("toolfold failed on this call.", "Try again; if it fails again, report it.")
+            )
 
 
 def _place(error: BaseException) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.result import compact
 from toolfold.results import tokens
 
 if TYPE_CHECKING:
@@ -19,11 +18,10 @@ LINES_KEPT = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """A tool in its tier, as data, also as JSON, and as text. ``pieces`` is what ``tokens.pieces`` finds in the text
+    """A tool in its tier, as data and as text. ``pieces`` is what ``tokens.pieces`` finds in the text
     with its line feed, ``cost`` the tokens of that."""
 
     entry: dict[str, Any]
-    json: str
     text: str
     cost: int
     pieces: int
@@ -77,4 +75,4 @@ def _shown(catalog: Catalog, position: int, tier: int) -> Shown:
             raise LookupError(brief.name)
         entry, text = (detail_levels.full if tier == detail_levels.FULL else detail_levels.medium)(tool)
     pieces = tokens.pieces(text + "\n")
-    return Shown(entry, compact(entry), text, tokens.with_margin(pieces), pieces)
+    return Shown(entry, text, tokens.with_margin(pieces), pieces)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments, ToolNotFound
 from toolfold.meta_tools import arguments as reading
 from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.result import Result, compact
+from toolfold.meta_tools.result import Result, dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -47,8 +47,8 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
 
 
 def _result(entries: list[dict[str, Any]], *, alone: bool) -> Result:
-    every = compact(entries)
-    return Result({"tools": entries}, every[1:-1] if alone else every, as_json=f'{{"tools":{every}}}')
+    every = dumps_compact(entries[0] if alone else entries)
+    return Result({"tools": entries}, every)
 
 
 def _names(given: Any) -> list[str]:

@@ -12,7 +12,7 @@ from toolfold.meta_tools import arguments as reading
 from toolfold.meta_tools import catalog_stats, detail_levels, list_request
 from toolfold.meta_tools.list_request import ListRequest
 from toolfold.meta_tools.packing import fill, in_tier
-from toolfold.meta_tools.result import Result, compact
+from toolfold.meta_tools.result import Result
 from toolfold.results import tokens
 
 if TYPE_CHECKING:
@@ -216,9 +216,7 @@ def _result(
         "tokens": _count(text) if cost is None else cost,
         **({"notice": wanted.notice} if wanted.notice else {}),
     }
-    entries = ",".join(one.json for one in shown)
-    as_json = f'{{"tools":[{entries}],{compact(about)[1:]}'
-    return Result({"tools": [one.entry for one in shown], **about}, text, as_json=as_json)
+    return Result({"tools": [one.entry for one in shown], **about}, text)
 
 
 def _lines(*lines: str) -> str:

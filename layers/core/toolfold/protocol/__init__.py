@@ -1,6 +1,7 @@
-"""The protocol: MCP over HTTP as pure functions, a request in and a response out. No I/O, no framework.
+"""MCP over HTTP and over single JSON-RPC messages, as pure functions: a request in, a response out, no I/O.
 
-``http`` holds requests, responses and the rules of HTTP; ``jsonrpc`` the envelope; ``versions`` the tables of both
-protocol eras; ``mcp`` the methods. May import ``meta_tools``. The types that flow through are
-:class:`toolfold.protocol.http.Request` and :class:`toolfold.protocol.http.Response`.
+``http`` checks requests, ``jsonrpc`` decodes and encodes messages, ``versions`` has the tables of both protocol eras,
+``mcp`` has the methods. May import ``meta_tools``, ``execution.credentials`` and what they import.
 """
+
+__all__ = ["http", "jsonrpc", "mcp", "versions"]

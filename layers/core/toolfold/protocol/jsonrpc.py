@@ -1,4 +1,4 @@
-"""The JSON-RPC 2.0 envelope: one message in, one answer out."""
+"""JSON-RPC 2.0 messages: decode what a client sends, encode results and errors (https://www.jsonrpc.org/specification)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Id = str | int
 
 @dataclass(frozen=True)
 class Message:
-    """A request (``id`` is set) or a notification (``id`` is None)."""
+    """A request, or, where ``id`` is None, a notification."""
 
     method: str
     params: Mapping[str, Any]
@@ -22,27 +22,31 @@ class Message:
 
 
 class JsonRpcError(Exception):
-    """A message that is answered with a JSON-RPC error."""
+    """An error to be sent as the answer to a message."""
 
-    def __init__(self, code: int, sentence: str, data: Any = None, id_: Id | None = None) -> None:
-        super().__init__(sentence)
-        self.code, self.sentence, self.data, self.id = code, sentence, data, id_
+    def __init__(self, code: int, message: str, data: Any = None, id_: Id | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data, self.id = code, message, data, id_
 
 
 def parse_message(body: bytes) -> Message | None:
-    """The message in ``body``; None for a response, which is taken note of and nothing more.
+    """Parse one message.
+
+    Returns:
+        None for a response: this server sends no requests, so responses are accepted and ignored.
 
     Raises:
         JsonRpcError: the body is not JSON, or not one JSON-RPC message.
     """
     try:
-        data = _decoded(body)
-    # ValueError: broken JSON, broken UTF-8, integers of thousands of digits; RecursionError: nesting too deep.
+        data = _decode(body)
+    # ValueError: malformed JSON or UTF-8, integers of thousands of digits. RecursionError: nesting too deep.
     except (ValueError, RecursionError):
         raise JsonRpcError(PARSE_ERROR, "The body is not valid JSON.") from None
+    if isinstance(data, list):
+        raise JsonRpcError(INVALID_REQUEST, "Batches are not supported: send one JSON-RPC message as an object.")
     if not isinstance(data, dict):
-        kind = "Batches are not served: send" if isinstance(data, list) else "The body must be"
-        raise JsonRpcError(INVALID_REQUEST, f"{kind} one JSON-RPC message as an object.")
+        raise JsonRpcError(INVALID_REQUEST, "The body must be one JSON-RPC message as an object.")
     id_ = data.get("id")
     if not _is_id(id_):
         id_ = None
@@ -54,49 +58,50 @@ def parse_message(body: bytes) -> Message | None:
         raise JsonRpcError(INVALID_REQUEST, "id must be a string or an integer.")
     if not isinstance(data.get("method"), str):
         raise JsonRpcError(INVALID_REQUEST, "method must be a string.", id_=id_)
-    # null is how clients in some languages leave a member out.
+    # Clients in some languages send null for a member that they leave out.
     params = {} if data.get("params") is None else data["params"]
     if not isinstance(params, dict):
         raise JsonRpcError(INVALID_REQUEST, "params must be an object.", id_=id_)
     return Message(data["method"], params, id_)
 
 
-class RawJson(str):
-    """A value that is JSON already."""
-
-    __slots__ = ()
-
-
-def result(id_: Id, value: Mapping[str, Any]) -> bytes:
-    """The answer to a request that went well. A member of ``value`` may be :class:`RawJson`."""
-    members = [f'"{name}":{of if type(of) is RawJson else _json(of)}' for name, of in value.items()]
-    shown = _json(id_) if isinstance(id_, str) else id_
-    return f'{{"jsonrpc":"2.0","id":{shown},"result":{{{",".join(members)}}}}}'.encode("utf-8", "replace")
+def encode_result(id_: Id, result: Mapping[str, Any]) -> bytes:
+    """Encode the response to a request that succeeded."""
+    return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
 
 
-def error(rejected: JsonRpcError) -> bytes:
-    """The answer to a request that was rejected."""
-    detail: dict[str, Any] = {"code": rejected.code, "message": rejected.sentence}
-    if rejected.data is not None:
-        detail["data"] = rejected.data
-    return _json({"jsonrpc": "2.0", "id": rejected.id, "error": detail}).encode("utf-8", "replace")
+def encode_error(error: JsonRpcError) -> bytes:
+    """Encode the response to a request that failed."""
+    detail: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        detail["data"] = error.data
+    return _encode({"jsonrpc": "2.0", "id": error.id, "error": detail})
 
 
-def _decoded(body: bytes) -> Any:
+def _encode(message: Mapping[str, Any]) -> bytes:
+    # "replace": a lone surrogate sent by an upstream or a client must not break the response.
+    return _ENCODER.encode(message).encode("utf-8", "replace")
+
+
+# Made once: json.dumps makes an encoder at each call that names options.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def _decode(body: bytes) -> Any:
     text = body.decode().removeprefix("\ufeff")
-    data = _JSON.decode(text)
+    data = _DECODER.decode(text)
     if "\\u" in text:
-        # An escape can be half of a surrogate pair. No UTF-8 spells that: such an id could not be sent back.
+        # An escape can be half of a surrogate pair, which UTF-8 cannot encode: such an id could not be sent back.
         json.dumps(data, ensure_ascii=False).encode()
     return data
 
 
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+def _reject_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
 
 
-_JSON = json.JSONDecoder(parse_constant=_refused)
-"""Python's own takes NaN and Infinity, which are no JSON and would come back as none."""
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+"""Python's default accepts NaN and Infinity, which are not JSON and could not be sent back as JSON."""
 
 
 def _is_id(value: Any) -> bool:
@@ -104,11 +109,6 @@ def _is_id(value: Any) -> bool:
 
 
 def _is_response(data: Mapping[str, Any]) -> bool:
-    """Whether ``data``, which names no method, answers a request. None is ever sent to a client: what it says is not
-    looked at."""
-    answered = isinstance(data.get("result"), dict) and _is_id(data.get("id"))
-    return answered or ("id" in data and isinstance(data.get("error"), dict))
-
-
-# RawJson with "replace": a lone surrogate in what an upstream or a caller sent must not break the answer.
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    """Return whether ``data``, which has no method, has the members of a response."""
+    has_result = isinstance(data.get("result"), dict) and _is_id(data.get("id"))
+    return has_result or ("id" in data and isinstance(data.get("error"), dict))

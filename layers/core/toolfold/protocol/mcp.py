@@ -1,6 +1,6 @@
 """The methods of MCP, for both eras: versions that open with ``initialize``, and the stateless 2026-07-28.
 
-A tools-only server without sessions: every request is answered from itself alone.
+The server offers tools only and keeps no session: every request is answered from its own content.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from toolfold import __version__
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
-from toolfold.protocol.http import ANYONE
-from toolfold.protocol.jsonrpc import JsonRpcError, Message, RawJson
+from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
 if TYPE_CHECKING:
     _Method = Callable[["Server", http.Request, Message, dict[str, str]], dict[str, Any]]
@@ -23,84 +22,90 @@ if TYPE_CHECKING:
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
 
 LIST_TTL_MS = 3_600_000
-"""How long a client may keep ``tools/list``: the three tools change with a release, not with a request."""
+"""How long a client may cache ``tools/list``: the tools change with a release or a catalog, not with a request."""
 
 _CAPABILITIES: Mapping[str, Any] = {"tools": {}}
-_LOGGED_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
-_LOGGED_METHOD = re.compile(r"[A-Za-z0-9._/-]{1,64}\Z")
-_BASE64 = re.compile(r"=\?base64\?(.*)\?=\Z")
+_CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
+_NO_HTTP_REQUEST = http.Request("", (), b"")
+
+# What may be logged of a client's words: short, and without characters that could forge a log line.
+_LOGGABLE_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
+_LOGGABLE_METHOD = re.compile(r"[A-Za-z0-9._/-]{1,64}\Z")
+_BASE64_HEADER = re.compile(r"=\?base64\?(.*)\?=\Z")
 
 
 class Server:
-    """Answers requests. ``access`` says who may call from where."""
+    """Answer MCP requests with the meta-tools ``tools``; ``origin_policy`` says which clients may call over HTTP."""
 
-    def __init__(self, tools: dispatcher.MetaTools, access: http.OriginPolicy = ANYONE) -> None:
-        self.tools, self.access = tools, access
+    def __init__(self, tools: dispatcher.MetaTools, origin_policy: http.OriginPolicy = http.NO_WEB_PAGES) -> None:
+        self.tools, self.origin_policy = tools, origin_policy
 
-    def respond(self, request: http.Request) -> http.Response:
-        """The response to one request. Never raises for anything a client can send."""
+    def handle_http(self, request: http.Request) -> http.Response:
+        """Return the response to an HTTP request. Never raises for anything a client can send."""
         stateless = request.header("mcp-protocol-version") in versions.STATELESS
-        response = http.check(request, self.access, stateless) or self._answer(request, stateless)
-        return http.with_cors(request, response, self.access)
+        response = http.validate(request, self.origin_policy, stateless) or self._handle_body(request, stateless)
+        return http.with_cors_headers(request, response, self.origin_policy)
 
-    def _answer(self, request: http.Request, stateless: bool) -> http.Response:
-        try:
-            message = jsonrpc.parse_message(request.body)
-            if message is None or message.id is None:
-                return _taken_note_of(request, message)
-        except JsonRpcError as rejected:
-            return _rejection(rejected, 400, {})
-        about = {"rpc": _loggable(message)}
-        stateless = stateless or versions.META_VERSION in _meta(message)
-        try:
-            _check_envelope(request, message, stateless)
-            value = self._value(request, message, stateless, about)
-        except JsonRpcError as rejected:
-            rejected.id = message.id
-            status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-            return _rejection(rejected, status.get(rejected.code, 200), about)
-        return http.json_response(200, jsonrpc.result(message.id, value), about)
+    def handle_message(self, message: Message) -> bytes:
+        """Return the answer to a message that came without HTTP, or ``b""`` for a notification.
 
-    def reply(self, message: Message) -> bytes:
-        """The answer to a message that came without HTTP; nothing for a notification.
-
-        No header says which era it is of: its ``_meta`` does, and ``initialize``, which is always a handshake. Never
-        raises for anything a client can send.
+        Without headers, the message itself says which era it belongs to: ``_meta`` names a stateless version, and
+        ``initialize`` is always a handshake. Never raises for anything a client can send.
         """
         if message.id is None:
             return b""
         stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
         try:
             if stateless:
-                _check_complete(_meta(message))
-                _check_served(_meta(message))
-            return jsonrpc.result(message.id, self._value(_NO_HTTP, message, stateless, {}))
-        except JsonRpcError as rejected:
-            rejected.id = message.id
-            return jsonrpc.error(rejected)
+                _check_meta_is_complete(_meta(message))
+                _check_version_is_served(_meta(message))
+            return jsonrpc.encode_result(message.id, self._result(_NO_HTTP_REQUEST, message, stateless, {}))
+        except JsonRpcError as error:
+            error.id = message.id
+            return jsonrpc.encode_error(error)
 
-    def _value(
-        self, request: http.Request, message: Message, stateless: bool, about: dict[str, str]
+    def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
+        try:
+            message = jsonrpc.parse_message(request.body)
+            if message is None or message.id is None:
+                return _accept(request, message)
+        except JsonRpcError as error:
+            return _error_response(error, 400, {})
+        log_fields = {"rpc": _loggable_method(message)}
+        stateless = stateless or versions.META_VERSION in _meta(message)
+        try:
+            _check_headers(request, message, stateless)
+            result = self._result(request, message, stateless, log_fields)
+        except JsonRpcError as error:
+            error.id = message.id
+            status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
+            return _error_response(error, status.get(error.code, 200), log_fields)
+        return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields)
+
+    def _result(
+        self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str]
     ) -> Mapping[str, Any]:
         method = _METHODS[stateless].get(message.method)
         if method is None:
-            raise JsonRpcError(versions.METHOD_NOT_FOUND, f"There is no method {message.method[:64]!r} here.")
-        value = method(self, request, message, about)
-        return {"resultType": "complete", **value, "_meta": {versions.META_SERVER: SERVER_INFO}} if stateless else value
+            raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
+        result = method(self, request, message, log_fields)
+        if stateless:
+            return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: SERVER_INFO}}
+        return result
 
-    def _initialize(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
-        wanted = message.params.get("protocolVersion")
+    def _initialize(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+        requested = message.params.get("protocolVersion")
         return {
-            "protocolVersion": wanted if wanted in versions.HANDSHAKE else versions.FALLBACK_VERSION,
+            "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
             "capabilities": _CAPABILITIES,
             "serverInfo": SERVER_INFO,
             "instructions": self.tools.instructions(),
         }
 
-    def _ping(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+    def _ping(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
         return {}
 
-    def _discover(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+    def _discover(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
         return {
             "supportedVersions": list(versions.STATELESS),
             "capabilities": _CAPABILITIES,
@@ -108,78 +113,74 @@ class Server:
             **_CACHE_HINTS,
         }
 
-    def _list(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+    def _list_tools(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
         if message.params.get("cursor") is not None:
-            raise JsonRpcError(versions.INVALID_PARAMS, "This cursor is not one of ours: the list has a single page.")
+            raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
         return {"tools": self.tools.definitions()}
 
-    def _list_cacheable(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
-        return {**self._list(request, message, about), **_CACHE_HINTS}
+    def _list_tools_cacheable(
+        self, request: http.Request, message: Message, log_fields: dict[str, str]
+    ) -> dict[str, Any]:
+        return {**self._list_tools(request, message, log_fields), **_CACHE_HINTS}
 
-    def _call(self, request: http.Request, message: Message, about: dict[str, str]) -> dict[str, Any]:
+    def _call_tool(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
         name, arguments = message.params.get("name"), message.params.get("arguments")
         if name not in dispatcher.NAMES:
             known = ", ".join(dispatcher.NAMES)
-            raise JsonRpcError(versions.INVALID_PARAMS, f"Unknown tool {str(name)[:64]!r}. There are {known}.")
+            raise JsonRpcError(versions.INVALID_PARAMS, f"Unknown tool {str(name)[:64]!r}. The tools are {known}.")
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
-        about["tool"] = name
-        inner = (arguments or {}).get("tool_name")
-        if isinstance(inner, str) and _LOGGED_NAME.match(inner):
-            about["inner_tool"] = inner
-        result = self.tools.call(name, arguments or {}, _request_credentials(request), request.deadline)
+        log_fields["tool"] = name
+        inner_tool = (arguments or {}).get("tool_name")
+        if isinstance(inner_tool, str) and _LOGGABLE_NAME.match(inner_tool):
+            log_fields["inner_tool"] = inner_tool
+        result = self.tools.call(name, arguments or {}, _credentials(request), request.deadline)
         if result.is_error:
-            about["error"] = result.structured["error"]["code"]
-        structured, text = result.as_json()
+            log_fields["error"] = result.structured["error"]["code"]
         return {
-            "content": RawJson(f'[{{"type":"text","text":{text}}}]'),
-            "structuredContent": RawJson(structured),
-            "isError": _TRUE if result.is_error else _FALSE,
+            "content": [{"type": "text", "text": result.text}],
+            "structuredContent": result.structured,
+            "isError": result.is_error,
         }
 
-
-_NO_HTTP = http.Request("", (), b"")
-_TRUE, _FALSE = RawJson("true"), RawJson("false")
-
-_CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
 
 _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     False: {
         "initialize": Server._initialize,
         "ping": Server._ping,
-        "tools/list": Server._list,
-        "tools/call": Server._call,
+        "tools/list": Server._list_tools,
+        "tools/call": Server._call_tool,
     },
     True: {
         "server/discover": Server._discover,
-        "tools/list": Server._list_cacheable,
-        "tools/call": Server._call,
+        "tools/list": Server._list_tools_cacheable,
+        "tools/call": Server._call_tool,
     },
 }
-"""Whether stateless → method → what answers it."""
+"""Whether the version is stateless → method → its implementation."""
 
 
-def _rejection(rejected: JsonRpcError, status: int, about: Mapping[str, str]) -> http.Response:
-    return http.json_response(status, jsonrpc.error(rejected), {**about, "rejected": str(rejected.code)})
+def _error_response(error: JsonRpcError, status: int, log_fields: Mapping[str, str]) -> http.Response:
+    return http.json_response(status, jsonrpc.encode_error(error), {**log_fields, "rejected": str(error.code)})
 
 
-def _taken_note_of(request: http.Request, message: Message | None) -> http.Response:
-    """The answer to what asks for none: a notification, or a response (None).
+def _accept(request: http.Request, message: Message | None) -> http.Response:
+    """Return the 202 for a notification, or for a response (None).
 
     Raises:
-        JsonRpcError: the version is not served, or is one in which clients send no responses.
+        JsonRpcError: the version is not supported, or has no responses from clients.
     """
     version = request.header("mcp-protocol-version")
     handshake = version is None or version in versions.HANDSHAKE
     if message is None and not handshake:
-        raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but nothing was asked.")
+        raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
     if version is not None and not handshake and version not in versions.STATELESS:
-        raise _unsupported(version)
-    return http.Response(202, about={"rpc": "response" if message is None else _loggable(message)})
+        raise _unsupported_version(version)
+    return http.Response(202, log_fields={"rpc": "response" if message is None else _loggable_method(message)})
 
 
-def _loggable(message: Message) -> str:
-    return message.method if _LOGGED_METHOD.match(message.method) else "?"
+def _loggable_method(message: Message) -> str:
+    return message.method if _LOGGABLE_METHOD.match(message.method) else "?"
 
 
 def _meta(message: Message) -> Mapping[str, Any]:
@@ -187,70 +188,72 @@ def _meta(message: Message) -> Mapping[str, Any]:
     return meta if isinstance(meta, dict) else {}
 
 
-def _check_envelope(request: http.Request, message: Message, stateless: bool) -> None:
-    """What must hold before a method is looked up, in the order of the specification.
+def _check_headers(request: http.Request, message: Message, stateless: bool) -> None:
+    """Check version and routing headers against the body, in the order of the specification.
 
     Raises:
         JsonRpcError: with the code of the first check that fails.
     """
-    sent = request.header("mcp-protocol-version")
+    version = request.header("mcp-protocol-version")
     if not stateless:
-        # initialize negotiates; its header, if any, is a guess.
-        if sent is not None and sent not in versions.HANDSHAKE and message.method != "initialize":
-            raise _unsupported(sent)
+        # initialize negotiates the version; a header sent with it is a guess.
+        if version is not None and version not in versions.HANDSHAKE and message.method != "initialize":
+            raise _unsupported_version(version)
         return
     for name in versions.ROUTING_HEADERS:
         if sum(key == name for key, _ in request.headers) > 1:
             raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
     meta = _meta(message)
-    _check_complete(meta)
-    wanted = meta[versions.META_VERSION]
-    mirrored = [("mcp-protocol-version", sent, wanted), ("mcp-method", request.header("mcp-method"), message.method)]
-    named_by = versions.NAMED_BY.get(message.method)
-    if named_by is not None and message.params.get(named_by) is not None:
-        mirrored.append(("mcp-name", _decoded(request.header("mcp-name")), message.params[named_by]))
-    for name, mirror, value in mirrored:
-        if mirror != value or mirror is None:
-            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing, or not what the body says.")
-    _check_served(meta)
+    _check_meta_is_complete(meta)
+    expected = [
+        ("mcp-protocol-version", version, meta[versions.META_VERSION]),
+        ("mcp-method", request.header("mcp-method"), message.method),
+    ]
+    parameter = versions.NAME_PARAMETER.get(message.method)
+    if parameter is not None and message.params.get(parameter) is not None:
+        expected.append(("mcp-name", _decode_header(request.header("mcp-name")), message.params[parameter]))
+    for name, header, value in expected:
+        if header is None or header != value:
+            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing or differs from the body.")
+    _check_version_is_served(meta)
 
 
-def _check_complete(meta: Mapping[str, Any]) -> None:
+def _check_meta_is_complete(meta: Mapping[str, Any]) -> None:
     missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
     if missing:
         raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
 
 
-def _check_served(meta: Mapping[str, Any]) -> None:
-    wanted = meta[versions.META_VERSION]
-    if not isinstance(wanted, str):
+def _check_version_is_served(meta: Mapping[str, Any]) -> None:
+    version = meta[versions.META_VERSION]
+    if not isinstance(version, str):
         raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_VERSION} must be a string.")
-    if wanted not in versions.STATELESS:
-        raise _unsupported(wanted)
+    if version not in versions.STATELESS:
+        raise _unsupported_version(version)
     if not isinstance(meta[versions.META_CAPABILITIES], dict):
         raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
 
 
-def _unsupported(version: str) -> JsonRpcError:
+def _unsupported_version(version: str) -> JsonRpcError:
     data = {"supported": list(versions.STATELESS), "requested": version}
-    return JsonRpcError(versions.UNSUPPORTED_VERSION, "This protocol version is not served.", data)
+    return JsonRpcError(versions.UNSUPPORTED_VERSION, "This protocol version is not supported.", data)
 
 
-def _decoded(value: str | None) -> str | None:
-    """A header's value, with ``=?base64?…?=`` undone; None for one that is absent or broken."""
-    match = None if value is None else _BASE64.match(value)
+def _decode_header(value: str | None) -> str | None:
+    """Decode ``=?base64?…?=``; return other values as they are, and None for one that is absent or malformed."""
+    match = None if value is None else _BASE64_HEADER.match(value)
     if match is None:
         return value
     try:
         decoded = binascii.a2b_base64(match[1], strict_mode=True)
-        # Only the spelling that an encoder makes: two headers that look different must not name the same tool.
+        # Only the canonical encoding: two headers that differ must not name the same tool.
         return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == match[1] else None
-    except ValueError:  # no base64, no ASCII, no UTF-8
+    except ValueError:  # not base64, not ASCII, not UTF-8
         return None
 
 
-def _request_credentials(request: http.Request) -> RequestCredentials:
-    """The API keys a request carries. The scheme's name is matched without regard to case (RFC 9110, 11.1)."""
+def _credentials(request: http.Request) -> RequestCredentials:
+    """Return the API keys that a request carries. The scheme's name is case-insensitive (RFC 9110, section 11.1)."""
     scheme, _, token = (request.header("authorization") or "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
-    return RequestCredentials(bearer, request.header("x-api-key") or "", request.key_in_query)
+    return RequestCredentials(bearer, request.header("x-api-key") or "", request.query_api_key)

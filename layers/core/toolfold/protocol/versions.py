@@ -1,4 +1,4 @@
-"""What differs between protocol versions, as tables. Source: the MCP specification's revisions up to 2026-07-28."""
+"""Tables of what differs between protocol versions. Source: the MCP specification's revisions up to 2026-07-28."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ STATELESS = ("2026-07-28",)
 """Versions in which every request carries its own envelope."""
 
 FALLBACK_VERSION = HANDSHAKE[-1]
-"""What ``initialize`` answers to a version that is not served."""
-
+"""The version that ``initialize`` offers when the requested one is not supported."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -32,11 +31,13 @@ STATELESS_STATUS = {
     HEADER_MISMATCH: 400,
     UNSUPPORTED_VERSION: 400,
 }
-HANDSHAKE_STATUS = {UNSUPPORTED_VERSION: 400}
-"""JSON-RPC error of a request that could be read → HTTP status, where it is not 200. Clients of the handshake versions
-take any other status for a broken connection."""
+"""JSON-RPC error of a stateless request → HTTP status."""
 
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Methods whose ``Mcp-Name`` header mirrors a parameter."""
+HANDSHAKE_STATUS = {UNSUPPORTED_VERSION: 400}
+"""The same for handshake versions, 200 for all other errors: their clients take any other status for a broken
+connection."""
+
+NAME_PARAMETER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Method → the parameter that its ``Mcp-Name`` header repeats."""
 
 ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")

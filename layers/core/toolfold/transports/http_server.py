@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolfold.protocol.http import BODY_LIMIT, LOOPBACK
+from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -32,7 +32,7 @@ class LocalServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, settings: Settings, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.gateway = LambdaHandler(settings, LOOPBACK)
+        self.gateway = LambdaHandler(settings, LOOPBACK_HOSTS)
         super().__init__((host, port), _Handler)
         self.url = f"http://{host}:{self.server_address[1]}{PATH}"
         self._thread: threading.Thread | None = None
@@ -69,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isdigit() or self.headers.get("transfer-encoding"):
             return self._send(411, {"content-type": "text/plain"}, "Content-Length is needed.\n")
         # One byte over the limit is enough for the handler to refuse it; the rest is not read.
-        body = self.rfile.read(min(int(length), BODY_LIMIT + 1))
+        body = self.rfile.read(min(int(length), MAX_BODY_BYTES + 1))
         if len(body) < int(length):
             self.close_connection = True
         answer = self.server.gateway(self._event(path.path, path.query, body))

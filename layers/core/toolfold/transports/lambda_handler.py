@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from toolfold.app import build_app
-from toolfold.protocol.http import Response, refuse
+from toolfold.protocol.http import Response, error_response
 from toolfold.settings import Settings
 from toolfold.telemetry import configure_logging
 from toolfold.transports import lambda_events
@@ -38,7 +38,7 @@ class LambdaHandler:
         response = self._respond(event, deadline)
         if logger.isEnabledFor(logging.INFO):
             taken_ms = round((time.perf_counter() - started) * 1000, 2)
-            about = {**response.about, "status": response.status, "ms": taken_ms, "request_id": request_id}
+            about = {**response.log_fields, "status": response.status, "ms": taken_ms, "request_id": request_id}
             self._log.write("INFO", "request", about)
         return {
             "statusCode": response.status,
@@ -52,5 +52,5 @@ class LambdaHandler:
             request = lambda_events.parse_event(event, self._allow_key_in_query, deadline)
         except lambda_events.UnknownEvent as unknown:
             logger.error("event not understood: %s", unknown)
-            return refuse(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
-        return self.server.respond(request)
+            return error_response(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
+        return self.server.handle_http(request)

@@ -64,7 +64,7 @@ def warm_up(server: Server) -> None:
     try:
         name = server.tools.catalog().brief(0).name
         for event in _rehearsal(name):
-            server.respond(lambda_events.parse_event(event, allow_key_in_query=False))
+            server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
         # Whom to trust: certificates take long to read, and outlive the connections.
         outbound.tls("AWS_CA_BUNDLE")
         outbound.tls()
