@@ -165,7 +165,7 @@ def _tiers(tools: MetaTools) -> str:
     forms: list[tuple[str, Callable[[Any], tuple[Any, str]]]] = [
         ("1: all that a call needs", detail_levels.full),
         ("2: line, names and types of parameters", detail_levels.medium),
-        ("3: name and line", lambda tool: detail_levels.line(catalog.brief(catalog.position(tool.name) or 0))),
+        ("3: name and line", lambda tool: detail_levels.line(catalog.summary(catalog.position(tool.name) or 0))),
     ]
     cells = []
     for name, form in forms:

@@ -186,11 +186,11 @@ def test_every_tool_of_a_large_catalog_is_read_by_blocks(
     assert max(heard.lengths[-1]) <= writer.BLOCK_BYTES
     for position, name in enumerate(NAMES):
         assert catalog.get(name)
-        assert catalog.brief(position).name == name
+        assert catalog.summary(position).name == name
     assert sum(map(sum, heard.lengths)) < len(large)
     name = NAMES[42]
     best = search(catalog, name.replace("_", " ").lower()).hits[:3]
-    assert name in [catalog.brief(hit.position).name for hit in best]
+    assert name in [catalog.summary(hit.position).name for hit in best]
 
 
 def test_what_is_expected_is_asked_for_at_once(s3: Any, large: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_what_is_expected_is_asked_for_at_once(s3: Any, large: bytes, monkeypatc
     store = S3Store(PLACE, max_age_s=60)
     heard = Heard(store, monkeypatch)
     catalog = store()
-    catalog.expect(tools=NAMES[::20], index=["invoic"])
+    catalog.prefetch(tools=NAMES[::20], index=["invoic"])
     assert len(heard.lengths) == 2
     assert len(heard.lengths[1]) > 4
     assert all(catalog.get(name) for name in NAMES[::20])
@@ -239,7 +239,7 @@ def test_a_catalog_that_is_gone_or_cut_short_serves_what_is_at_hand(s3: Any, lar
     else:
         s3.put_object(Bucket="catalogs", Key=key, Body=large[:left])
     assert catalog.get(at_hand)
-    assert catalog.about
+    assert catalog.description
     with pytest.raises(CatalogUnavailable):
         catalog.get(gone)
 

@@ -46,7 +46,7 @@ class App:
         Called around a SnapStart snapshot: see ``transports.snapstart``.
         """
         if isinstance(self.catalog_store, S3Store):
-            self.catalog_store.forget()
+            self.catalog_store.invalidate()
         self.executor.reset()
 
 

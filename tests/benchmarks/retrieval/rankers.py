@@ -34,7 +34,7 @@ class Toolfold:
         self._catalog = catalog
 
     def rank(self, query: str, limit: int) -> list[str]:
-        return [self._catalog.brief(hit.position).name for hit in search(self._catalog, query).hits[:limit]]
+        return [self._catalog.summary(hit.position).name for hit in search(self._catalog, query).hits[:limit]]
 
 
 class FullText:

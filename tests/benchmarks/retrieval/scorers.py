@@ -56,8 +56,8 @@ class Without:
     def position(self, name: str) -> int | None:
         return None if "names" in self._parts else self._catalog.position(name)
 
-    def related(self, word: str) -> Sequence[str] | None:
-        return None if "vocabulary" in self._parts else self._catalog.related(word)
+    def synonyms(self, word: str) -> Sequence[str] | None:
+        return None if "vocabulary" in self._parts else self._catalog.synonyms(word)
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         return () if "spellings" in self._parts else self._catalog.spelled(letter, length)

@@ -54,13 +54,13 @@ def test_the_whole_catalog_scores_as_the_search_does(catalog: Catalog) -> None:
     scorer = by_words(Without(catalog), len(candidates))
     for text in ("how high is infltion", "RSI of IBM", "Verschuldung von Siemens", "book me a flight"):
         hits = search(catalog, text).hits
-        assert ranked(scorer(text), list(catalog), 200, bar=0.7) == [catalog.brief(hit.position).name for hit in hits]
+        assert ranked(scorer(text), list(catalog), 200, bar=0.7) == [catalog.summary(hit.position).name for hit in hits]
 
 
 def test_a_catalog_without_its_parts_has_plain_words_left(catalog: Catalog) -> None:
     bare = Without(catalog, *ALL)
     assert bare.spelled("i", 9) == bare.postings("@company") == ()
-    assert bare.position("RSI") is bare.related("euro") is None
+    assert bare.position("RSI") is bare.synonyms("euro") is None
     assert bare.postings("inflate") == catalog.postings("inflate") != ()
     assert not any(bare.postings(term) for term, _ in catalog._sections["index"].items() if " " in term)
     assert not any(by_words(bare, len(catalog))("infltion"))

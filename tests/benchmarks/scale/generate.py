@@ -93,9 +93,9 @@ def write(size: int, path: Path) -> None:
     head = {"sources": {"platform": _SOURCE}, "categories": tools.categories(), "listing": _listing(tools)}
     sections: dict[str, writer.Lines] = {
         "tools": tools.sorted_entries(),
-        "index": writer.ordered(search_index.build(tools)),
-        "spellings": writer.ordered(search_index.spellings(tools)),
-        "related": [],
+        "index": writer.sort_lines(search_index.build(tools)),
+        "spellings": writer.sort_lines(search_index.spellings(tools)),
+        "synonyms": [],
     }
     with path.open("wb") as out, tempfile.TemporaryFile(dir=path.parent) as scratch:
         writer.write(out, scratch, head, tools.entries(), sections)

@@ -315,12 +315,12 @@ HARMLESS = [
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_text_that_speaks_to_the_model_is_found(text: str) -> None:
-    assert list(prompt_injection.signs(text))
+    assert list(prompt_injection.find_prompt_injection(text))
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_text_that_only_looks_so_passes(text: str) -> None:
-    assert list(prompt_injection.signs(text)) == []
+    assert list(prompt_injection.find_prompt_injection(text)) == []
 
 
 def spoken_in(tool: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

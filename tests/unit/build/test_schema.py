@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from toolfold.build.compiler import compile_folder
-from toolfold.catalog.store import opened
+from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
 
 SOURCE: dict[str, Any] = {
@@ -68,7 +68,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 def test_a_tool_has_the_effect_its_yaml_states_and_reads_by_default(
     tmp_path: Path, given: dict[str, Any], effect: str
 ) -> None:
-    catalog = opened(compile_folder(written(tmp_path, SOURCE, {**TOOL, **given})).encode())
+    catalog = parse_catalog(compile_folder(written(tmp_path, SOURCE, {**TOOL, **given})).encode())
     tool = catalog.get("FORECAST")
     assert tool is not None
     assert tool.effect == effect

@@ -22,7 +22,7 @@ from toolfold.catalog.block_cache import CachedBlockReader
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import MemoryBlocks, Section, parse_head
 from toolfold.catalog.search import search
-from toolfold.catalog.store import SMALL, FileStore, bundled_path, opened
+from toolfold.catalog.store import SMALL, FileStore, bundled_path, parse_catalog
 from toolfold.catalog.tokenizer import stem
 from toolfold.errors import CatalogUnavailable
 
@@ -66,7 +66,7 @@ def test_every_tool_of_a_large_catalog_is_found(large: Catalog) -> None:
         assert tool is not None
         assert (tool.name, tool.parameters, tool.description) == (name, entry["parameters"], entry["description"])
         assert large.position(name) == position
-        assert large.brief(position).summary == entry["summary"]
+        assert large.summary(position).summary == entry["summary"]
     assert len(large) == len(NAMES)
     assert list(large) == NAMES
 
@@ -78,13 +78,13 @@ def test_what_is_not_there_is_not_found(large: Catalog) -> None:
         assert large.position(name) is None
         assert large.postings(name) == ()
     with pytest.raises(CatalogUnavailable):
-        large.brief(len(large))
+        large.summary(len(large))
 
 
 def test_a_query_finds_the_tool_that_is_meant(large: Catalog) -> None:
     for name in NAMES[::200]:
         hits = search(large, name.replace("_", " ").lower()).hits
-        assert name in [large.brief(hit.position).name for hit in hits[:3]]
+        assert name in [large.summary(hit.position).name for hit in hits[:3]]
 
 
 def test_positions_by_tag_category_and_access_are_those_of_the_entries(large: Catalog) -> None:
@@ -112,11 +112,11 @@ def test_opening_reads_the_head_alone(path: Path) -> None:
 def test_what_is_expected_comes_in_one_go(path: Path) -> None:
     counted = Counted(path.read_bytes())
     catalog, _ = counted.catalog()
-    catalog.expect(tools=NAMES[::100], names=["NO_SUCH_TOOL"], index=[stem("invoice"), "no such term"])
-    catalog.expect_briefs(range(0, len(catalog), 100))
+    catalog.prefetch(tools=NAMES[::100], names=["NO_SUCH_TOOL"], index=[stem("invoice"), "no such term"])
+    catalog.prefetch_summaries(range(0, len(catalog), 100))
     assert counted.calls == 2
     for position in range(0, len(catalog), 100):
-        assert catalog.get(catalog.brief(position).name)
+        assert catalog.get(catalog.summary(position).name)
     assert catalog.postings(stem("invoice"))
     assert counted.calls == 2
 
@@ -157,9 +157,9 @@ def test_blocks_are_kept_while_there_is_room_and_the_oldest_goes_first(path: Pat
         assert ranges.size <= room
     first = counted.calls
     assert first >= 8
-    catalog.expect(tools=[NAMES[-1]])
+    catalog.prefetch(tools=[NAMES[-1]])
     assert counted.calls == first
-    catalog.expect(tools=[min(NAMES), max(NAMES)])
+    catalog.prefetch(tools=[min(NAMES), max(NAMES)])
     assert counted.calls == first + 1
 
 
@@ -219,15 +219,15 @@ def test_the_same_tools_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
 def test_a_term_of_many_tools_keeps_those_it_speaks_loudest_for() -> None:
     most = writer.MOST_POSTINGS
     postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
-    catalog = opened(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}).encode())
+    catalog = parse_catalog(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}).encode())
     assert catalog.postings("many") == postings[1000:]
     assert catalog.postings("few") == [3, 1]
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers(), max_size=40), st.text(max_size=5))
 def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -> None:
-    content = b"".join(block for _, block in writer.blocks(writer.ordered(mapping), 64))
-    table = writer.write_section(io.BytesIO(), writer.ordered(mapping), 64)
+    content = b"".join(block for _, block in writer.split_blocks(writer.sort_lines(mapping), 64))
+    table = writer.write_section(io.BytesIO(), writer.sort_lines(mapping), 64)
     section = Section("any", table, MemoryBlocks(content, 0))
     assert {key: section.get(key, lambda value: True) for key in mapping} == mapping
     assert dict(section.items()) == mapping
@@ -256,14 +256,14 @@ def damaged_catalog(**lines: Any) -> Catalog:
             table[name] = [["", out.tell(), len(content), ""]]
             out.write(content)
         else:
-            table[name] = writer.write_section(out, writer.ordered(content))
+            table[name] = writer.write_section(out, writer.sort_lines(content))
     return Catalog(FEW | {"sections": table}, MemoryBlocks(out.getvalue(), 0))
 
 
 USES: dict[str, tuple[str, Callable[[Catalog], Any]]] = {
     "tools": (TOOL, lambda catalog: catalog.get(TOOL)),
     "names": (TOOL, lambda catalog: catalog.position(TOOL)),
-    "lines": ("0000007", lambda catalog: catalog.brief(7)),
+    "lines": ("0000007", lambda catalog: catalog.summary(7)),
     "index": (TERM, lambda catalog: catalog.postings(TERM)),
     "spellings": (SHELF, lambda catalog: catalog.spelled(SHELF[0], int(SHELF[1:]))),
     "members": ("access:free", lambda catalog: list(catalog.positions_of("access")["free"])),
@@ -327,7 +327,7 @@ def test_a_damaged_head_is_no_catalog(changes: dict[str, Any], caplog: Any) -> N
     line, _, rest = bundled_path().read_bytes().partition(b"\n")
     head = json.dumps(json.loads(line + b"}") | changes).encode()[:-1]
     with pytest.raises(CatalogUnavailable, match="damaged or of another format"):
-        opened(head + b"\n" + rest)
+        parse_catalog(head + b"\n" + rest)
     assert len(caplog.records) == 1
 
 
@@ -336,7 +336,7 @@ def test_a_damaged_table_of_blocks_makes_the_catalog_unavailable(block: Any) -> 
     line, _, rest = bundled_path().read_bytes().partition(b"\n")
     head = json.loads(line + b"}")
     head["sections"]["tools"] = [block]
-    catalog = opened(json.dumps(head).encode()[:-1] + b"\n" + rest)
-    assert catalog.brief(0)
+    catalog = parse_catalog(json.dumps(head).encode()[:-1] + b"\n" + rest)
+    assert catalog.summary(0)
     with pytest.raises(CatalogUnavailable):
         catalog.get("SMA")

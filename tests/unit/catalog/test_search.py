@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests.unit.catalog.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.build import search_index, yaml_loader
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import Found, closest_names, explain, search
+from toolfold.catalog.search import SearchResult, closest_names, explain, search
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.catalog.tokenizer import stem, terms, words
+from toolfold.catalog.tokenizer import stem, stems, words
 
 CATALOG = FileStore(bundled_path())()
 
 
 def found(catalog: Catalog, query: str, most: int = 10) -> list[str]:
-    return [catalog.brief(hit.position).name for hit in search(catalog, query).hits[:most]]
+    return [catalog.summary(hit.position).name for hit in search(catalog, query).hits[:most]]
 
 
 def first(catalog: Catalog, query: str) -> str:
@@ -39,12 +39,12 @@ def test_words_that_mean_nothing_alone_are_left_out() -> None:
 
 
 def test_accents_and_apostrophes_make_no_other_word() -> None:
-    assert terms("Société's") == terms("societe")
+    assert stems("Société's") == stems("societe")
 
 
 @given(st.text())
 def test_any_text_has_terms(text: str) -> None:
-    assert all(term for term in terms(text))
+    assert all(term for term in stems(text))
 
 
 @given(st.text(max_size=60))
@@ -117,7 +117,7 @@ def test_other_languages_are_read(catalog: Catalog, query: str, name: str) -> No
     ],
 )
 def test_what_no_tool_serves_finds_nothing(catalog: Catalog, query: str) -> None:
-    assert search(catalog, query) == Found((), 0)
+    assert search(catalog, query) == SearchResult((), 0)
 
 
 def test_a_topic_outside_does_not_hide_a_tool_that_fits_better(catalog: Catalog) -> None:
@@ -126,9 +126,9 @@ def test_a_topic_outside_does_not_hide_a_tool_that_fits_better(catalog: Catalog)
 
 
 def test_a_clear_winner_leads_alone_and_a_tie_is_a_tie(catalog: Catalog) -> None:
-    assert search(catalog, "balance sheet").leaders == 1
-    assert search(catalog, "RSI and MACD of Apple").leaders == 2
-    assert 1 <= search(catalog, "price").leaders <= 5
+    assert search(catalog, "balance sheet").top_ties == 1
+    assert search(catalog, "RSI and MACD of Apple").top_ties == 2
+    assert 1 <= search(catalog, "price").top_ties <= 5
 
 
 def test_only_what_is_asked_for_is_searched(catalog: Catalog) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfold.catalog.spelling import Pattern, mended
+from toolfold.catalog.spelling import Pattern, correct
 from toolfold.catalog.store import FileStore, bundled_path
 
 CATALOG = FileStore(bundled_path())()
@@ -27,13 +27,13 @@ def by_the_book(word: str, other: str) -> int:
 
 @given(few_letters.filter(bool), few_letters)
 def test_slips_are_counted_as_the_table_counts_them(word: str, other: str) -> None:
-    assert Pattern(word).slips(other) == by_the_book(word, other)
+    assert Pattern(word).distance(other) == by_the_book(word, other)
 
 
 @given(few_letters.filter(bool), few_letters, st.integers(1, 9))
 def test_a_bound_changes_no_smaller_distance(word: str, other: str, below: int) -> None:
     distance = by_the_book(word, other)
-    counted = Pattern(word).slips(other, below)
+    counted = Pattern(word).distance(other, below)
     assert counted == distance if distance < below else counted >= below
 
 
@@ -49,14 +49,14 @@ def test_a_bound_changes_no_smaller_distance(word: str, other: str, below: int) 
     ],
 )
 def test_a_slip_is_mended(written: str, meant: str) -> None:
-    assert mended(CATALOG, written) == meant
+    assert correct(CATALOG, written) == meant
 
 
 @pytest.mark.parametrize("word", ["x", "abc", "qzxjvkqz", "12345", "a1b2c3", "x" * 10_000])
 def test_what_is_like_no_word_stays_as_it_is(word: str) -> None:
-    assert mended(CATALOG, word) == word
+    assert correct(CATALOG, word) == word
 
 
 def test_a_name_is_mended_more_carefully_than_a_word() -> None:
-    assert mended(CATALOG, "divvident") == "dividend"
-    assert mended(CATALOG, "divvident", most=1) == "divvident"
+    assert correct(CATALOG, "divvident") == "dividend"
+    assert correct(CATALOG, "divvident", most=1) == "divvident"

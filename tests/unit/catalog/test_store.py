@@ -35,10 +35,10 @@ def test_a_file_is_read_once() -> None:
 def test_what_follows_from_a_catalog_is_made_once_and_not_kept_without_limit() -> None:
     catalog, made = opened(""), []
     for _ in range(2):
-        assert catalog.once("tools", lambda: made.append(len(catalog)) or len(catalog)) == 129
+        assert catalog.memoize("tools", lambda: made.append(len(catalog)) or len(catalog)) == 129
     assert made == [129]
     for number in range(10_000):
-        catalog.once(number, lambda: number)  # noqa: B023 - called at once
+        catalog.memoize(number, lambda: number)  # noqa: B023 - called at once
     assert len(catalog._kept) <= 2000
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
-from toolfold.catalog.store import bundled_path, opened
+from toolfold.catalog.store import bundled_path, parse_catalog
 from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
@@ -54,9 +54,9 @@ def test_annotations_of_tool_call_state_what_the_catalog_contains(effects: list[
         "listing": "",
         "index": {},
         "spellings": {},
-        "related": {},
+        "synonyms": {},
     }
-    catalog = opened(writer.dumps(empty | {"tools": tools}).encode())
+    catalog = parse_catalog(writer.dumps(empty | {"tools": tools}).encode())
     tool_list, tool_get, tool_call = definitions(catalog)
     assert tool_call["annotations"] == hints | {"openWorldHint": True}
     assert tool_list["annotations"] == tool_get["annotations"] == {"readOnlyHint": True, "openWorldHint": False}

@@ -42,7 +42,7 @@ def tiers(result: Result) -> list[int]:
 def a_query_with(leaders: Any) -> str:
     """A title of the catalog that as many tools fit equally well as ``leaders`` says."""
     titles = [tool.title for tool in map(CATALOG.get, CATALOG) if tool is not None]
-    return next(title for title in titles if leaders(search(CATALOG, title).leaders))
+    return next(title for title in titles if leaders(search(CATALOG, title).top_ties))
 
 
 # The whole
@@ -117,13 +117,13 @@ def test_a_clear_winner_comes_whole_and_alone_in_at_most_430_tokens() -> None:
 def test_a_tie_is_shown_as_a_tie() -> None:
     query = a_query_with(lambda leaders: leaders in (2, 3))
     result = ask(query=query, token_budget=3000)
-    assert tiers(result).count(1) == search(CATALOG, query).leaders
+    assert tiers(result).count(1) == search(CATALOG, query).top_ties
     assert f"one of the first {tiers(result).count(1)}" in result.text.splitlines()[0]
 
 
 @pytest.mark.parametrize("query", ["oil price", "moving average", "company profile and dividends", "unemployment"])
 def test_ranks_and_tiers_go_down_together(query: str) -> None:
-    ranked = [CATALOG.brief(hit.position).name for hit in search(CATALOG, query).hits]
+    ranked = [CATALOG.summary(hit.position).name for hit in search(CATALOG, query).hits]
     for budget in range(100, 3001, 100):
         result = ask(query=query, token_budget=budget)
         assert names(result) == ranked[: len(names(result))]
@@ -133,7 +133,7 @@ def test_ranks_and_tiers_go_down_together(query: str) -> None:
 @pytest.mark.bulk
 @pytest.mark.parametrize("position", range(0, len(CATALOG), 6))
 def test_no_budget_is_exceeded(position: int) -> None:
-    tool = CATALOG.get(CATALOG.brief(position).name)
+    tool = CATALOG.get(CATALOG.summary(position).name)
     assert tool is not None
     for step in range(4):
         budget = 100 + (position * 37 + step * 809) % 2901

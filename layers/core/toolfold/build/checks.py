@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from toolfold.execution import validation
 from toolfold.build.schema import VOCABULARY, Source, Tool, Vocabulary
+from toolfold.execution import validation
 
 _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that can only be meant as the name of a tool (or an allowed value)."""

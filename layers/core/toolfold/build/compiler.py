@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolfold.build import emitter, search_index, writer, checks, yaml_loader
+from toolfold.build import checks, emitter, search_index, writer, yaml_loader
 from toolfold.build.schema import VOCABULARY, Category, Parameter, Source, Tool, Vocabulary
 from toolfold.errors import SourceError
 
@@ -82,7 +82,7 @@ def compile_folder(folder: Path) -> str:
         "tools": tools,
         "index": search_index.build(searchable, outside),
         "spellings": search_index.spellings(searchable + outside, vocabularies),
-        "related": search_index.related(vocabularies),
+        "synonyms": search_index.synonyms(vocabularies),
     }
     return writer.dumps(compiled)
 

@@ -21,8 +21,8 @@ from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.model import Tool as Compiled
-from toolfold.catalog.store import opened
-from toolfold.catalog.tokenizer import terms
+from toolfold.catalog.store import parse_catalog
+from toolfold.catalog.tokenizer import stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 
@@ -70,7 +70,7 @@ ASKS = range(8, 16)
 """Phrases for a tool. Fewer leave ways of asking out; more drown those of its neighbours in the index."""
 
 GENERIC = frozenset(
-    terms(
+    stems(
         "api data dataset endpoint feature function information info item method object operation output query record "
         "request response result service tool utility value various thing return fetch retrieve provide allow enable "
         "use useful helper general generic main new"
@@ -119,9 +119,9 @@ class _Tool:
     def __post_init__(self) -> None:
         tool = self.compiled
         for name, value in (
-            ("named", set(terms(f"{tool.name.replace('_', ' ')} {tool.title}"))),
-            ("summary", set(terms(tool.summary))),
-            ("text", set(terms(f"{tool.summary} {tool.description}"))),
+            ("named", set(stems(f"{tool.name.replace('_', ' ')} {tool.title}"))),
+            ("summary", set(stems(tool.summary))),
+            ("text", set(stems(f"{tool.summary} {tool.description}"))),
             (
                 "shape",
                 {f"{key} {rule['type']} {rule.get('enum')}" for key, rule in tool.parameters["properties"].items()},
@@ -141,7 +141,7 @@ def check(folder: Path) -> list[Finding]:
     """What is wrong with the catalog below ``folder``, in the order of its files; what does not compile is all there
     is to say of it. Nothing is written."""
     try:
-        catalog = opened(compile_folder(folder).encode())
+        catalog = parse_catalog(compile_folder(folder).encode())
     except SourceError as error:
         return [_from_compiler(problem) for problem in error.problems]
     documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml"))]
@@ -180,7 +180,7 @@ def _tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Itera
 
 def _spoken(document: yaml_loader.Document) -> Iterator[Finding]:
     for at, text in _texts(document.data):
-        for what, words in prompt_injection.signs(text):
+        for what, words in prompt_injection.find_prompt_injection(text):
             advice = "say what the tool returns, in visible letters, to whoever reads"
             yield _finding(document, at, "speaks-to-model", f"{_path(at)} {what}: {words}", advice)
 

@@ -1,8 +1,8 @@
 """Text that speaks to the model that reads it instead of describing a tool. Build side.
 
-Whoever writes a tool's description writes into every conversation that looks at it. :func:`signs` finds what has no
-place there: orders, secrets asked for, marks of a chat's roles, characters that nobody sees, markup that loads or hides
-something. It is a net for what is known, not a proof of the rest: descriptions are reviewed by people, like code.
+A tool's description becomes part of every conversation that looks at the tool. :func:`find_prompt_injection` finds
+what does not belong there: orders, requests for secrets, chat role markers, invisible characters, markup that loads or
+hides something. It is a net for what is known, not a proof of the rest: descriptions are reviewed by people, like code.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _SIGNS: dict[str, tuple[str, ...]] = {
 _COMPILED = {what: re.compile("|".join(forms), re.IGNORECASE) for what, forms in _SIGNS.items()}
 
 
-def signs(text: str) -> Iterator[tuple[str, str]]:
+def find_prompt_injection(text: str) -> Iterator[tuple[str, str]]:
     """What in ``text`` speaks to the model: ``(what it does, the words that show it)``, each kind once at most."""
     if hidden := sorted(set(_HIDDEN.findall(text))):
         yield "holds characters that nobody sees", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolfold.catalog.model import Catalog
 from toolfold.catalog.block_cache import CachedBlockReader
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import CatalogUnavailable, SettingsError

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.tokenizer import terms, words
+from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
     from toolfold.build.schema import Vocabulary
@@ -33,8 +33,8 @@ FIELDS: Mapping[str, float] = {
 }
 """What one occurrence of a term is worth in each field. Chosen on the tuning half of tests/benchmarks/retrieval."""
 
-PAIRED = frozenset({"name", "aliases", "title", "summary", "asks", "asks_of_neighbours"})
-PAIRS = 0.5
+BIGRAM_FIELDS = frozenset({"name", "aliases", "title", "summary", "asks", "asks_of_neighbours"})
+BIGRAM_WEIGHT = 0.5
 """Fields of which two words in a row are a term of their own, and its worth beside each of its words."""
 
 SATURATION = 2.5
@@ -65,14 +65,14 @@ def spellings(tools: Sequence[Mapping[str, Sequence[str]]], vocabularies: Iterab
     """Every word of the texts as it is written, by first letter and length (``p5``: "peaks pence price …"): what
     misspelt words are held against."""
     written = {word for fields in tools for texts in fields.values() for text in texts for word in words(text)}
-    written.update(word for phrase in related(vocabularies) for word in phrase.split())
+    written.update(word for phrase in synonyms(vocabularies) for word in phrase.split())
     shelves: defaultdict[str, list[str]] = defaultdict(list)
     for word in sorted(word for word in written if word.isalpha()):
         shelves[f"{word[0]}{len(word)}"].append(word)
     return {shelf: " ".join(found) for shelf, found in sorted(shelves.items())}
 
 
-def related(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
+def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
     """Word, or two in a row → the terms that they stand for beside themselves; none for a word that means nothing."""
     found: dict[str, dict[str, None]] = {}
     for vocabulary in vocabularies:
@@ -98,19 +98,19 @@ def related(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
 
 
 def _stands_for(meant: str) -> list[str]:
-    return [term for word in meant.split() for term in ([word] if word.startswith("@") else terms(word))]
+    return [term for word in meant.split() for term in ([word] if word.startswith("@") else stems(word))]
 
 
 def _weighed(fields: Mapping[str, Sequence[str]]) -> Mapping[str, float]:
     counts: defaultdict[str, float] = defaultdict(float)
     for field, texts in fields.items():
         for text in texts:
-            single = [text] if text.startswith("@") else terms(text)
+            single = [text] if text.startswith("@") else stems(text)
             for term in single:
                 counts[term] += FIELDS[field]
-            if field in PAIRED:
+            if field in BIGRAM_FIELDS:
                 for pair in itertools.pairwise(single):
-                    counts[" ".join(pair)] += PAIRS * FIELDS[field]
+                    counts[" ".join(pair)] += BIGRAM_WEIGHT * FIELDS[field]
     return counts
 
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from toolfold.catalog.model import FORMAT
 from toolfold.catalog.reader import HASH_DIGITS, line_key, member_key, needle
 
-COMPILED = ("tools", "index", "spellings", "related")
+COMPILED = ("tools", "index", "spellings", "synonyms")
 """Mappings of the compiler that become sections as they are."""
 
 BLOCK_BYTES = 256 << 10
@@ -39,12 +39,12 @@ def dumps(compiled: Mapping[str, Any]) -> str:
     """The catalog that ``compiled`` describes: ``sources``, ``categories`` and ``listing`` for the head, and the
     mappings of :data:`COMPILED`, with the tools in the order of the listing."""
     out = io.BytesIO()
-    sections: dict[str, Lines] = {name: ordered(compiled[name]) for name in COMPILED}
+    sections: dict[str, Lines] = {name: sort_lines(compiled[name]) for name in COMPILED}
     write(out, io.BytesIO(), compiled, compiled["tools"].items(), sections)
     return out.getvalue().decode()
 
 
-def ordered(mapping: Mapping[str, Any]) -> Lines:
+def sort_lines(mapping: Mapping[str, Any]) -> Lines:
     """The lines of ``mapping``, sorted."""
     return sorted(mapping.items(), key=lambda item: needle(item[0]))
 
@@ -56,14 +56,17 @@ def write(
     listed: Iterable[tuple[str, Mapping[str, Any]]],
     sections: Mapping[str, Lines],
 ) -> None:
-    """Write a catalog to ``out``, by way of ``scratch``, since the head tells where all else is. Neither ``listed``,
-    the tools in the order of the listing (of which the summary, category, access, effect and tags are read), nor ``sections``
-    need be in memory."""
+    """Write a catalog to ``out``, by way of ``scratch``, since the head tells where all else is.
+
+    Args:
+        listed: the tools in the order of the listing; summary, category, access, effect and tags are used. Like
+            ``sections`` it need not be in memory.
+    """
     lines, members = _described(listed)
     derived: dict[str, Lines] = {
-        "names": ordered({line[0]: position for position, line in enumerate(lines)}),
+        "names": sort_lines({line[0]: position for position, line in enumerate(lines)}),
         "lines": ((line_key(position), line) for position, line in enumerate(lines)),
-        "members": ordered({member_key(*member): _runs(found) for member, found in members.items()}),
+        "members": sort_lines({member_key(*member): _runs(found) for member, found in members.items()}),
     }
     table = {}
     for name, content in (derived | dict(sections)).items():
@@ -126,13 +129,13 @@ def _cut(terms: Lines) -> Iterator[tuple[str, list[int]]]:
 def write_section(out: BinaryIO, lines: Lines, block_bytes: int = BLOCK_BYTES) -> list[list[Any]]:
     """Write ``lines``; returns the table of their blocks: first key, start, length, hash."""
     table: list[list[Any]] = []
-    for first, block in blocks(lines, block_bytes):
+    for first, block in split_blocks(lines, block_bytes):
         table.append([first, out.tell(), len(block), hashlib.sha256(block).hexdigest()[:HASH_DIGITS]])
         out.write(block)
     return table
 
 
-def blocks(lines: Lines, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[str, bytes]]:
+def split_blocks(lines: Lines, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[str, bytes]]:
     """First key and bytes of each block of ``lines``, of at most ``block_bytes`` unless one line is longer."""
     first, held, size = "", list[bytes](), 0
     for key, value in lines:

@@ -9,7 +9,7 @@ from threading import Lock
 
 from toolfold.catalog.reader import HASH_DIGITS, Block, Span, damaged
 
-ROOM = 96 << 20
+MAX_CACHE_BYTES = 96 << 20
 """Bytes of blocks that are kept: what a query needs at 10,000 tools whole, and a tenth of a Lambda of 1,024 MB."""
 
 Fetch = Callable[[Sequence[int], Sequence[int]], Sequence[bytes]]
@@ -23,9 +23,9 @@ class CachedBlockReader:
     ``base`` is the length of the catalog's first line.
     """
 
-    far = True
+    is_remote = True
 
-    def __init__(self, fetch: Fetch, base: int, room: int = ROOM) -> None:
+    def __init__(self, fetch: Fetch, base: int, room: int = MAX_CACHE_BYTES) -> None:
         self._fetch = fetch
         self._base = base
         self._room = room

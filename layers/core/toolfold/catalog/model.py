@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from toolfold.catalog.reader import Members, damaged, line_key, numbers, sections_of
 
 if TYPE_CHECKING:
-    from toolfold.catalog.reader import Block, Read
+    from toolfold.catalog.reader import Block, BlockReader
 
     T = TypeVar("T")
 
@@ -123,7 +123,7 @@ class Catalog:
 
     __slots__ = ("_counts", "_head", "_kept", "_read", "_sections", "_sources", "categories", "sha256")
 
-    def __init__(self, head: Any, read: Read, sha256: str = "") -> None:
+    def __init__(self, head: Any, read: BlockReader, sha256: str = "") -> None:
         found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:
             raise ValueError(f"catalog format {found!r} is not {FORMAT}")
@@ -155,7 +155,7 @@ class Catalog:
         """Names, in listing order."""
         return (line.name for line in self._lines())
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+    def memoize(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` made for ``key`` before, or makes now: for what follows from the catalog alone and is asked for
         again and again. Kept with the catalog, up to some thousand things."""
         found = self._kept.get(key)
@@ -167,19 +167,19 @@ class Catalog:
         made: T = found
         return made
 
-    def expect(self, **keys: Iterable[str]) -> None:
+    def prefetch(self, **keys: Iterable[str]) -> None:
         """Fetch side by side what will be asked for: section → keys. Only a saving of time, and only for a catalog
         that is not in memory."""
-        if not self._read.far:
+        if not self._read.is_remote:
             return
         blocks: set[Block] = set()
         for section, wanted in keys.items():
             blocks |= self._sections[section].blocks_of(wanted)
         self._read(sorted(blocks))
 
-    def expect_briefs(self, positions: Iterable[int]) -> None:
+    def prefetch_summaries(self, positions: Iterable[int]) -> None:
         """As :meth:`expect`, for :meth:`brief`."""
-        self.expect(lines=map(line_key, positions))
+        self.prefetch(lines=map(line_key, positions))
 
     def canonical_name(self, name: str) -> str | None:
         """The catalog's spelling of ``name``, or None."""
@@ -199,7 +199,7 @@ class Catalog:
         """``(name, summary, category)`` of every tool, in listing order."""
         return ((line.name, line.summary, line.category) for line in self._lines())
 
-    def brief(self, position: int) -> ToolSummary:
+    def summary(self, position: int) -> ToolSummary:
         """The line of the tool at ``position``, counted from 0 in listing order."""
         line = self._sections["lines"].get(line_key(position), _is_line)
         if line is None:
@@ -216,7 +216,10 @@ class Catalog:
         return self.positions_of("tags")
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Value → positions of the tools with it, for ``category``, ``access``, ``effect`` or ``tags``. As :meth:`tags`."""
+        """Value → positions of the tools with it, for ``category``, ``access``, ``effect`` or ``tags``.
+
+        A value's positions are read when they are iterated over.
+        """
         return Members(field, self._counts[field], self._sections["members"])
 
     def counts(self, field: str) -> Mapping[str, int]:
@@ -224,7 +227,7 @@ class Catalog:
         return self._counts[field]
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """What the catalog holds, in a sentence or two: the descriptions of its sources."""
         return " ".join(str(source["description"]) for source in self._head["sources"].values())
 
@@ -243,9 +246,9 @@ class Catalog:
         shelf: str = self._sections["spellings"].get(f"{letter}{length}", _is_text) or ""
         return shelf.split()
 
-    def related(self, word: str) -> Sequence[str] | None:
+    def synonyms(self, word: str) -> Sequence[str] | None:
         """The terms that ``word`` stands for beside itself: none for a word that means nothing, None for an unknown."""
-        found: Sequence[str] | None = self._sections["related"].get(word, _is_texts)
+        found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_texts)
         return found
 
     def source(self, id_: str) -> Source:
@@ -257,7 +260,7 @@ class Catalog:
         return self._sources[id_]
 
     def verify(self) -> None:
-        """Read every value once: for who publishes a catalog."""
+        """Read every value once, to check a catalog before it is published."""
         held = {name: sum(1 for _ in section.items()) for name, section in self._sections.items()}
         if not held["tools"] == held["names"] == held["lines"] == len(self):
             raise damaged(f"not every section holds {len(self)} tools")

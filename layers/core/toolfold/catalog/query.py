@@ -1,4 +1,4 @@
-"""From a request to the terms that are looked up, each with what it is worth and the word that it is there for.
+"""From a request to the terms that are looked up, each with what it is weight and the word that it is there for.
 
 A word counts for itself; one that the index does not have counts for what the vocabulary says it stands for. A word
 that is in neither is taken for a slip of the pen if a known word is close by, and then for a compound of known words.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolfold.catalog import spelling
-from toolfold.catalog.tokenizer import STOP, plain, stem
+from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -47,14 +47,14 @@ MOST_WORDS = 64
 
 @dataclass(frozen=True)
 class Term:
-    """``term`` of the index, what it is ``worth``, and the ``word`` of the request that it is there for."""
+    """``term`` of the index, its ``weight``, and the ``source_word`` of the request it stands for."""
 
     term: str
-    worth: float
-    word: str
+    weight: float
+    source_word: str
 
 
-class Reading:
+class ParsedQuery:
     """A request as the index sees it.
 
     ``named`` are the positions of tools whose whole name is in it → whether it can be meant as nothing but that name.
@@ -65,18 +65,18 @@ class Reading:
         self.named: dict[int, bool] = {}
 
 
-def parse_query(catalog: Catalog, text: str) -> Reading:
+def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
     """What ``text`` asks for."""
-    reading = Reading()
+    reading = ParsedQuery()
     shouting = text.isupper()
     term = word = ""
-    tokens = _TOKEN.findall(plain(text))[:MOST_WORDS]
+    tokens = _TOKEN.findall(normalize(text))[:MOST_WORDS]
     _expect(catalog, tokens)
     for at, token in enumerate(tokens):
         _note_name(catalog, reading, token, shouting)
         for written in _WORD.findall(token):
             before, word = word, written.lower()
-            if word in STOP:
+            if word in STOP_WORDS:
                 word = before
                 continue
             if word.isdigit():
@@ -99,16 +99,16 @@ def parse_query(catalog: Catalog, text: str) -> Reading:
 def _expect(catalog: Catalog, tokens: list[str]) -> None:
     """Have a catalog that is not in memory fetch side by side what the words are held against."""
     words = [word.lower() for token in tokens for word in _WORD.findall(token)]
-    catalog.expect(names=map(str.upper, tokens), related=words, index=map(stem, words))
+    catalog.prefetch(names=map(str.upper, tokens), synonyms=words, index=map(stem, words))
 
 
 def _phrase(catalog: Catalog, before: str, word: str) -> list[Term]:
     """What two words in a row mean together."""
     phrase = f"{before} {word}"
-    return [Term(term, _RELATED, phrase) for term in catalog.related(phrase) or ()]
+    return [Term(term, _RELATED, phrase) for term in catalog.synonyms(phrase) or ()]
 
 
-def _note_name(catalog: Catalog, reading: Reading, token: str, shouting: bool) -> None:
+def _note_name(catalog: Catalog, reading: ParsedQuery, token: str, shouting: bool) -> None:
     position = catalog.position(token.upper())
     if position is not None:
         # SAR, AD and CORN in capitals are names; as "ad" or "corn" they may be words.
@@ -117,13 +117,13 @@ def _note_name(catalog: Catalog, reading: Reading, token: str, shouting: bool) -
             reading.named[position] = sure
 
 
-def _add(reading: Reading, found: list[Term], before: str) -> str:
+def _add(reading: ParsedQuery, found: list[Term], before: str) -> str:
     """Add the terms of one word, and each as a pair with the term ``before``; returns the last of them."""
     for term in found:
         reading.terms.append(term)
         if not _is_kind(term.term):
             if before:
-                reading.terms.append(Term(f"{before} {term.term}", term.worth, term.word))
+                reading.terms.append(Term(f"{before} {term.term}", term.weight, term.source_word))
             before = term.term
     return before if found else ""
 
@@ -136,7 +136,7 @@ def _terms(catalog: Catalog, word: str, a_name: bool) -> list[Term] | None:
     """The terms that ``word`` counts for; none for one that means nothing, None for one that nobody knows."""
     found = _known(catalog, word, word, 1.0)
     if found is None and (not a_name or len(word) > 5):
-        other = spelling.mended(catalog, word, most=1 if a_name else 2)
+        other = spelling.correct(catalog, word, most=1 if a_name else 2)
         found = None if other == word else _known(catalog, other, word, _MENDED)
     if found is None:
         parts = list(_parts(catalog, word))
@@ -144,15 +144,15 @@ def _terms(catalog: Catalog, word: str, a_name: bool) -> list[Term] | None:
     return found
 
 
-def _known(catalog: Catalog, word: str, said: str, worth: float) -> list[Term] | None:
-    term, related = stem(word), catalog.related(word)
-    own = [Term(term, worth, said)] if catalog.postings(term) else []
-    if related is None:
+def _known(catalog: Catalog, word: str, source_word: str, weight: float) -> list[Term] | None:
+    term, synonyms = stem(word), catalog.synonyms(word)
+    own = [Term(term, weight, source_word)] if catalog.postings(term) else []
+    if synonyms is None:
         return own or None
     # A word of the catalog stands for itself, whatever it means elsewhere: "real" is no Spanish here.
     return own + [
-        Term(other, worth * (_KIND if _is_kind(other) else _RELATED), said)
-        for other in related
+        Term(other, weight * (_KIND if _is_kind(other) else _RELATED), source_word)
+        for other in synonyms
         if _is_kind(other) or not own
     ]
 

@@ -30,10 +30,10 @@ from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
 
-    class Read(Protocol):
+    class BlockReader(Protocol):
         """What gives blocks their bytes. ``far``: asking for several at once saves time."""
 
-        far: bool
+        is_remote: bool
 
         def __call__(self, blocks: Sequence[Block], /) -> Sequence[Span]:
             """The blocks, in their order.
@@ -90,7 +90,7 @@ def parse_head(line: bytes) -> Any:
 class MemoryBlocks:
     """Blocks of a catalog that is in memory; ``base`` is the length of its first line."""
 
-    far = False
+    is_remote = False
 
     def __init__(self, content: bytes, base: int) -> None:
         self._content, self._base = content, base
@@ -110,7 +110,7 @@ class Section:
 
     __slots__ = ("_blocks", "_kept", "_kept_bytes", "_name", "_read")
 
-    def __init__(self, name: str, blocks: Sequence[Sequence[Any]], read: Read) -> None:
+    def __init__(self, name: str, blocks: Sequence[Sequence[Any]], read: BlockReader) -> None:
         self._name = name
         self._blocks = blocks
         self._read = read
@@ -172,7 +172,7 @@ class Section:
         self._kept_bytes += size
 
 
-def sections_of(table: Mapping[str, Any], read: Read) -> dict[str, Section]:
+def sections_of(table: Mapping[str, Any], read: BlockReader) -> dict[str, Section]:
     """The sections that ``table``, of a head, names.
 
     Raises:

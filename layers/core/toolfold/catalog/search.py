@@ -1,7 +1,7 @@
 """Finding tools by words: a ranked list for a request, and the closest names for a misspelt one.
 
-The index was made when the catalog was compiled (``build.search_index``); here its numbers are added up. What no tool serves
-stands in the index as well, after the last tool: a request that fits such a topic better than the tools finds nothing.
+The index was made when the catalog was compiled (``build.search_index``); here its numbers are added up. Topics that no
+tool serves are in the index as well, after the last tool: a request that fits one better than the tools finds nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.query import Reading, Term, parse_query
+from toolfold.catalog.query import ParsedQuery, Term, parse_query
 from toolfold.catalog.spelling import Pattern
 
 if TYPE_CHECKING:
@@ -52,39 +52,41 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search found: the tools that fit, best first, none when nothing does.
 
-    ``leaders`` of them, from the first, are about as good as the best: one when there is a clear winner.
+    The first ``top_ties`` of them are about as good as the best: one when there is a clear winner.
     """
 
     hits: tuple[Hit, ...]
-    leaders: int
+    top_ties: int
 
 
-def search(catalog: Catalog, query: str, among: Container[int] | None = None) -> Found:
-    """The tools that fit ``query``; only those at the positions ``among``, where it is given.
+def search(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> SearchResult:
+    """The tools that fit ``query``; only those at the positions ``candidates``, where it is given.
 
     Raises:
         CatalogUnavailable: a part of the catalog that is needed cannot be had.
     """
-    scores = _scores(catalog, parse_query(catalog, query), _ENOUGH if among is None else len(catalog))
+    scores = _scores(catalog, parse_query(catalog, query), _ENOUGH if candidates is None else len(catalog))
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     outside = max((score for position, score in scores.items() if position >= tools), default=0.0)
     if outside > _OUTSIDE * best:
-        return Found((), 0)
-    hits = [Hit(at, score) for at, score in scores.items() if at < tools and (among is None or at in among)]
+        return SearchResult((), 0)
+    hits = [Hit(at, score) for at, score in scores.items() if at < tools and (candidates is None or at in candidates)]
     hits.sort(key=lambda hit: (-hit.score, hit.position))
-    return Found(tuple(hits), sum(hit.score >= _TIED * hits[0].score for hit in hits[:_MOST_LEADERS]))
+    return SearchResult(tuple(hits), sum(hit.score >= _TIED * hits[0].score for hit in hits[:_MOST_LEADERS]))
 
 
-def _scores(catalog: Catalog, reading: Reading, enough: int) -> dict[int, float]:
+def _scores(catalog: Catalog, reading: ParsedQuery, enough: int) -> dict[int, float]:
     """Position → score. Rarer terms come first; once ``enough`` tools are found, a more frequent one only adds to
     those: what costs time in a large catalog are words that thousands of its tools have."""
-    catalog.expect(index=[term.term for term in reading.terms])
+    catalog.prefetch(index=[term.term for term in reading.terms])
     scores: defaultdict[int, float] = defaultdict(float)
-    found = sorted(((catalog.postings(term.term), term.worth) for term in reading.terms), key=lambda pair: len(pair[0]))
+    found = sorted(
+        ((catalog.postings(term.term), term.weight) for term in reading.terms), key=lambda pair: len(pair[0])
+    )
     for postings, worth in found:
         if len(scores) < enough:
             for position, weight in zip(postings[::2], postings[1::2], strict=True):
@@ -106,10 +108,10 @@ def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, flo
     for term in reading.terms:
         postings = catalog.postings(term.term)
         weight = dict(zip(postings[::2], postings[1::2], strict=True)).get(position, 0)
-        parts.append((term, term.worth * weight))
+        parts.append((term, term.weight * weight))
     if position in reading.named:
         bonus = _NAMED_SURELY if reading.named[position] else _NAMED
-        parts.append((Term("(its name)", 1.0, catalog.brief(position).name), bonus))
+        parts.append((Term("(its name)", 1.0, catalog.summary(position).name), bonus))
     return sorted(((term, part) for term, part in parts if part), key=lambda item: -item[1])
 
 
@@ -122,10 +124,10 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     spelled = "_".join(name.upper().split())[:64]
     pattern = Pattern(spelled)
     known = catalog if spelled and len(catalog) <= _SCANNED else ()
-    likeness = {other: 1 - pattern.slips(other) / max(len(spelled), len(other)) for other in known}
+    likeness = {other: 1 - pattern.distance(other) / max(len(spelled), len(other)) for other in known}
     alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
     if surely := [other for other in alike if likeness[other] >= _SPELLED]:
         return surely[:most]
     hits = search(catalog, spelled.replace("_", " ").lower()).hits[:most]
-    by_words = [catalog.brief(hit.position).name for hit in hits]
+    by_words = [catalog.summary(hit.position).name for hit in hits]
     return list(dict.fromkeys(by_words + alike))[:most]

@@ -11,7 +11,7 @@ _LONGEST = 40
 """Letters of a word beyond which it is no misspelt one."""
 
 
-def mended(catalog: Catalog, word: str, most: int = 2) -> str:
+def correct(catalog: Catalog, word: str, most: int = 2) -> str:
     """The known word that ``word`` may have been meant for; else itself.
 
     That is one slip away, from six letters on up to ``most``. The first letter is rarely the wrong one. Among equals
@@ -24,7 +24,7 @@ def mended(catalog: Catalog, word: str, most: int = 2) -> str:
     pattern = Pattern(word)
     for length in range(len(word) + reach, len(word) - reach - 1, -1):
         for other in catalog.spelled(word[0], length):
-            slips = pattern.slips(other, least)
+            slips = pattern.distance(other, least)
             if slips < least:
                 best, least = other, slips
     return best
@@ -44,7 +44,7 @@ class Pattern:
             self._where[letter] = self._where.get(letter, 0) | 1 << at
         self._letters = set(word)
 
-    def slips(self, other: str, below: int = 1 << 30) -> int:
+    def distance(self, other: str, below: int = 1 << 30) -> int:
         """The distance to ``other``; any number from ``below`` on where it is not below that."""
         # Each slip changes at most two of the letters that the words do not share: most words are done with here.
         if len(self._letters ^ set(other)) > 2 * (below - 1):

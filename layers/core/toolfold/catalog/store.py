@@ -27,7 +27,7 @@ from toolfold.errors import CatalogUnavailable, SettingsError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolfold.catalog.reader import Read
+    from toolfold.catalog.reader import BlockReader
     from toolfold.settings import Settings
 
     T = TypeVar("T")
@@ -58,24 +58,24 @@ def open_store(settings: Settings) -> Callable[[], Catalog]:
     The function raises :class:`CatalogUnavailable` when there is no catalog to serve.
 
     Raises:
-        SettingsError: the place is neither a path nor ``s3://bucket/prefix``.
+        SettingsError: the location is neither a path nor ``s3://bucket/prefix``.
     """
-    place = settings.catalog
-    if place.startswith("s3://"):
-        return S3Store(place, settings.catalog_max_age_s, settings.s3_timeout_s)
-    if "://" in place:
-        raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {place!r}.")
-    return FileStore(place or _embedded())
+    location = settings.catalog
+    if location.startswith("s3://"):
+        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s)
+    if "://" in location:
+        raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
+    return FileStore(location or _bundled())
 
 
 def bundled_path() -> Path:
     """The catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
     from pathlib import Path  # costs time that a first response need not wait for
 
-    return Path(_embedded())
+    return Path(_bundled())
 
 
-def _embedded() -> str:
+def _bundled() -> str:
     here = os.path.dirname(os.path.abspath(__file__))
     packaged = os.path.join(here, "catalog.json")
     return packaged if os.path.exists(packaged) else os.path.join(here, *[os.pardir] * 4, "catalog", "catalog.json")
@@ -105,7 +105,7 @@ class FileStore:
         with open(self._path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size <= SMALL:
-                return opened(file.read())
+                return parse_catalog(file.read())
             line = file.readline(_LONGEST_HEAD)
             descriptor = os.dup(file.fileno())
 
@@ -135,10 +135,10 @@ class FileStore:
 class S3Store:
     """The catalog that a pointer in S3 names. Each question to S3 may take ``timeout_s``, repetitions included."""
 
-    def __init__(self, place: str, max_age_s: float, timeout_s: float = 5.0) -> None:
-        self._bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    def __init__(self, location: str, max_age_s: float, timeout_s: float = 5.0) -> None:
+        self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not self._bucket:
-            raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {place!r}.")
+            raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")
         self._prefix = prefix.strip("/")
         self._max_age_s, self._timeout_s = max_age_s, timeout_s
         self._client: Any = None
@@ -159,7 +159,7 @@ class S3Store:
         self._looked_at = time.monotonic()
         return self._catalog
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Close connections to S3, and look at the pointer again when the catalog is asked for next."""
         self._client, self._rest_s = None, 0.0
 
@@ -178,7 +178,7 @@ class S3Store:
         if size <= SMALL:
             content = self._get(name)
             _check(content, sha256)
-            return opened(content, sha256)
+            return parse_catalog(content, sha256)
         line = self._ranges(name, [0], [length])[0]
         _check(line, of_head)
 
@@ -220,7 +220,7 @@ class S3Store:
             raise unavailable("cannot be read from S3") from None
 
 
-def opened(content: bytes, sha256: str = "") -> Catalog:
+def parse_catalog(content: bytes, sha256: str = "") -> Catalog:
     """The catalog in ``content``, whose hash, where that is known, is ``sha256``.
 
     Raises:
@@ -230,7 +230,7 @@ def opened(content: bytes, sha256: str = "") -> Catalog:
     return _opened(line, len(content), MemoryBlocks(content, len(line)), sha256)
 
 
-def _opened(line: bytes, size: int, read: Read, sha256: str) -> Catalog:
+def _opened(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
     try:
         head = parse_head(line)
         catalog = Catalog(head, read, sha256)

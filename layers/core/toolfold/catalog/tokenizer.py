@@ -15,7 +15,7 @@ _UNIT = re.compile(r"(?<=\d)(?=[A-Za-z]{3})")
 # Compiled when it is first needed: large sets of characters take milliseconds.
 _SCRIPTS = rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_UNSPACED}])"
 
-STOP = frozenset(
+STOP_WORDS = frozenset(
     """
     a an and any are as at be been but by can could d did didn do does doesn doing don for from get give had has
     have he her his how i if in into is isn it its just let like ll m may me more most my need no not of on one or
@@ -39,10 +39,10 @@ _ENDINGS = tuple(
 
 def words(text: str) -> list[str]:
     """The words of ``text`` in its order, in lower case and without accents; those that mean nothing alone left out."""
-    return [word for word in _WORD.findall(plain(text).lower()) if word not in STOP]
+    return [word for word in _WORD.findall(normalize(text).lower()) if word not in STOP_WORDS]
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """``text`` without accents and apostrophes, with numbers apart from their units (5min: 5 min) and scripts that put
     no spaces apart from others (のRSI: の RSI)."""
     text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
@@ -56,7 +56,7 @@ def plain(text: str) -> str:
     return _UNIT.sub(" ", text)
 
 
-def terms(text: str) -> list[str]:
+def stems(text: str) -> list[str]:
     """The words of ``text`` without their endings."""
     return [stem(word) for word in words(text)]
 

@@ -39,7 +39,7 @@ def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, expla
     wanted = list_request.read(catalog, arguments)
     found = search.search(catalog, wanted.query, wanted.filters.positions(catalog))
     hits = found.hits[: wanted.limit or USUAL]
-    briefs = [catalog.brief(hit.position) for hit in hits]
+    briefs = [catalog.summary(hit.position) for hit in hits]
     reasons = [_reasons(catalog, wanted.query, hit.position) if explain else [] for hit in hits]
     if as_json:
         structured = tools.call(list_request.TOOL, arguments).structured
@@ -50,7 +50,7 @@ def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, expla
     elif not hits:
         print(_NOTHING, file=sys.stderr)
     else:
-        _print(briefs, [f"{hit.score:.0f}" for hit in hits], reasons, found.leaders)
+        _print(briefs, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
         if sys.stdout.isatty():
             left = len(found.hits) - len(hits)
             print(f"\n* as good as the best{f'; {left} more fit less well: --limit N' if left else ''}")
@@ -60,7 +60,7 @@ def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, expla
 def _reasons(catalog: Catalog, query: str, position: int) -> list[str]:
     """The words of the request that speak for a tool, with what they were taken for and their parts of the score."""
     return [
-        f"{term.word}{'' if term.word == term.term else f' → {term.term}'} {part:.0f}"
+        f"{term.source_word}{'' if term.source_word == term.term else f' → {term.term}'} {part:.0f}"
         for term, part in search.explain(catalog, query, position)
     ]
 

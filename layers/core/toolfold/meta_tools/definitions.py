@@ -44,7 +44,7 @@ def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
     if catalog is None:
         return list(_DEFINITIONS)
     tool_list, tool_get, tool_call = _DEFINITIONS
-    description = f"{tool_list['description']} {catalog.about}".strip()
+    description = f"{tool_list['description']} {catalog.description}".strip()
     annotations = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
     return [{**tool_list, "description": description}, tool_get, {**tool_call, "annotations": annotations}]
 

@@ -37,7 +37,7 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
     Returns:
         Empty when there is no room for a single line.
     """
-    catalog.expect_briefs(positions)
+    catalog.prefetch_summaries(positions)
     lines = [in_tier(catalog, position, detail_levels.MINIMAL) for position in positions[: LINES_KEPT + 1]]
     filled: list[Shown] = []
     tier = detail_levels.FULL
@@ -62,11 +62,11 @@ def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int],
 
 def in_tier(catalog: Catalog, position: int, tier: int) -> Shown:
     """The tool at ``position``, in ``tier``."""
-    return catalog.once((position, tier), lambda: _shown(catalog, position, tier))
+    return catalog.memoize((position, tier), lambda: _shown(catalog, position, tier))
 
 
 def _shown(catalog: Catalog, position: int, tier: int) -> Shown:
-    brief = catalog.brief(position)
+    brief = catalog.summary(position)
     if tier == detail_levels.MINIMAL:
         entry, text = detail_levels.line(brief)
     else:

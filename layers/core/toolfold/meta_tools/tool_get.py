@@ -36,13 +36,13 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     names = _names(given)
     detail = reading.choice("TOOL_GET", arguments, "detail", tuple(detail_levels.DETAILS)) or "full"
     known = _known(arguments.get("known"))
-    catalog.expect(tools=[name.upper() for name in names])
+    catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
         if name is None or known:
             return _result([_entry(catalog, names[0], detail, known)], alone=True)
         # What is asked for most, and always the same.
-        return catalog.once((detail, name), lambda: _result([_entry(catalog, name, detail, {})], alone=True))
+        return catalog.memoize((detail, name), lambda: _result([_entry(catalog, name, detail, {})], alone=True))
     return _result([_entry(catalog, name, detail, known) for name in names], alone=False)
 
 

@@ -68,7 +68,7 @@ def _whole(catalog: Catalog, wanted: ListRequest) -> Result:
         text = _lines(wanted.notice, f"{step} {total:,} tools.", *catalog_stats.lines(catalog))
         return _result(catalog, wanted, text, [], step, matched=total, more=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
-    every = catalog.once("every line", lambda: [in_tier(catalog, at, detail_levels.MINIMAL) for at in range(total)])
+    every = catalog.memoize("every line", lambda: [in_tier(catalog, at, detail_levels.MINIMAL) for at in range(total)])
     return _result(catalog, wanted, _lines(wanted.notice, catalog.listing), every, step, matched=total)
 
 
@@ -80,14 +80,14 @@ def _found(catalog: Catalog, wanted: ListRequest, among: frozenset[int] | None) 
     hits = found.hits
     if not wanted.more_than_usual:
         least = NOISE * hits[0].score
-        hits = tuple(hit for at, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= least or at < found.leaders)
+        hits = tuple(hit for at, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= least or at < found.top_ties)
 
     def best(place: int) -> int:
         if wanted.detail is not None:
             return detail_levels.DETAILS[wanted.detail]
-        if place < found.leaders:
+        if place < found.top_ties:
             return detail_levels.FULL
-        return detail_levels.MEDIUM if place < found.leaders + MIDDLE else detail_levels.MINIMAL
+        return detail_levels.MEDIUM if place < found.top_ties + MIDDLE else detail_levels.MINIMAL
 
     return _page(catalog, wanted, [hit.position for hit in hits], len(found.hits), best, SEARCH_TOKENS)
 
@@ -175,7 +175,7 @@ def _nothing(catalog: Catalog, wanted: ListRequest, among: frozenset[int] | None
 
 
 def _too_small(catalog: Catalog, position: int, budget: int, head: int) -> Exception:
-    line = tokens.count(detail_levels.line(catalog.brief(position))[1] + "\n")
+    line = tokens.count(detail_levels.line(catalog.summary(position))[1] + "\n")
     needed = next(more for more in itertools.count(budget) if _room(more, head) >= line)
     message = f"token_budget {budget} is too small for a single tool"
     return reading.refused(

@@ -62,7 +62,7 @@ def warm_up(server: Server) -> None:
     import jmespath  # noqa: F401 - by the first path in a select
 
     try:
-        name = server.tools.catalog().brief(0).name
+        name = server.tools.catalog().summary(0).name
         for event in _rehearsal(name):
             server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
         # Whom to trust: certificates take long to read, and outlive the connections.
@@ -92,7 +92,7 @@ def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
     """Everything that outlives a request and does not outlive its machine, its moment or its credentials."""
     catalog = server.tools.catalog
     if isinstance(catalog, S3Store):
-        yield catalog.forget
+        yield catalog.invalidate
     # With the keepers: answers, counts and limits of keys, breakers, the rest of a shared cache that failed.
     yield server.tools.caller.reset
     yield connections.forget_connections
