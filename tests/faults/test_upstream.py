@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tests.faults.docs_table import Row, all_rows, walks
 from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scene, whole
 from toolfold.meta_tools.result import Result
-from toolfold.mock_api.faults import ENVELOPES, FAULTS
+from toolfold.mock_api.faults import ERROR_BODIES, FAULTS
 from toolfold.mock_api.server import MockApi
 
 PARAMETER = {"SYMBOL_SEARCH": "keywords"}
@@ -122,7 +122,7 @@ def assert_held(held: str, faulty: Faulty) -> None:
 def test_every_fault_of_the_mock_api_is_on_the_page() -> None:
     shown = {name.lower() for row in all_rows() for name in re.findall(r"FAULT\.(\w+)", row.made_by)}
     assert shown == set(FAULTS)
-    assert set(ENVELOPES) <= shown
+    assert set(ERROR_BODIES) <= shown
 
 
 def test_a_connection_with_bytes_left_over_is_not_used_again(scene: Callable[..., Scene], mock_api: MockApi) -> None:

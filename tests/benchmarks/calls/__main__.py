@@ -23,10 +23,10 @@ from tests.benchmarks.calls.replay import (
     PassThrough,
     Toolfold,
     key_of_the_user,
-    mock_api,
+    memoized_responses,
     one_key,
-    remembering,
     replay,
+    serve_mock_api,
 )
 from tests.benchmarks.calls.trace import CALLS, Call, trace
 from tests.support.clocks import Clock
@@ -43,7 +43,7 @@ def main() -> int:
     options = measured_page.options(__doc__, "--write", "--quick")
     # Refusals of the day are expected here, and are counted.
     logging.getLogger("toolfold").setLevel(logging.ERROR)
-    with remembering():
+    with memoized_responses():
         measured = measure(trace(QUICK if options.quick else CALLS))
     return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
 
@@ -51,7 +51,7 @@ def main() -> int:
 def measure(calls: Sequence[Call]) -> str:
     def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[CallResult]:
         clock, started = Clock(DAY), time.monotonic()
-        with mock_api(clock, plan) as upstream:
+        with serve_mock_api(clock, plan) as upstream:
             found = replay(calls, upstream, clock, make(upstream.url, clock), key)
         print(f"{title}: {time.monotonic() - started:.0f} s", file=sys.stderr)
         return found

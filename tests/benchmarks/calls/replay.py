@@ -71,28 +71,31 @@ class CallResult:
 
 
 @contextmanager
-def mock_api(clock: Clock, plan: str | None) -> Iterator[MockApi]:
-    """The upstream of a replay, with ``plan`` (``mock_api.quotas``) for every key."""
+def serve_mock_api(clock: Clock, plan: str | None) -> Iterator[MockApi]:
+    """Serve the upstream of a replay, with ``plan`` (``mock_api.quotas``) for every key."""
     with MockApi(plan=plan, latency_s=LATENCY_S, clock=clock, sleep=clock.sleep) as running:
         yield running
 
 
 @contextmanager
-def remembering() -> Iterator[None]:
-    """The mock API makes each answer once. They never change; making them is most of what a replay would take."""
-    made: dict[Any, tuple[int, str, bytes]] = {}
+def memoized_responses() -> Iterator[None]:
+    """Compute each response of the mock API once.
 
-    def answer(query: Sequence[tuple[str, str]], **_: Any) -> responses.Answer:
+    Responses never change, and computing them would take most of the time of a replay.
+    """
+    computed: dict[Any, tuple[int, str, bytes]] = {}
+
+    def handle_query(query: Sequence[tuple[str, str]], **_: Any) -> responses.Response:
         free = ("apikey", "free") in query
-        asked = (free, *(pair for pair in query if pair[0] != "apikey"))
-        if asked not in made:
-            reply = original(query)
-            made[asked] = (reply.status, reply.content_type, zlib.compress(reply.body, 1))
-        status, kind, body = made[asked]
-        return responses.Answer(status, kind, zlib.decompress(body))
+        key = (free, *(pair for pair in query if pair[0] != "apikey"))
+        if key not in computed:
+            response = original(query)
+            computed[key] = (response.status, response.content_type, zlib.compress(response.body, 1))
+        status, content_type, body = computed[key]
+        return responses.Response(status, content_type, zlib.decompress(body))
 
-    original = server.answer
-    with mock.patch.object(server, "answer", answer):
+    original = server.handle_query
+    with mock.patch.object(server, "handle_query", handle_query):
         yield
 
 

@@ -24,7 +24,7 @@ DAY = trace()
 
 @pytest.fixture(scope="module")
 def remembered() -> Iterator[None]:
-    with replay.remembering():
+    with replay.memoized_responses():
         yield
 
 
@@ -96,7 +96,7 @@ def test_every_part_that_is_asked_for_is_there(remembered: None) -> None:
         for asked in ASKED
         for wanted in asked.selects or ("",)
     ]
-    with replay.mock_api(clock, None) as upstream:
+    with replay.serve_mock_api(clock, None) as upstream:
         found = replay.replay(calls, upstream, clock, Toolfold(upstream.url, clock), one_key)
     assert [one.told.text for one in found if one.told.code] == []
     assert [one.call for one in found if one.told.preview and one.call.select] == []
@@ -108,7 +108,7 @@ def test_sixty_calls_cost_fewer_requests_and_tokens_than_passed_through(remember
     days = []
     for make in (Toolfold, lambda url, _: PassThrough(url)):
         clock = Clock(replay.DAY)
-        with replay.mock_api(clock, None) as upstream:
+        with replay.serve_mock_api(clock, None) as upstream:
             days.append(replay.replay(calls, upstream, clock, make(upstream.url, clock), one_key))
     ours, theirs = days
     assert report.requests(theirs) == 60
@@ -126,7 +126,7 @@ def test_the_free_plan_gives_25_answers_a_day_to_who_passes_through(remembered: 
     counted = []
     for make in (Toolfold, lambda url, _: PassThrough(url)):
         clock = Clock(replay.DAY)
-        with replay.mock_api(clock, "free") as upstream:
+        with replay.serve_mock_api(clock, "free") as upstream:
             day = replay.replay(calls, upstream, clock, make(upstream.url, clock), one_key)
         counted.append((len(report.answered(day)), report.requests(day)))
     assert counted == [(40, 1), (25, 40)]

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from toolfold.mock_api import answer
+from toolfold.mock_api import handle_query
 
 EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_shapes.json").read_text())
 
@@ -25,9 +25,9 @@ def interval(function: str) -> str:
 
 
 def document(function: str, **more: str) -> Any:
-    reply = answer(query(function, **more))
-    assert (reply.status, reply.content_type) == (200, "application/json")
-    return json.loads(reply.body)
+    response = handle_query(query(function, **more))
+    assert (response.status, response.content_type) == (200, "application/json")
+    return json.loads(response.body)
 
 
 def rows_of(function: str, found: Any) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.unit.mock_api.expected import EXPECTED, document, query
-from toolfold.mock_api import answer
+from toolfold.mock_api import handle_query
 from toolfold.mock_api.trading_days import holidays, is_trading_day
 
 NEWEST = "2026-01-13"
@@ -28,14 +28,14 @@ def series(function: str, **more: str) -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("function", EXPECTED)
 def test_the_same_query_gives_the_same_bytes(function: str) -> None:
-    assert answer(query(function)) == answer(query(function))
+    assert handle_query(query(function)) == handle_query(query(function))
 
 
 def test_another_process_gives_the_same_bytes() -> None:
     code = (
-        "import sys, hashlib; from toolfold.mock_api import answer;"
+        "import sys, hashlib; from toolfold.mock_api import handle_query;"
         "q=[('function','TIME_SERIES_DAILY'),('symbol','IBM'),('apikey','x'),('outputsize','full')];"
-        "print(hashlib.sha256(answer(q).body).hexdigest())"
+        "print(hashlib.sha256(handle_query(q).body).hexdigest())"
     )
     digests = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=env).stdout
@@ -58,7 +58,7 @@ def test_lists_are_newest_first(function: str) -> None:
     assert dates == sorted(dates, reverse=True)
 
 
-def test_bars_hold_together_and_fall_on_trading_days() -> None:
+def test_bars_are_consistent_and_on_trading_days() -> None:
     days = series("TIME_SERIES_DAILY", outputsize="full")
     assert len(days) > 5000
     assert next(iter(days)) == NEWEST
@@ -69,7 +69,7 @@ def test_bars_hold_together_and_fall_on_trading_days() -> None:
     assert len(series("TIME_SERIES_DAILY")) == 100
 
 
-def test_holidays_follow_the_rules_of_the_exchange() -> None:
+def test_holidays_follow_the_exchange_calendar() -> None:
     closed = {"2025-04-18", "2025-05-26", "2025-07-04", "2025-11-27", "2023-01-02", "2021-12-24", "2022-06-20"}
     assert all(date.fromisoformat(day) in holidays(int(day[:4])) for day in closed)
     assert is_trading_day(date(2021, 12, 31))  # a Saturday New Year is not moved into the old year
@@ -110,7 +110,7 @@ def test_the_exchange_rate_is_the_newest_day_of_the_pair() -> None:
 
 
 @pytest.mark.parametrize(("interval", "last"), [("1min", "19:59"), ("5min", "19:55"), ("60min", "19:00")])
-def test_minutes_are_aligned_and_carry_seconds(interval: str, last: str) -> None:
+def test_minute_bars_are_aligned_and_have_seconds(interval: str, last: str) -> None:
     stamps = list(series("TIME_SERIES_INTRADAY", interval=interval, outputsize="full"))
     assert stamps[0] == f"{NEWEST} {last}:00"
     step = int(interval.removesuffix("min"))
@@ -122,7 +122,7 @@ def test_indicators_of_minutes_have_no_seconds() -> None:
     assert next(iter(series("VWAP", interval="15min"))) == f"{NEWEST} 19:45"
 
 
-def test_a_month_is_honoured() -> None:
+def test_month_selects_the_minutes_of_that_month() -> None:
     stamps = list(series("TIME_SERIES_INTRADAY", interval="30min", month="2014-03", outputsize="full"))
     assert {stamp[:7] for stamp in stamps} == {"2014-03"}
     assert len({stamp[:10] for stamp in stamps}) == 21
@@ -131,12 +131,12 @@ def test_a_month_is_honoured() -> None:
     assert "Error Message" in document("TIME_SERIES_INTRADAY", month="2031-01")
 
 
-def test_regular_hours_leave_out_the_rest() -> None:
+def test_regular_hours_exclude_extended_hours() -> None:
     stamps = {s[11:16] for s in series("TIME_SERIES_INTRADAY", interval="30min", extended_hours="false")}
     assert (min(stamps), max(stamps)) == ("09:30", "15:30")
 
 
-def test_adjusted_prices_know_dividends_and_splits() -> None:
+def test_adjusted_prices_include_dividends_and_splits() -> None:
     paid = {row["ex_dividend_date"]: float(row["amount"]) for row in document("DIVIDENDS")["data"]}
     days = series("TIME_SERIES_DAILY_ADJUSTED", outputsize="full")
     in_series = {day: float(row["7. dividend amount"]) for day, row in days.items() if float(row["7. dividend amount"])}
@@ -177,7 +177,7 @@ def test_indicators_stay_in_their_range(function: str, low: float, high: float) 
     assert len(set(values)) > 1
 
 
-def test_bands_and_histogram_are_what_their_names_say() -> None:
+def test_bollinger_bands_and_macd_histogram_are_consistent() -> None:
     for row in series("BBANDS", interval="weekly").values():
         assert float(row["Real Lower Band"]) <= float(row["Real Middle Band"]) <= float(row["Real Upper Band"])
     for row in series("MACD", interval="daily").values():
@@ -205,7 +205,7 @@ def test_statements_add_up_and_earnings_agree() -> None:
     assert int(overview["MarketCapitalization"]) == pytest.approx(price * int(overview["SharesOutstanding"]), rel=1e-6)
 
 
-def test_the_chain_is_whole_and_its_filters_work() -> None:
+def test_the_option_chain_is_complete_and_can_be_filtered() -> None:
     chain = document("HISTORICAL_OPTIONS")["data"]
     assert len(chain) >= 100
     one = chain[7]
@@ -219,7 +219,7 @@ def test_the_chain_is_whole_and_its_filters_work() -> None:
     assert [row["date"] for row in ratios] == sorted({row["expiration"] for row in chain})
 
 
-def test_news_honours_its_filters() -> None:
+def test_news_can_be_filtered() -> None:
     news = document("NEWS_SENTIMENT", tickers="IBM,CRYPTO:BTC", topics="earnings", limit="7")
     assert news["items"] == "7"
     assert len(news["feed"]) == 7
@@ -235,12 +235,12 @@ def test_news_honours_its_filters() -> None:
     assert all("20250601" <= article["time_published"] <= "20250603T000000" for article in window)
 
 
-def test_other_lists_have_their_sizes_and_filters() -> None:
+def test_other_lists_can_be_filtered() -> None:
     movers = document("TOP_GAINERS_LOSERS")
     assert [len(movers[key]) for key in ("top_gainers", "top_losers", "most_actively_traded")] == [20, 20, 20]
-    listed = list(csv.DictReader(io.StringIO(answer(query("LISTING_STATUS")).body.decode())))
+    listed = list(csv.DictReader(io.StringIO(handle_query(query("LISTING_STATUS")).body.decode())))
     assert len(listed) > 200
-    gone = list(csv.DictReader(io.StringIO(answer(query("LISTING_STATUS", state="delisted")).body.decode())))
+    gone = list(csv.DictReader(io.StringIO(handle_query(query("LISTING_STATUS", state="delisted")).body.decode())))
     assert gone
     assert all(row["status"] == "Delisted" and row["delistingDate"] != "null" for row in gone)
     insiders = document("INSIDER_TRANSACTIONS", **{"from": "2025-06-01"})["data"]
@@ -251,7 +251,7 @@ def test_other_lists_have_their_sizes_and_filters() -> None:
     member = document("POLITICIAN_METADATA")["politicians"][0]["bioguide_id"]
     trades = document("CONGRESS_TRADES", symbol="", bioguide_id=member)["trades"]
     assert {row["bioguide_id"] for row in trades} == {member}
-    horizons = [len(answer(query("EARNINGS_CALENDAR", horizon=h)).body) for h in ("3month", "6month", "12month")]
+    horizons = [len(handle_query(query("EARNINGS_CALENDAR", horizon=h)).body) for h in ("3month", "6month", "12month")]
     assert horizons == sorted(set(horizons))
 
 
@@ -260,7 +260,7 @@ def test_analytics_are_computed_from_the_prices() -> None:
     span = [("RANGE", days[10][0]), ("RANGE", days[60][0])]
     base = [("function", "ANALYTICS_FIXED_WINDOW"), ("apikey", "x"), ("SYMBOLS", "AAPL,MSFT"), ("INTERVAL", "DAILY")]
     texts = "MEAN,STDDEV(annualized=True),CORRELATION(method=KENDALL),HISTOGRAM(bins=5),MAX_DRAWDOWN,AUTOCORRELATION"
-    found = json.loads(answer([*base, *span, ("CALCULATIONS", texts)]).body)
+    found = json.loads(handle_query([*base, *span, ("CALCULATIONS", texts)]).body)
     assert (found["meta_data"]["min_dt"], found["meta_data"]["max_dt"]) == (days[10][0], days[60][0])
     results = found["payload"]["RETURNS_CALCULATIONS"]
     closes = [float(bar["4. close"]) for _, bar in days[10:61]]
@@ -275,7 +275,7 @@ def test_analytics_are_computed_from_the_prices() -> None:
 
 def test_today_can_be_moved_and_leaves_the_past_alone() -> None:
     asked = query("TIME_SERIES_DAILY", outputsize="full")
-    later: dict[str, Any] = json.loads(answer(asked, now=datetime(2026, 3, 2, tzinfo=UTC)).body)
+    later: dict[str, Any] = json.loads(handle_query(asked, now=datetime(2026, 3, 2, tzinfo=UTC)).body)
     rows, before = later["Time Series (Daily)"], series("TIME_SERIES_DAILY", outputsize="full")
     assert next(iter(rows)) == "2026-03-02"
     assert {day: rows[day] for day in before} == before

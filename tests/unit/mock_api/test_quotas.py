@@ -16,21 +16,21 @@ from toolfold.mock_api import MockApi
 class Free:
     """A mock API whose keys are all of the free plan."""
 
-    def __init__(self, box: MockApi, clock: Clock) -> None:
-        self.box, self.clock = box, clock
+    def __init__(self, mock_api: MockApi, clock: Clock) -> None:
+        self.mock_api, self.clock = mock_api, clock
 
     def ask(self, key: str = "KEY0", function: str = "MARKET_STATUS", after: float = 2, **more: str) -> Any:
         self.clock.now += after
         query = "".join(f"&{name}={value}" for name, value in more.items())
-        with urlopen(f"{self.box.url}?function={function}&apikey={key}{query}") as response:
+        with urlopen(f"{self.mock_api.url}?function={function}&apikey={key}{query}") as response:
             return json.load(response)
 
 
 @pytest.fixture
 def free() -> Iterator[Free]:
     clock = Clock("2026-01-14 06:00")
-    with MockApi(plan="free", latency_s=0.12, clock=clock, sleep=clock.sleep) as box:
-        yield Free(box, clock)
+    with MockApi(plan="free", latency_s=0.12, clock=clock, sleep=clock.sleep) as mock_api:
+        yield Free(mock_api, clock)
 
 
 def test_after_25_requests_the_day_is_used_up_until_midnight(free: Free) -> None:
@@ -76,6 +76,6 @@ def test_every_answer_comes_after_the_latency(free: Free) -> None:
 
 def test_without_a_plan_nothing_is_counted() -> None:
     clock = Clock()
-    with MockApi(clock=clock) as box:
+    with MockApi(clock=clock) as mock_api:
         for _ in range(30):
-            assert "markets" in Free(box, clock).ask(after=0)
+            assert "markets" in Free(mock_api, clock).ask(after=0)

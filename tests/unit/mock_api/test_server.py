@@ -20,13 +20,13 @@ QUOTE = "/query?function=GLOBAL_QUOTE&symbol=IBM&apikey=SECRETKEY"
 
 
 @pytest.fixture
-def box() -> Iterator[MockApi]:
+def mock_api() -> Iterator[MockApi]:
     with MockApi() as running:
         yield running
 
 
-def connect(box: MockApi, timeout: float = 5) -> http.client.HTTPConnection:
-    return http.client.HTTPConnection("127.0.0.1", box.port, timeout=timeout)
+def connect(mock_api: MockApi, timeout: float = 5) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", mock_api.port, timeout=timeout)
 
 
 def fault(name: str, **more: str) -> str:
@@ -34,8 +34,8 @@ def fault(name: str, **more: str) -> str:
     return f"/query?function=TIME_SERIES_DAILY&symbol=FAULT.{name}&apikey=any{rest}"
 
 
-def test_many_requests_share_one_connection(box: MockApi) -> None:
-    connection = connect(box)
+def test_many_requests_share_one_connection(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     connection.connect()
     first = connection.sock
     for path in (QUOTE, fault("HTTP503"), "/nowhere", QUOTE):
@@ -47,8 +47,8 @@ def test_many_requests_share_one_connection(box: MockApi) -> None:
     connection.close()
 
 
-def test_an_answer_has_type_and_length(box: MockApi) -> None:
-    connection = connect(box)
+def test_an_answer_has_type_and_length(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     connection.request("GET", QUOTE)
     response = connection.getresponse()
     body = response.read()
@@ -62,23 +62,23 @@ def test_an_answer_has_type_and_length(box: MockApi) -> None:
     connection.close()
 
 
-def test_requests_are_recorded_in_order_with_repeats_and_keys(box: MockApi) -> None:
-    connection = connect(box)
+def test_requests_are_recorded_in_order_with_repeats_and_keys(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     for path in (QUOTE, "/query?RANGE=a&RANGE=b&empty="):
         connection.request("GET", path)
         connection.getresponse().read()
-    assert box.requests == [
+    assert mock_api.requests == [
         [("function", "GLOBAL_QUOTE"), ("symbol", "IBM"), ("apikey", "SECRETKEY")],
         [("RANGE", "a"), ("RANGE", "b"), ("empty", "")],
     ]
-    box.clear_requests()
-    assert box.requests == []
+    mock_api.clear_requests()
+    assert mock_api.requests == []
     connection.close()
 
 
-def test_many_callers_at_once(box: MockApi) -> None:
+def test_many_callers_at_once(mock_api: MockApi) -> None:
     def ask(_: int) -> bytes:
-        connection = connect(box)
+        connection = connect(mock_api)
         connection.request("GET", QUOTE)
         body = connection.getresponse().read()
         connection.close()
@@ -86,11 +86,11 @@ def test_many_callers_at_once(box: MockApi) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(40)))) == 1
-    assert len(box.requests) == 40
+    assert len(mock_api.requests) == 40
 
 
-def test_the_root_says_what_this_is_and_the_rest_is_not_there(box: MockApi) -> None:
-    connection = connect(box)
+def test_the_root_says_what_this_is_and_the_rest_is_not_there(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     connection.request("GET", "/")
     response = connection.getresponse()
     text = response.read().decode()
@@ -102,11 +102,11 @@ def test_the_root_says_what_this_is_and_the_rest_is_not_there(box: MockApi) -> N
     response = connection.getresponse()
     assert (response.status, b"<" in response.read()) == (501, False)
     connection.close()
-    assert box.requests == []
+    assert mock_api.requests == []
 
 
-def test_truncated_promises_more_than_it_sends(box: MockApi) -> None:
-    connection = connect(box)
+def test_truncated_promises_more_than_it_sends(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     connection.request("GET", fault("TRUNCATED"))
     response = connection.getresponse()
     with pytest.raises(http.client.IncompleteRead):
@@ -114,30 +114,30 @@ def test_truncated_promises_more_than_it_sends(box: MockApi) -> None:
     connection.close()
 
 
-def test_reset_closes_without_an_answer(box: MockApi) -> None:
-    connection = connect(box)
+def test_reset_closes_without_an_answer(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     connection.request("GET", fault("RESET"))
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         connection.getresponse()
     connection.close()
 
 
-def test_slow_waits_before_the_first_byte(box: MockApi) -> None:
-    connection = connect(box)
+def test_slow_waits_before_the_first_byte(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     started = time.monotonic()
     connection.request("GET", fault("SLOW.0.3"))
     assert connection.getresponse().status == 200
     assert 0.3 <= time.monotonic() - started < 3
     connection.close()
-    impatient = connect(box, timeout=0.2)
+    impatient = connect(mock_api, timeout=0.2)
     impatient.request("GET", fault("SLOW.60"))
     with pytest.raises(TimeoutError):
         impatient.getresponse()
     impatient.close()
 
 
-def test_drip_sends_the_body_in_slow_pieces(box: MockApi) -> None:
-    connection = connect(box)
+def test_drip_sends_the_body_in_slow_pieces(mock_api: MockApi) -> None:
+    connection = connect(mock_api)
     started = time.monotonic()
     connection.request("GET", fault("DRIP.0.4"))
     response = connection.getresponse()
@@ -147,8 +147,8 @@ def test_drip_sends_the_body_in_slow_pieces(box: MockApi) -> None:
     connection.close()
 
 
-def test_huge_and_redirect_and_retry_after_cross_the_wire(box: MockApi) -> None:
-    connection = connect(box, timeout=20)
+def test_huge_and_redirect_and_retry_after_cross_the_wire(mock_api: MockApi) -> None:
+    connection = connect(mock_api, timeout=20)
     connection.request("GET", fault("HUGE", datatype="csv"))
     assert len(connection.getresponse().read()) > 19_000_000
     connection.request("GET", fault("REDIRECT"))
@@ -163,27 +163,27 @@ def test_huge_and_redirect_and_retry_after_cross_the_wire(box: MockApi) -> None:
 
 
 def test_closing_does_not_wait_for_slow_answers_or_kept_connections() -> None:
-    box = MockApi()
-    box.start()
-    kept = connect(box)
+    mock_api = MockApi()
+    mock_api.start()
+    kept = connect(mock_api)
     kept.request("GET", QUOTE)
     kept.getresponse().read()
-    slow = connect(box)
+    slow = connect(mock_api)
     slow.request("GET", fault("SLOW.60"))
     time.sleep(0.1)
     started = time.monotonic()
-    box.close()
+    mock_api.close()
     assert time.monotonic() - started < 2
     with pytest.raises(ConnectionRefusedError):
-        connect(box).connect()
+        connect(mock_api).connect()
     kept.close()
     slow.close()
 
 
 def test_the_log_names_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:
     log = io.StringIO()
-    with MockApi(log=log) as box:
-        connection = connect(box)
+    with MockApi(log=log) as mock_api:
+        connection = connect(mock_api)
         for path in (QUOTE, "/query?function=SECRETKEY&apikey=any", fault("HTTP503")):
             connection.request("GET", path)
             connection.getresponse().read()
@@ -193,22 +193,22 @@ def test_the_log_names_function_and_status_and_never_a_key(capfd: pytest.Capture
 
 
 def test_serve_forever_serves_from_the_calling_thread() -> None:
-    box = MockApi()
-    thread = threading.Thread(target=box.serve_forever)
+    mock_api = MockApi()
+    thread = threading.Thread(target=mock_api.serve_forever)
     thread.start()
-    connection = connect(box)
+    connection = connect(mock_api)
     connection.request("GET", QUOTE)
     assert connection.getresponse().status == 200
     connection.close()
-    box.close()
+    mock_api.close()
     thread.join(timeout=5)
     assert not thread.is_alive()
 
 
 def test_a_taken_port_is_an_error_and_a_mock_api_that_never_served_can_be_closed() -> None:
-    box = MockApi()
+    mock_api = MockApi()
     with pytest.raises(OSError, match="in use"):
-        MockApi(port=box.port)
-    box.close()
+        MockApi(port=mock_api.port)
+    mock_api.close()
     with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", box.port)) != 0
+        assert probe.connect_ex(("127.0.0.1", mock_api.port)) != 0

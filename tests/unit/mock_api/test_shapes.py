@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from tests.unit.mock_api.expected import EXPECTED, document, interval, query, rows_of
-from toolfold.mock_api import answer
-from toolfold.mock_api.endpoint import plain
-from toolfold.mock_api.registry import SHAPES
+from toolfold.mock_api import handle_query
+from toolfold.mock_api.endpoint import strip_number
+from toolfold.mock_api.registry import ENDPOINTS
 
 JSON_FUNCTIONS = [name for name, facts in EXPECTED.items() if "json" in facts["formats"]]
 CSV_FUNCTIONS = [name for name, facts in EXPECTED.items() if "csv" in facts["formats"]]
 
 
 def test_the_table_holds_exactly_the_known_functions() -> None:
-    assert set(SHAPES) == set(EXPECTED)
+    assert set(ENDPOINTS) == set(EXPECTED)
     assert len(EXPECTED) == 129
 
 
@@ -37,16 +37,16 @@ def test_json_has_the_known_keys_and_rows(function: str) -> None:
 @pytest.mark.parametrize("function", CSV_FUNCTIONS)
 def test_csv_has_the_known_header_and_full_rows(function: str) -> None:
     facts = EXPECTED[function]
-    reply = answer(query(function, datatype="csv"))
-    assert reply.content_type == "application/x-download"
-    text = reply.body.decode()
+    response = handle_query(query(function, datatype="csv"))
+    assert response.content_type == "application/x-download"
+    text = response.body.decode()
     lines = list(csv.reader(io.StringIO(text, newline="")))
     assert len(lines) > 1
     assert {len(line) for line in lines} == {len(lines[0])}
     if facts["csv_header"]:
         assert ",".join(lines[0]) == facts["csv_header"]
     elif facts["row_keys"]:
-        assert set(lines[0]) == {plain(key) for key in facts["row_keys"]}
+        assert set(lines[0]) == {strip_number(key) for key in facts["row_keys"]}
     calendar = facts["formats"] == ["csv"]
     assert text.endswith("\r\n") == calendar
     assert ("\r" in text) == calendar
@@ -54,7 +54,7 @@ def test_csv_has_the_known_header_and_full_rows(function: str) -> None:
 
 @pytest.mark.parametrize("function", [name for name in CSV_FUNCTIONS if EXPECTED[name]["row_keys"]])
 def test_csv_and_json_tell_the_same_rows(function: str) -> None:
-    lines = list(csv.reader(answer(query(function, datatype="csv")).body.decode().splitlines()))
+    lines = list(csv.reader(handle_query(query(function, datatype="csv")).body.decode().splitlines()))
     rows = rows_of(function, document(function))
     assert len(lines) - 1 == len(rows)
     told = [str(value) for value in rows[0].values() if value is not None]
@@ -63,18 +63,18 @@ def test_csv_and_json_tell_the_same_rows(function: str) -> None:
 
 @pytest.mark.parametrize("function", [name for name in EXPECTED if name not in CSV_FUNCTIONS])
 def test_functions_without_csv_ignore_the_datatype(function: str) -> None:
-    assert answer(query(function, datatype="csv")) == answer(query(function))
+    assert handle_query(query(function, datatype="csv")) == handle_query(query(function))
 
 
 @pytest.mark.parametrize("function", ["LISTING_STATUS", "EARNINGS_CALENDAR", "IPO_CALENDAR"])
 def test_calendars_are_always_csv(function: str) -> None:
-    reply = answer(query(function, datatype="json"))
-    assert reply.body.decode().split("\r\n")[0] == EXPECTED[function]["csv_header"]
+    response = handle_query(query(function, datatype="json"))
+    assert response.body.decode().split("\r\n")[0] == EXPECTED[function]["csv_header"]
 
 
 def test_json_is_the_default_and_is_indented() -> None:
-    reply = answer([("function", "MARKET_STATUS"), ("apikey", "any")])
-    assert reply.body.startswith(b'{\n    "endpoint"')
+    response = handle_query([("function", "MARKET_STATUS"), ("apikey", "any")])
+    assert response.body.startswith(b'{\n    "endpoint"')
 
 
 def test_meta_data_is_numbered_as_the_vendor_numbers_it() -> None:
@@ -121,7 +121,9 @@ def test_greeks_come_when_they_are_asked_for() -> None:
     plain_row = document("REALTIME_OPTIONS")["data"][0]
     full_row = document("REALTIME_OPTIONS", require_greeks="true")["data"][0]
     assert set(full_row) - set(plain_row) == {"implied_volatility", "delta", "gamma", "theta", "vega", "rho"}
-    header = answer(query("REALTIME_OPTIONS", require_greeks="true", datatype="csv")).body.decode().splitlines()[0]
+    header = (
+        handle_query(query("REALTIME_OPTIONS", require_greeks="true", datatype="csv")).body.decode().splitlines()[0]
+    )
     assert header == EXPECTED["HISTORICAL_OPTIONS"]["csv_header"]
 
 
@@ -159,8 +161,8 @@ def test_missing_values_are_marked_as_the_vendor_marks_them(function: str, mark:
 def test_other_marks_of_missing_values() -> None:
     assert missing_marks("OVERVIEW", "None", symbol="AMZN") >= 4  # pays no dividend
     assert sum(missing_marks("OVERVIEW", "-", symbol=symbol) for symbol in ("IBM", "AAPL", "MSFT", "KO", "T")) > 0
-    assert ",null,Active\r\n" in answer(query("LISTING_STATUS")).body.decode()
-    calendar = list(csv.DictReader(io.StringIO(answer(query("EARNINGS_CALENDAR")).body.decode())))
+    assert ",null,Active\r\n" in handle_query(query("LISTING_STATUS")).body.decode()
+    calendar = list(csv.DictReader(io.StringIO(handle_query(query("EARNINGS_CALENDAR")).body.decode())))
     assert {"", "post-market", "pre-market"} == {row["timeOfTheDay"] for row in calendar}
     assert any(row["estimate"] == "" for row in calendar)
     assert missing_marks("WTI", ".", interval="daily") > 50

@@ -8,7 +8,8 @@ It imports the standard library and nothing else of toolfold: the mock API judge
 produces, so it must not learn them from the catalog.
 """
 
-from .router import Answer, answer
+from .responses import Response
+from .router import handle_query
 from .server import MockApi
 
-__all__ = ["Answer", "MockApi", "answer"]
+__all__ = ["MockApi", "Response", "handle_query"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .seeded_random import Draws
+from .seeded_random import SeededRandom
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ XLK|Technology Select Sector SPDR Fund|NYSE ARCA|146
 """
 
 # symbol | name | region | currency | price level
-_ABROAD = """
+_FOREIGN_STOCKS = """
 TSCO.LON|Tesco PLC|United Kingdom|GBX|440
 BA.LON|BAE Systems plc|United Kingdom|GBX|1900
 SHOP.TRT|Shopify Inc|Toronto|CAD|230
@@ -108,7 +108,7 @@ def _table() -> dict[str, Company]:
     for line in _FUNDS.split("\n")[1:-1]:
         symbol, name, exchange, level = line.split("|")
         found.append(Company(symbol, name, exchange, level=float(level), dividend=float(level) * 0.01, kind="ETF"))
-    for line in _ABROAD.split("\n")[1:-1]:
+    for line in _FOREIGN_STOCKS.split("\n")[1:-1]:
         symbol, name, region, currency, level = line.split("|")
         found.append(Company(symbol, name, region, level=float(level), region=region, currency=currency))
     return {company.symbol: company for company in found}
@@ -117,12 +117,12 @@ def _table() -> dict[str, Company]:
 COMPANIES = _table()
 
 
-def company(symbol: str) -> Company:
+def get_company(symbol: str) -> Company:
     """The issuer of ``symbol``; any ticker that is not in the table gets an invented one."""
     symbol = symbol.upper()
     known = COMPANIES.get(symbol)
     if known:
         return known
-    draws = Draws("company", symbol)
-    dividend = round(draws.between(0.2, 4.0), 2) if draws.chance(0.5) else 0.0
-    return Company(symbol, f"{symbol} Sandbox Company", level=round(draws.between(12, 320), 0), dividend=dividend)
+    rng = SeededRandom("company", symbol)
+    dividend = round(rng.uniform(0.2, 4.0), 2) if rng.chance(0.5) else 0.0
+    return Company(symbol, f"{symbol} Sandbox Company", level=round(rng.uniform(12, 320), 0), dividend=dividend)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .request_parsing import Call, Parameter
+from .request_parsing import ApiRequest, Parameter
 
 Document = dict[str, Any]
-Builder = Callable[[Call], Document]
+Builder = Callable[[ApiRequest], Document]
 
 DATATYPE = Parameter("datatype", enum=("json", "csv"), default="json")
 ENTITLEMENT = Parameter("entitlement", enum=("delayed", "realtime"))
@@ -33,13 +33,13 @@ class Table:
     keys: tuple[str, ...] = ()
     line_end: str = "\n"
 
-    def columns(self, call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def columns(self, request: ApiRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Header and row keys of this call."""
         return self.header, self.keys
 
-    def rows(self, document: Document, call: Call) -> Iterable[Sequence[Any]]:
-        path = self.path.replace("{interval}", call.text("interval"))
-        keys = self.columns(call)[1]
+    def rows(self, document: Document, request: ApiRequest) -> Iterable[Sequence[Any]]:
+        path = self.path.replace("{interval}", request.text("interval"))
+        keys = self.columns(request)[1]
         found: Any = document.get(path, {}) if path else document
         if self.kind == "pairs":
             return list(found.items())
@@ -51,7 +51,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Endpoint:
     """One function. ``table`` is None where there is no CSV; ``json`` is False where there is nothing but CSV.
 
     ``symbol`` names the parameter that is looked up; an unknown one answers with ``unknown`` (a document), or with
@@ -63,54 +63,54 @@ class Shape:
     parameters: tuple[Parameter, ...]
     build: Builder
     table: Table | None = None
-    json: bool = True
+    has_json: bool = True
     access: Literal["free", "premium", "placeholder"] = "free"
     symbol: str = "symbol"
-    unknown: Builder | None = None
-    refusal: str = "invalid_call"
+    unknown_symbol: Builder | None = None
+    error_name: str = "invalid_call"
 
     @property
     def entitled(self) -> bool:
         return ENTITLEMENT in self.parameters
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """The values are well formed but the vendor has no answer to them; ``args[0]`` is the envelope to send."""
 
 
-def plain(key: str) -> str:
+def strip_number(key: str) -> str:
     """A JSON row key without its number: ``"05. price"`` and ``"5: Time"`` to ``price`` and ``Time``."""
     return re.sub(r"^\d+(\.\d+)?[.:] ", "", key)
 
 
-def numbered(*names: str, width: int = 1) -> tuple[str, ...]:
+def number_keys(*names: str, width: int = 1) -> tuple[str, ...]:
     """Names with the vendor's number before each: ``1. open``, ``2. high``."""
-    return tuple(f"{place:0{width}d}. {name}" for place, name in enumerate(names, 1))
+    return tuple(f"{index:0{width}d}. {name}" for index, name in enumerate(names, 1))
 
 
 def list_table(path: str, *keys: str, line_end: str = "\n") -> Table:
     """A list of objects whose CSV columns are the row keys without their numbers."""
-    return Table(path, "list", tuple(plain(key) for key in keys), keys, line_end)
+    return Table(path, "list", tuple(strip_number(key) for key in keys), keys, line_end)
 
 
-def to_csv(table: Table, document: Document, call: Call) -> str:
+def to_csv(table: Table, document: Document, request: ApiRequest) -> str:
     """Header and rows; None becomes an empty field."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator=table.line_end)
-    writer.writerow(table.columns(call)[0])
-    writer.writerows(table.rows(document, call))
+    writer.writerow(table.columns(request)[0])
+    writer.writerows(table.rows(document, request))
     return text.getvalue()
 
 
-def empty_object(_: Call) -> Document:
+def empty_document(_: ApiRequest) -> Document:
     """How company functions answer an unknown symbol."""
     return {}
 
 
-def empty_rows(*echoed: str, rows: str, **fixed: Any) -> Builder:
+def document_without_rows(*echoed: str, rows: str, **fixed: Any) -> Builder:
     """How list functions answer an unknown symbol: their frame, and no rows."""
 
-    def build(call: Call) -> Document:
-        return {**{name: call.text(name) for name in echoed}, **fixed, rows: []}
+    def build(request: ApiRequest) -> Document:
+        return {**{name: request.text(name) for name in echoed}, **fixed, rows: []}
 
     return build

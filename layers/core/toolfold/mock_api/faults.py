@@ -13,9 +13,9 @@ from datetime import date
 from urllib.parse import urlencode
 
 from . import faulty_responses
-from .endpoint import Shape
-from .request_parsing import SYMBOL_PARAMETERS, Call, Query, first_of, split_list, values_of
-from .responses import HTML, JSON, TEXT, Answer, csv_answer, json_answer
+from .endpoint import Endpoint
+from .request_parsing import SYMBOL_PARAMETERS, ApiRequest, Query, get_first, get_values, split_list
+from .responses import HTML, JSON, TEXT, Response, csv_response, json_response
 
 KEY_PREFIX, SYMBOL_PREFIX = "fault-", "FAULT."
 LONGEST_WAIT_S = 600.0
@@ -24,7 +24,7 @@ _PREMIUM = "https://www.alphavantage.co/premium/"
 _THANKS = "Thank you for using Alpha Vantage! "
 
 # The vendor's error messages: JSON key and text, as a client has to recognise them. {...} is filled in per call.
-ENVELOPES: dict[str, tuple[str, str]] = {
+ERROR_BODIES: dict[str, tuple[str, str]] = {
     "invalid_api_key": (
         "Error Message",
         "the parameter apikey is invalid or missing. Please claim your free API key on "
@@ -96,17 +96,17 @@ ENVELOPES: dict[str, tuple[str, str]] = {
     # An invented text: a notice that no client can know.
     "notice": ("Information", "The lighthouse will be repainted on Thursday. No action is needed."),
 }
-ENVELOPES["json_in_csv_request"] = ENVELOPES["premium_endpoint"]
+ERROR_BODIES["json_in_csv_request"] = ERROR_BODIES["premium_endpoint"]
 
 FEEDS = {"delayed": "15-minute delayed", "realtime": "realtime"}
 
-ARTIFICIAL = (
+PLACEHOLDER_MESSAGE = (
     "This is a premium endpoint. ***THE SAMPLE DATA SCHEMA BELOW IS ARTIFICIAL AND FOR ILLUSTRATION PURPOSES ONLY***. "
     "To access the actual data, please subscribe to either the 600 requests per minute or the 1200 requests per "
     f"minute premium plan at {_PREMIUM} ..."
 )
 # function -> the name that its rows-that-only-look-like-data come under
-ENDPOINTS = {
+PLACEHOLDER_NAMES = {
     "REALTIME_OPTIONS": "Realtime Options",
     "REALTIME_OPTIONS_FMV": "Realtime Options FMV",
     "REALTIME_BULK_QUOTES": "Realtime Bulk Quotes",
@@ -127,148 +127,148 @@ class FaultRequest:
     name: str
     number: float | None
     query: Query
-    shape: Shape | None
+    endpoint: Endpoint | None
 
     @property
     def function(self) -> str:
-        return first_of(self.query, "function")
+        return get_first(self.query, "function")
 
 
-def fault_of(query: Query, shape: Shape | None) -> Answer | None:
+def requested_fault(query: Query, endpoint: Endpoint | None) -> Response | None:
     """The answer that the key or a symbol of the query asks for, if any does."""
-    key = first_of(query, "apikey")
+    key = get_first(query, "apikey")
     if key.startswith(KEY_PREFIX):
-        return _answer(key.removeprefix(KEY_PREFIX), query, shape)
+        return _build_fault(key.removeprefix(KEY_PREFIX), query, endpoint)
     for name in SYMBOL_PARAMETERS:
-        for symbol in split_list(first_of(query, name)):
+        for symbol in split_list(get_first(query, name)):
             if symbol.upper().startswith(SYMBOL_PREFIX):
-                return _answer(symbol[len(SYMBOL_PREFIX) :], query, shape)
+                return _build_fault(symbol[len(SYMBOL_PREFIX) :], query, endpoint)
     return None
 
 
-def _answer(text: str, query: Query, shape: Shape | None) -> Answer:
+def _build_fault(text: str, query: Query, endpoint: Endpoint | None) -> Response:
     words = re.sub(r"[-.]", "_", text.lower())
     match = re.fullmatch(r"([a-z]\w*?)(?:_(\d+(?:_\d+)?))?", words)
     name, number = (match[1], match[2]) if match else (words, None)
-    trigger = FaultRequest(name, float(number.replace("_", ".")) if number else None, query, shape)
+    fault = FaultRequest(name, float(number.replace("_", ".")) if number else None, query, endpoint)
     build = FAULTS.get(name)
     if build is None:  # a typing error in a test must be seen
         listed = ", ".join(sorted(FAULTS))
-        return Answer(404, TEXT, f"The mock API has no such fault. It knows: {listed}\n".encode())
-    return build(trigger)
+        return Response(404, TEXT, f"The mock API has no such fault. It knows: {listed}\n".encode())
+    return build(fault)
 
 
-def envelope(name: str, query: Query) -> Answer:
+def error_response(name: str, query: Query) -> Response:
     """One of the vendor's messages; always JSON, also where CSV was asked for."""
-    key, text = ENVELOPES[name]
+    key, text = ERROR_BODIES[name]
     filled = text.format(
-        function=first_of(query, "function"),
-        key=first_of(query, "apikey"),
-        feed=FEEDS.get(first_of(query, "entitlement"), FEEDS["delayed"]),
+        function=get_first(query, "function"),
+        key=get_first(query, "apikey"),
+        feed=FEEDS.get(get_first(query, "entitlement"), FEEDS["delayed"]),
     )
-    return json_answer({key: filled})
+    return json_response({key: filled})
 
 
-def analytics_error(_: FaultRequest | None = None) -> Answer:
+def analytics_error_response(_: FaultRequest | None = None) -> Response:
     """Only the two keys are known; the texts are invented."""
-    return json_answer({"error": "The window has no data for these symbols.", "trace": "sandbox"})
+    return json_response({"error": "The window has no data for these symbols.", "trace": "sandbox"})
 
 
-def placeholder_rows(function: str, shape: Shape | None) -> Answer:
+def placeholder_response(function: str, endpoint: Endpoint | None) -> Response:
     """Rows that look like data and are none, as the vendor shows them to keys of a smaller plan."""
-    options = function not in ENDPOINTS or "OPTIONS" in function or shape is None or shape.table is None
-    name = function if function in ENDPOINTS else "REALTIME_OPTIONS"
-    if options or shape is None or shape.table is None:
+    options = function not in PLACEHOLDER_NAMES or "OPTIONS" in function or endpoint is None or endpoint.table is None
+    name = function if function in PLACEHOLDER_NAMES else "REALTIME_OPTIONS"
+    if options or endpoint is None or endpoint.table is None:
         put = {**_OPTION_ROW, "contractID": "XXYYZZ999999P00050000", "type": "put"}
         rows = [_OPTION_ROW, put]
     else:
         known = {"symbol": "IBM", "timestamp": _OLD_STAMP}
-        rows = [{key: known.get(key, "100.00") for key in shape.table.keys}]
-    return json_answer({"endpoint": ENDPOINTS[name], "message": ARTIFICIAL, "data": rows})
+        rows = [{key: known.get(key, "100.00") for key in endpoint.table.keys}]
+    return json_response({"endpoint": PLACEHOLDER_NAMES[name], "message": PLACEHOLDER_MESSAGE, "data": rows})
 
 
-def _empty_list(trigger: FaultRequest) -> Answer:
+def _empty_list(fault: FaultRequest) -> Response:
     """The function's own frame without rows, where it has one."""
-    shape = trigger.shape
-    if shape is None or shape.unknown is None:
-        return json_answer({"data": []})
-    sent = {parameter.name: values_of(trigger.query, parameter.name) for parameter in shape.parameters}
-    return json_answer(shape.unknown(Call(shape.function, sent, date.min)))
+    endpoint = fault.endpoint
+    if endpoint is None or endpoint.unknown_symbol is None:
+        return json_response({"data": []})
+    sent = {parameter.name: get_values(fault.query, parameter.name) for parameter in endpoint.parameters}
+    return json_response(endpoint.unknown_symbol(ApiRequest(endpoint.function, sent, date.min)))
 
 
-def _header_only(trigger: FaultRequest) -> Answer:
-    table = trigger.shape.table if trigger.shape else None
+def _header_only(fault: FaultRequest) -> Response:
+    table = fault.endpoint.table if fault.endpoint else None
     if table is None:
-        return csv_answer("symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\r\n")
-    return csv_answer(",".join(table.header) + table.line_end)
+        return csv_response("symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\r\n")
+    return csv_response(",".join(table.header) + table.line_end)
 
 
-def _page(status: int, text: str) -> bytes:
+def _html_page(status: int, text: str) -> bytes:
     return f"<!DOCTYPE html>\n<html><head><title>{status} {text}</title></head><body>{text}</body></html>\n".encode()
 
 
-def _http(status: int, text: str, *headers: tuple[str, str]) -> Callable[[FaultRequest], Answer]:
-    return lambda _: Answer(status, HTML, _page(status, text), headers=headers)
+def _http_error(status: int, text: str, *headers: tuple[str, str]) -> Callable[[FaultRequest], Response]:
+    return lambda _: Response(status, HTML, _html_page(status, text), headers=headers)
 
 
-def _redirected_to_itself(trigger: FaultRequest) -> Answer:
-    return _http(302, "Found", ("Location", "?" + urlencode(trigger.query)))(trigger)
+def _redirected_to_itself(fault: FaultRequest) -> Response:
+    return _http_error(302, "Found", ("Location", "?" + urlencode(fault.query)))(fault)
 
 
-def _slow(trigger: FaultRequest) -> Answer:
-    seconds = 2.0 if trigger.number is None else trigger.number
-    return replace(json_answer({"data": []}), delay_s=min(seconds, LONGEST_WAIT_S))
+def _slow(fault: FaultRequest) -> Response:
+    seconds = 2.0 if fault.number is None else fault.number
+    return replace(json_response({"data": []}), delay_s=min(seconds, LONGEST_WAIT_S))
 
 
-def _huge(trigger: FaultRequest) -> Answer:
+def _huge(fault: FaultRequest) -> Response:
     """About 20 MB of rows, in the format that was asked for."""
-    if first_of(trigger.query, "datatype") == "csv":
+    if get_first(fault.query, "datatype") == "csv":
         row = "2026-01-13,100.0000\n"
-        return csv_answer("timestamp,value\n" + row * (HUGE_BYTES // len(row)))
+        return csv_response("timestamp,value\n" + row * (HUGE_BYTES // len(row)))
     line = '    {"date": "2026-01-13", "value": "100.0000"}'
     lines = ",\n".join([line] * (HUGE_BYTES // (len(line) + 2)))
-    return Answer(200, JSON, f'{{"name": "Huge", "data": [\n{lines}\n]}}\n'.encode())
+    return Response(200, JSON, f'{{"name": "Huge", "data": [\n{lines}\n]}}\n'.encode())
 
 
-def _drip(trigger: FaultRequest) -> Answer:
-    seconds = 2.0 if trigger.number is None else trigger.number
-    return replace(faulty_responses.rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
+def _drip(fault: FaultRequest) -> Response:
+    seconds = 2.0 if fault.number is None else fault.number
+    return replace(faulty_responses.sample_rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
 
 
-FAULTS: dict[str, Callable[[FaultRequest], Answer]] = {
-    **{name: lambda trigger, name=name: envelope(name, trigger.query) for name in ENVELOPES},  # type: ignore[misc]
-    "analytics_error": analytics_error,
-    "premium_placeholder_rows": lambda trigger: placeholder_rows(trigger.function, trigger.shape),
-    "empty_object": lambda _: json_answer({}),
-    "empty_quote": lambda _: json_answer({"Global Quote": {}}),
+FAULTS: dict[str, Callable[[FaultRequest], Response]] = {
+    **{name: lambda fault, name=name: error_response(name, fault.query) for name in ERROR_BODIES},  # type: ignore[misc]
+    "analytics_error": analytics_error_response,
+    "premium_placeholder_rows": lambda fault: placeholder_response(fault.function, fault.endpoint),
+    "empty_object": lambda _: json_response({}),
+    "empty_quote": lambda _: json_response({"Global Quote": {}}),
     "empty_list": _empty_list,
     "header_only_csv": _header_only,
-    "empty_body": lambda _: Answer(200, JSON, b""),
-    "empty": lambda _: Answer(200, JSON, b""),
-    "http_error": _http(503, "Service Unavailable"),
-    "http500": _http(500, "Internal Server Error"),
-    "http502": _http(502, "Bad Gateway"),
-    "http503": _http(503, "Service Unavailable"),
-    "http429": _http(429, "Too Many Requests", ("Retry-After", "7")),
-    "http404": _http(404, "Not Found"),
-    "redirect": _http(302, "Found", ("Location", "http://elsewhere.example/query")),
+    "empty_body": lambda _: Response(200, JSON, b""),
+    "empty": lambda _: Response(200, JSON, b""),
+    "http_error": _http_error(503, "Service Unavailable"),
+    "http500": _http_error(500, "Internal Server Error"),
+    "http502": _http_error(502, "Bad Gateway"),
+    "http503": _http_error(503, "Service Unavailable"),
+    "http429": _http_error(429, "Too Many Requests", ("Retry-After", "7")),
+    "http404": _http_error(404, "Not Found"),
+    "redirect": _http_error(302, "Found", ("Location", "http://elsewhere.example/query")),
     "redirect_loop": _redirected_to_itself,
-    "html": lambda _: Answer(200, HTML, _page(200, "Maintenance")),
-    "badjson": lambda _: Answer(200, JSON, b'{"Meta Data": {"1. Information": "this object ends too ear'),
-    "truncated": lambda _: replace(faulty_responses.rows(), connection="truncated"),
-    "length_too_small": lambda trigger: faulty_responses.wrong_length(trigger.query, trigger.shape, -15),
-    "length_too_large": lambda trigger: faulty_responses.wrong_length(trigger.query, trigger.shape, 15),
-    "closed": lambda _: Answer(200, JSON, b"", connection="closed"),
-    "reset": lambda _: Answer(200, JSON, b"", connection="reset"),
+    "html": lambda _: Response(200, HTML, _html_page(200, "Maintenance")),
+    "badjson": lambda _: Response(200, JSON, b'{"Meta Data": {"1. Information": "this object ends too ear'),
+    "truncated": lambda _: replace(faulty_responses.sample_rows(), connection="truncated"),
+    "length_too_small": lambda fault: faulty_responses.wrong_content_length(fault.query, fault.endpoint, -15),
+    "length_too_large": lambda fault: faulty_responses.wrong_content_length(fault.query, fault.endpoint, 15),
+    "closed": lambda _: Response(200, JSON, b"", connection="closed"),
+    "reset": lambda _: Response(200, JSON, b"", connection="reset"),
     "slow": _slow,
     "drip": _drip,
     "huge": _huge,
-    "giant": lambda _: faulty_responses.giant(),
+    "giant": lambda _: faulty_responses.gigabyte_body(),
     "gzip_bomb": lambda _: faulty_responses.gzip_bomb(),
-    "invalid_utf8": lambda trigger: faulty_responses.invalid_utf8(trigger.query, trigger.shape),
-    "json_for_csv": lambda _: faulty_responses.rows(),
+    "invalid_utf8": lambda fault: faulty_responses.invalid_utf8(fault.query, fault.endpoint),
+    "json_for_csv": lambda _: faulty_responses.sample_rows(),
     **{
-        name: lambda trigger, name=name: faulty_responses.drifted(trigger.query, trigger.shape, name)  # type: ignore[misc]
+        name: lambda fault, name=name: faulty_responses.changed_columns(fault.query, fault.endpoint, name)  # type: ignore[misc]
         for name in ("new_column", "missing_column", "renamed_column")
     },
 }

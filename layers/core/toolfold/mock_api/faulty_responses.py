@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .endpoint import Shape
-from .request_parsing import Query, first_of
-from .responses import JSON, Answer, csv_answer, json_answer
+from .endpoint import Endpoint
+from .request_parsing import Query, get_first
+from .responses import JSON, Response, csv_response, json_response
 
 GIANT_BYTES, BOMB_BYTES = 1_000_000_000, 100_000_000
 _MEGABYTE = 1_000_000
@@ -17,20 +17,20 @@ _DAYS = ("2026-01-13", "2026-01-12", "2026-01-09")
 _ROWS = [{"date": "2026-01-13", "value": str(number)} for number in range(40)]
 
 
-def rows() -> Answer:
+def sample_rows() -> Response:
     """Some rows as JSON, whatever was asked for."""
-    return json_answer({"data": _ROWS})
+    return json_response({"data": _ROWS})
 
 
-def giant() -> Answer:
+def gigabyte_body() -> Response:
     """A billion bytes that begin like data; sent piece by piece, so that only the client needs room for them."""
     line = b"2026-01-13,100.0000\n"
-    return replace(csv_answer(""), body=line * (_MEGABYTE // len(line)), times=GIANT_BYTES // _MEGABYTE)
+    return replace(csv_response(""), body=line * (_MEGABYTE // len(line)), times=GIANT_BYTES // _MEGABYTE)
 
 
-def gzip_bomb() -> Answer:
+def gzip_bomb() -> Response:
     """A hundred kilobytes that unpack to a hundred megabytes."""
-    return Answer(200, JSON, _bomb(), headers=(("Content-Encoding", "gzip"),))
+    return Response(200, JSON, _bomb(), headers=(("Content-Encoding", "gzip"),))
 
 
 @functools.cache
@@ -40,36 +40,36 @@ def _bomb() -> bytes:
     return b"".join([*pieces, packer.flush()])
 
 
-def invalid_utf8(query: Query, shape: Shape | None) -> Answer:
+def invalid_utf8(query: Query, endpoint: Endpoint | None) -> Response:
     """A company whose name is in Latin-1."""
-    if _wants_csv(query, shape):
-        return replace(csv_answer(""), body="symbol,name\nXMPL,Soci\u00e9t\u00e9\n".encode("latin-1"))
-    return Answer(200, JSON, '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'.encode("latin-1"))
+    if _wants_csv(query, endpoint):
+        return replace(csv_response(""), body="symbol,name\nXMPL,Soci\u00e9t\u00e9\n".encode("latin-1"))
+    return Response(200, JSON, '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'.encode("latin-1"))
 
 
-def wrong_length(query: Query, shape: Shape | None, by: int) -> Answer:
+def wrong_content_length(query: Query, endpoint: Endpoint | None, by: int) -> Response:
     """A ``Content-Length`` that is ``by`` bytes off; where it promises more, the connection stays open and silent."""
-    sent = _table(_columns(shape)) if _wants_csv(query, shape) else rows()
+    sent = _table(_columns(endpoint)) if _wants_csv(query, endpoint) else sample_rows()
     return replace(sent, length=len(sent.body) + by)
 
 
-def drifted(query: Query, shape: Shape | None, change: str) -> Answer:
+def changed_columns(query: Query, endpoint: Endpoint | None, change: str) -> Response:
     """Rows with a column that nobody knows (``new_column``), without the last one (``missing_column``), or with
     another name for the first (``renamed_column``)."""
-    columns = _columns(shape)
+    columns = _columns(endpoint)
     if change == "new_column":
         columns = [*columns, "mood"]
     elif change == "missing_column":
         columns = columns[:-1]
     else:
         columns = ["renamed", *columns[1:]]
-    if _wants_csv(query, shape):
+    if _wants_csv(query, endpoint):
         return _table(columns)
-    return json_answer({"data": [dict(zip(columns, row, strict=True)) for row in _rows(columns)]})
+    return json_response({"data": [dict(zip(columns, row, strict=True)) for row in _rows(columns)]})
 
 
-def _columns(shape: Shape | None) -> list[str]:
-    table = shape.table if shape else None
+def _columns(endpoint: Endpoint | None) -> list[str]:
+    table = endpoint.table if endpoint else None
     return list(table.header) if table and len(table.header) > 1 else ["timestamp", "value"]
 
 
@@ -77,9 +77,9 @@ def _rows(columns: Sequence[str]) -> list[list[str]]:
     return [[day, *["100.0000"] * (len(columns) - 1)] for day in _DAYS]
 
 
-def _table(columns: Sequence[str]) -> Answer:
-    return csv_answer("".join(",".join(row) + "\n" for row in [columns, *_rows(columns)]))
+def _table(columns: Sequence[str]) -> Response:
+    return csv_response("".join(",".join(row) + "\n" for row in [columns, *_rows(columns)]))
 
 
-def _wants_csv(query: Query, shape: Shape | None) -> bool:
-    return first_of(query, "datatype") == "csv" or (shape is not None and not shape.json)
+def _wants_csv(query: Query, endpoint: Endpoint | None) -> bool:
+    return get_first(query, "datatype") == "csv" or (endpoint is not None and not endpoint.has_json)

@@ -13,18 +13,18 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from .seeded_random import Draws
-from .trading_days import ORIGIN, every_day, trading_days, weekdays
+from .seeded_random import SeededRandom
+from .trading_days import ORIGIN, all_days, trading_days, weekdays
 
 # How strongly yesterday's distance from the trend is kept: keeps a walk of 25 years within a believable range.
 PERSISTENCE = 0.998
 # The day on which the trend passes through the level of a walk.
-ANCHOR = date(2026, 1, 1)
+ANCHOR_DATE = date(2026, 1, 1)
 
 CALENDARS: dict[str, Callable[[date, date], Sequence[date]]] = {
     "trading": trading_days,
     "weekdays": weekdays,
-    "every": every_day,
+    "every": all_days,
 }
 
 
@@ -40,13 +40,13 @@ class Bar(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class PriceSeries:
     """``growth`` is the trend per year, ``swing`` the typical move per day, both as fractions."""
 
     name: str
     level: float
     growth: float = 0.06
-    swing: float = 0.013
+    volatility: float = 0.013
     decimals: int = 2
     volume: float = 0.0
     calendar: str = "trading"
@@ -56,54 +56,54 @@ class Walk:
 class Session:
     """Minutes since midnight: the core session, and the wider one around it."""
 
-    opens: int
-    closes: int
-    wide_opens: int
-    wide_closes: int
+    open_minute: int
+    close_minute: int
+    extended_open_minute: int
+    extended_close_minute: int
 
 
-NEW_YORK = Session(570, 960, 240, 1200)
-ROUND_THE_CLOCK = Session(0, 1440, 0, 1440)
+NEW_YORK_SESSION = Session(570, 960, 240, 1200)
+ALL_DAY_SESSION = Session(0, 1440, 0, 1440)
 
 
 @lru_cache(maxsize=48)
-def daily(walk: Walk, today: date) -> tuple[Bar, ...]:
+def daily_bars(series: PriceSeries, today: date) -> tuple[Bar, ...]:
     """Every day from ORIGIN to ``today``, oldest first."""
-    draws = Draws("walk", walk.name)
-    round_to = walk.decimals
+    rng = SeededRandom("walk", series.name)
+    round_to = series.decimals
     distance = 0.0
     previous = 0.0
     bars: list[Bar] = []
-    for day in CALENDARS[walk.calendar](ORIGIN, today):
-        distance = distance * PERSISTENCE + walk.swing * draws.bell()
-        trend = walk.growth * (day - ANCHOR).days / 365.25
-        close = max(round(walk.level * math.exp(trend + distance), round_to), 10.0**-round_to)
-        gap = 1 + walk.swing * (draws.unit() - 0.5) * 0.6
+    for day in CALENDARS[series.calendar](ORIGIN, today):
+        distance = distance * PERSISTENCE + series.volatility * rng.normal()
+        trend = series.growth * (day - ANCHOR_DATE).days / 365.25
+        close = max(round(series.level * math.exp(trend + distance), round_to), 10.0**-round_to)
+        gap = 1 + series.volatility * (rng.random() - 0.5) * 0.6
         opening = round((previous or close) * gap, round_to)
-        high = round(max(opening, close) * (1 + walk.swing * draws.unit() * 0.7), round_to)
-        low = round(min(opening, close) * (1 - walk.swing * draws.unit() * 0.7), round_to)
-        busy = abs(close / (previous or close) - 1) / walk.swing if walk.swing else 0.0
-        volume = walk.volume * draws.between(0.6, 1.3) * (1 + 0.5 * busy)
+        high = round(max(opening, close) * (1 + series.volatility * rng.random() * 0.7), round_to)
+        low = round(min(opening, close) * (1 - series.volatility * rng.random() * 0.7), round_to)
+        busy = abs(close / (previous or close) - 1) / series.volatility if series.volatility else 0.0
+        volume = series.volume * rng.uniform(0.6, 1.3) * (1 + 0.5 * busy)
         bars.append(Bar(day.isoformat(), opening, high, low, close, volume))
         previous = close
     return tuple(bars)
 
 
-def weekly(bars: Iterable[Bar]) -> list[Bar]:
+def weekly_bars(bars: Iterable[Bar]) -> list[Bar]:
     """One bar per calendar week, dated on its last day; the newest may be an unfinished week."""
-    return _grouped(bars, lambda bar: date.fromisoformat(bar.label[:10]).isocalendar()[:2])
+    return _group_bars(bars, lambda bar: date.fromisoformat(bar.label[:10]).isocalendar()[:2])
 
 
-def monthly(bars: Iterable[Bar]) -> list[Bar]:
+def monthly_bars(bars: Iterable[Bar]) -> list[Bar]:
     """One bar per calendar month, dated on its last day."""
-    return _grouped(bars, lambda bar: bar.label[:7])
+    return _group_bars(bars, lambda bar: bar.label[:7])
 
 
-def _grouped(bars: Iterable[Bar], key: Callable[[Bar], object]) -> list[Bar]:
-    return [merged(list(group)) for _, group in groupby(bars, key)]
+def _group_bars(bars: Iterable[Bar], key: Callable[[Bar], object]) -> list[Bar]:
+    return [merge_bars(list(group)) for _, group in groupby(bars, key)]
 
 
-def merged(bars: Sequence[Bar]) -> Bar:
+def merge_bars(bars: Sequence[Bar]) -> Bar:
     return Bar(
         bars[-1].label,
         bars[0].open,
@@ -115,36 +115,36 @@ def merged(bars: Sequence[Bar]) -> Bar:
 
 
 @lru_cache(maxsize=256)
-def _minutes(walk: Walk, bar: Bar, session: Session) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _minute_prices(series: PriceSeries, bar: Bar, session: Session) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Price at each minute edge and volume weight of each minute of the wide session of one day.
 
     Inside the core session the path runs from open to close and touches high and low exactly once.
     """
-    draws = Draws("minutes", walk.name, bar.label)
-    waves = [(draws.between(2, 9), draws.between(-1, 1), draws.between(0, 6.28)) for _ in range(5)]
-    length = session.closes - session.opens
+    rng = SeededRandom("minutes", series.name, bar.label)
+    waves = [(rng.uniform(2, 9), rng.uniform(-1, 1), rng.uniform(0, 6.28)) for _ in range(5)]
+    length = session.close_minute - session.open_minute
     reach = (bar.high - bar.low) * 0.4
     core: list[float] = []
     for minute in range(length + 1):
-        place = minute / length
-        wiggle = sum(size * math.sin(pace * 6.2832 * place + phase) for pace, size, phase in waves)
-        price = bar.open + (bar.close - bar.open) * place + reach * wiggle * place * (1 - place) * 2
-        core.append(round(min(max(price, bar.low), bar.high), walk.decimals + 2))
+        position = minute / length
+        wiggle = sum(size * math.sin(pace * 6.2832 * position + phase) for pace, size, phase in waves)
+        price = bar.open + (bar.close - bar.open) * position + reach * wiggle * position * (1 - position) * 2
+        core.append(round(min(max(price, bar.low), bar.high), series.decimals + 2))
     inside = range(1, length)
     core[0], core[-1] = bar.open, bar.close
     core[max(inside, key=core.__getitem__)] = bar.high
     core[min(inside, key=core.__getitem__)] = bar.low
-    before = _drift(draws, bar.open, session.opens - session.wide_opens)
-    after = _drift(draws, bar.close, session.wide_closes - session.closes)
+    before = _extended_hours_prices(rng, bar.open, session.open_minute - session.extended_open_minute)
+    after = _extended_hours_prices(rng, bar.close, session.extended_close_minute - session.close_minute)
     prices = [*reversed(before), *core, *after]
     weights = [0.02] * len(before) + [1 + 4 * (2 * m / length - 1) ** 4 for m in range(length)] + [0.02] * len(after)
     total = sum(weights)
     return tuple(prices), tuple(weight / total for weight in weights)
 
 
-def _drift(draws: Draws, start: float, length: int) -> list[float]:
+def _extended_hours_prices(rng: SeededRandom, start: float, length: int) -> list[float]:
     """Prices of quiet trading, moving away from ``start`` by at most a quarter of a percent."""
-    lean, phase = draws.between(-0.002, 0.002), draws.between(0, 6.28)
+    lean, phase = rng.uniform(-0.002, 0.002), rng.uniform(0, 6.28)
     span = max(length, 1)
     return [
         round(start * (1 + lean * n / span + 0.0005 * (math.sin(n / 17 + phase) - math.sin(phase))), 4)
@@ -152,16 +152,22 @@ def _drift(draws: Draws, start: float, length: int) -> list[float]:
     ]
 
 
-def intraday(walk: Walk, days: Iterable[Bar], minutes: int, session: Session, *, wide: bool = True) -> list[Bar]:
+def intraday_bars(
+    series: PriceSeries, days: Iterable[Bar], minutes: int, session: Session, *, extended_hours: bool = True
+) -> list[Bar]:
     """Bars of ``minutes`` aligned to the clock and labelled with their start, oldest first."""
-    span = (session.wide_opens, session.wide_closes) if wide else (session.opens, session.closes)
-    return [bar for day in days for bar in _bars_of_day(walk, day, minutes, session, span)]
+    span = (
+        (session.extended_open_minute, session.extended_close_minute)
+        if extended_hours
+        else (session.open_minute, session.close_minute)
+    )
+    return [bar for day in days for bar in _bars_of_day(series, day, minutes, session, span)]
 
 
-def _bars_of_day(walk: Walk, day: Bar, minutes: int, session: Session, span: tuple[int, int]) -> Iterable[Bar]:
+def _bars_of_day(series: PriceSeries, day: Bar, minutes: int, session: Session, span: tuple[int, int]) -> Iterable[Bar]:
     first, last = span
-    prices, weights = _minutes(walk, day, session)
-    zero = session.wide_opens
+    prices, weights = _minute_prices(series, day, session)
+    zero = session.extended_open_minute
     for start in range(first - first % minutes, last, minutes):
         begin, end = max(start, first), min(start + minutes, last)
         inside = prices[begin - zero : end - zero + 1]

@@ -25,7 +25,7 @@ class Plan:
 PLANS: Mapping[str, Plan] = {"free": Plan("free", per_day=25, per_second=1)}
 
 
-class Meter:
+class QuotaCounter:
     """Counts the requests of every key. ``clock``: seconds since 1970. Safe to use from many threads."""
 
     def __init__(self, plan: Plan, clock: Callable[[], float]) -> None:
@@ -35,7 +35,7 @@ class Meter:
         self._last: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def refusal(self, key: str) -> str | None:
+    def count_request(self, key: str) -> str | None:
         """The envelope that one more request of ``key`` gets for its rate; None when it is within the plan.
 
         Only what is within the plan counts. Whether the vendor counts refused requests too is not known.

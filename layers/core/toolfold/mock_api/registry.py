@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .endpoint import Shape
+from .endpoint import Endpoint
 from .endpoints import (
     analytics,
     calendars,
@@ -35,4 +35,4 @@ _FAMILIES = (
     congress,
 )
 
-SHAPES: dict[str, Shape] = {shape.function: shape for family in _FAMILIES for shape in family.SHAPES}
+ENDPOINTS: dict[str, Endpoint] = {endpoint.function: endpoint for family in _FAMILIES for endpoint in family.ENDPOINTS}

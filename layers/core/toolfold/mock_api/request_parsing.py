@@ -29,7 +29,7 @@ def _parses(convert: Callable[[str], object]) -> Callable[[str], bool]:
 
 
 # One entry per kind of value: does this text belong to it?
-KINDS: Mapping[str, Callable[[str], bool]] = {
+VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
     "text": lambda text: bool(text.strip()),
     "integer": lambda text: re.fullmatch(r"[+-]?\d{1,9}", text) is not None,
     "number": _is_number,
@@ -61,7 +61,7 @@ class Parameter:
         return all(self._accepts_one(part) for part in parts)
 
     def _accepts_one(self, text: str) -> bool:
-        if not KINDS[self.kind](text):
+        if not VALUE_CHECKS[self.kind](text):
             return False
         if self.enum and text not in self.enum:
             return False
@@ -78,7 +78,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiRequest:
     """A checked call. ``values`` holds every known parameter that was sent or has a default; ``today`` is the newest
     day of which the mock API knows anything."""
 
@@ -86,11 +86,11 @@ class Call:
     values: Mapping[str, tuple[str, ...]]
     today: date
 
-    def all(self, name: str) -> tuple[str, ...]:
+    def all_values(self, name: str) -> tuple[str, ...]:
         return self.values.get(name, ())
 
     def text(self, name: str) -> str:
-        return next(iter(self.all(name)), "")
+        return next(iter(self.all_values(name)), "")
 
     def integer(self, name: str) -> int:
         return int(self.text(name))
@@ -98,13 +98,13 @@ class Call:
     def number(self, name: str) -> float:
         return float(self.text(name))
 
-    def flag(self, name: str) -> bool:
+    def boolean(self, name: str) -> bool:
         return self.text(name) == "true"
 
-    def items(self, name: str) -> list[str]:
+    def comma_list(self, name: str) -> list[str]:
         return split_list(self.text(name)) if self.text(name) else []
 
-    def day(self, name: str) -> date | None:
+    def date_value(self, name: str) -> date | None:
         return date.fromisoformat(self.text(name)) if self.text(name) else None
 
 
@@ -113,23 +113,23 @@ def split_list(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^()]*\))", text)]
 
 
-def values_of(query: Query, name: str) -> tuple[str, ...]:
+def get_values(query: Query, name: str) -> tuple[str, ...]:
     """Every value sent for ``name``, in order; an empty value counts as not sent."""
     return tuple(value for key, value in query if key == name and value != "")
 
 
-def first_of(query: Query, name: str) -> str:
-    return next(iter(values_of(query, name)), "")
+def get_first(query: Query, name: str) -> str:
+    return next(iter(get_values(query, name)), "")
 
 
-def read_call(query: Query, function: str, parameters: Sequence[Parameter], today: date) -> Call | None:
+def parse_request(query: Query, function: str, parameters: Sequence[Parameter], today: date) -> ApiRequest | None:
     """The checked call, or None when a required parameter is missing or a value is refused.
 
     Parameters that the function does not know are ignored, as the vendor does.
     """
     values: dict[str, tuple[str, ...]] = {}
     for parameter in parameters:
-        sent = values_of(query, parameter.name)
+        sent = get_values(query, parameter.name)
         if parameter.repeats == 1:
             sent = sent[:1]
         if len(sent) > parameter.repeats or (parameter.required and not sent):
@@ -138,9 +138,9 @@ def read_call(query: Query, function: str, parameters: Sequence[Parameter], toda
             return None
         if sent or parameter.default:
             values[parameter.name] = sent or (parameter.default,)
-    return Call(function, values, today)
+    return ApiRequest(function, values, today)
 
 
-def is_unknown(symbol: str) -> bool:
+def is_unknown_symbol(symbol: str) -> bool:
     """Symbols that no market knows: everything that starts with NOSUCH."""
     return symbol.upper().startswith("NOSUCH")

@@ -15,7 +15,7 @@ Connection = Literal["normal", "truncated", "closed", "reset", "drip"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """One HTTP answer.
 
     ``delay_s``: seconds of silence before the first byte (for ``drip``: how long the body takes).
@@ -35,10 +35,10 @@ class Answer:
     length: int | None = None
 
 
-def json_answer(document: Any) -> Answer:
+def json_response(document: Any) -> Response:
     """Pretty-printed as the vendor does."""
-    return Answer(200, JSON, json.dumps(document, indent=4).encode())
+    return Response(200, JSON, json.dumps(document, indent=4).encode())
 
 
-def csv_answer(text: str) -> Answer:
-    return Answer(200, CSV, text.encode())
+def csv_response(text: str) -> Response:
+    return Response(200, CSV, text.encode())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from .endpoint import Refused, Shape, to_csv
-from .faults import analytics_error, envelope, fault_of, placeholder_rows
-from .registry import SHAPES
-from .request_parsing import Call, Query, first_of, is_unknown, read_call
-from .responses import Answer, csv_answer, json_answer
+from .endpoint import ApiError, Endpoint, to_csv
+from .faults import analytics_error_response, error_response, placeholder_response, requested_fault
+from .registry import ENDPOINTS
+from .request_parsing import ApiRequest, Query, get_first, is_unknown_symbol, parse_request
+from .responses import Response, csv_response, json_response
 
-__all__ = ["NEWEST_DAY", "Answer", "answer"]
+__all__ = ["NEWEST_DAY", "handle_query"]
 
 # A Tuesday on which New York traded. Without ``now`` it is always this day, so that answers never change.
 NEWEST_DAY = date(2026, 1, 13)
@@ -19,61 +19,63 @@ DEMO_KEY, FREE_KEY = "demo", "free"
 FREE_SYMBOLS, FREE_CALCULATIONS = 5, 1  # what analytics give to a free key
 
 
-def answer(query: Query, *, now: datetime | None = None) -> Answer:
+def handle_query(query: Query, *, now: datetime | None = None) -> Response:
     """Answer ``query``, the parsed query string in its order and with its repeats.
 
     ``now`` moves the newest day of the data; only its date counts, and every session of that date has ended.
     The same query and the same date give the same bytes, in every process and on every day. Never raises.
     """
     today = now.date() if now else NEWEST_DAY
-    function = first_of(query, "function")
-    shape = SHAPES.get(function)
-    if not first_of(query, "apikey"):
-        return envelope("invalid_api_key", query)
-    fault = fault_of(query, shape)
+    function = get_first(query, "function")
+    endpoint = ENDPOINTS.get(function)
+    if not get_first(query, "apikey"):
+        return error_response("invalid_api_key", query)
+    fault = requested_fault(query, endpoint)
     if fault is not None:
         return fault
-    if first_of(query, "apikey") == DEMO_KEY:
-        return envelope("demo_key_only", query)
-    if shape is None:
-        return envelope("unknown_function", query)
-    call = read_call(query, function, shape.parameters, today)
-    if call is None:
-        return envelope(shape.refusal, query)
-    if first_of(query, "apikey") == FREE_KEY:
-        refused = _refused_to_free_key(call, shape, query)
+    if get_first(query, "apikey") == DEMO_KEY:
+        return error_response("demo_key_only", query)
+    if endpoint is None:
+        return error_response("unknown_function", query)
+    request = parse_request(query, function, endpoint.parameters, today)
+    if request is None:
+        return error_response(endpoint.error_name, query)
+    if get_first(query, "apikey") == FREE_KEY:
+        refused = _free_key_error(request, endpoint, query)
         if refused is not None:
             return refused
-    return _data(call, shape, query)
+    return _build_response(request, endpoint, query)
 
 
-def _data(call: Call, shape: Shape, query: Query) -> Answer:
+def _build_response(request: ApiRequest, endpoint: Endpoint, query: Query) -> Response:
     try:
-        if not shape.symbol or not is_unknown(call.text(shape.symbol)):
-            document = shape.build(call)
-        elif shape.unknown:
-            document = shape.unknown(call)
+        if not endpoint.symbol or not is_unknown_symbol(request.text(endpoint.symbol)):
+            document = endpoint.build(request)
+        elif endpoint.unknown_symbol:
+            document = endpoint.unknown_symbol(request)
         else:
-            return envelope(shape.refusal, query)
-    except Refused as refused:
+            return error_response(endpoint.error_name, query)
+    except ApiError as refused:
         name = str(refused.args[0])
-        return analytics_error() if name == "analytics_error" else envelope(name, query)
-    wants_csv = not shape.json or call.text("datatype") == "csv"
-    if wants_csv and shape.table is not None:
-        return csv_answer(to_csv(shape.table, document, call))
-    return json_answer(document)
+        return analytics_error_response() if name == "analytics_error" else error_response(name, query)
+    wants_csv = not endpoint.has_json or request.text("datatype") == "csv"
+    if wants_csv and endpoint.table is not None:
+        return csv_response(to_csv(endpoint.table, document, request))
+    return json_response(document)
 
 
-def _refused_to_free_key(call: Call, shape: Shape, query: Query) -> Answer | None:
-    if shape.access == "premium":
-        return envelope("premium_endpoint", query)
-    if shape.access == "placeholder":
-        return placeholder_rows(call.function, shape)
-    if call.text("entitlement"):
-        return envelope("not_entitled", query)
-    if call.function == "TIME_SERIES_DAILY" and call.text("outputsize") == "full":
-        return envelope("premium_parameter", query)
-    sliding = call.function == "ANALYTICS_SLIDING_WINDOW"
-    if len(call.items("SYMBOLS")) > FREE_SYMBOLS or (sliding and len(call.items("CALCULATIONS")) > FREE_CALCULATIONS):
-        return envelope("premium_endpoint", query)
+def _free_key_error(request: ApiRequest, endpoint: Endpoint, query: Query) -> Response | None:
+    if endpoint.access == "premium":
+        return error_response("premium_endpoint", query)
+    if endpoint.access == "placeholder":
+        return placeholder_response(request.function, endpoint)
+    if request.text("entitlement"):
+        return error_response("not_entitled", query)
+    if request.function == "TIME_SERIES_DAILY" and request.text("outputsize") == "full":
+        return error_response("premium_parameter", query)
+    sliding = request.function == "ANALYTICS_SLIDING_WINDOW"
+    if len(request.comma_list("SYMBOLS")) > FREE_SYMBOLS or (
+        sliding and len(request.comma_list("CALCULATIONS")) > FREE_CALCULATIONS
+    ):
+        return error_response("premium_endpoint", query)
     return None

@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
-from .faults import KEY_PREFIX, envelope
-from .quotas import PLANS, Meter
-from .registry import SHAPES
-from .request_parsing import first_of
-from .responses import TEXT, Answer
-from .router import DEMO_KEY, answer
+from .faults import KEY_PREFIX, error_response
+from .quotas import PLANS, QuotaCounter
+from .registry import ENDPOINTS
+from .request_parsing import get_first
+from .responses import TEXT, Response
+from .router import DEMO_KEY, handle_query
 
 PATH = "/query"
 IDLE_TIMEOUT_S = 60.0  # a kept connection that stays silent is closed after this long
@@ -62,7 +62,7 @@ class MockApi:
         sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._now = now
-        self._meter = Meter(PLANS[plan], clock) if plan else None
+        self._quota = QuotaCounter(PLANS[plan], clock) if plan else None
         self._latency_s, self._sleep = latency_s, sleep
         self._log = log
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class MockApi:
         mock_api = self
 
         class Handler(_Handler):
-            owner = mock_api
+            api = mock_api
 
         self._server = _Server((host, port), Handler, bind_and_activate=False)
         # Kept connections live in their own threads; they must not hold up the end of the process.
@@ -134,29 +134,29 @@ class MockApi:
     ) -> None:
         self.close()
 
-    def _answer(self, query: ParsedQuery) -> Answer:
+    def _respond(self, query: ParsedQuery) -> Response:
         with self._lock:
             self._requests.append(query)
-        reply = self._by_plan(query)
-        if self._latency_s and reply.connection != "drip":
-            return replace(reply, delay_s=reply.delay_s + self._latency_s)
-        return reply
+        response = self._apply_quota(query)
+        if self._latency_s and response.connection != "drip":
+            return replace(response, delay_s=response.delay_s + self._latency_s)
+        return response
 
-    def _by_plan(self, query: ParsedQuery) -> Answer:
-        key = first_of(query, "apikey")
-        if self._meter is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
-            return answer(query, now=self._now)
-        refusal = self._meter.refusal(key)
-        if refusal is not None:
-            return envelope(refusal, query)
-        return answer(
-            [pair for pair in query if pair[0] != "apikey"] + [("apikey", self._meter.plan.key)], now=self._now
+    def _apply_quota(self, query: ParsedQuery) -> Response:
+        key = get_first(query, "apikey")
+        if self._quota is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
+            return handle_query(query, now=self._now)
+        error_name = self._quota.count_request(key)
+        if error_name is not None:
+            return error_response(error_name, query)
+        return handle_query(
+            [pair for pair in query if pair[0] != "apikey"] + [("apikey", self._quota.plan.key)], now=self._now
         )
 
-    def _note(self, function: str, status: int) -> None:
+    def _log_request(self, function: str, status: int) -> None:
         """Only names that the mock API knows are written: anything else might be a secret in the wrong place."""
         if self._log:
-            print(f"{function if function in SHAPES else '?'} {status}", file=self._log, flush=True)
+            print(f"{function if function in ENDPOINTS else '?'} {status}", file=self._log, flush=True)
 
     def _wait(self, seconds: float) -> bool:
         """Wait, unless the mock API is closed meanwhile; True when it was."""
@@ -174,7 +174,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    owner: MockApi
+    api: MockApi
     protocol_version = "HTTP/1.1"
     server_version = "toolfold-mock-api"
     sys_version = ""
@@ -187,52 +187,52 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         if parts.path == PATH:
             query = parse_qsl(parts.query, keep_blank_values=True)
-            reply = self.owner._answer(query)
-            self.owner._note(first_of(query, "function"), reply.status)
+            response = self.api._respond(query)
+            self.api._log_request(get_first(query, "function"), response.status)
         elif parts.path == "/":
-            reply = Answer(200, TEXT, ABOUT)
+            response = Response(200, TEXT, ABOUT)
         else:
-            reply = Answer(404, TEXT, b"There is nothing here. The API is at /query\n")
-        self._send(reply)
+            response = Response(404, TEXT, b"There is nothing here. The API is at /query\n")
+        self._send(response)
 
-    def _send(self, reply: Answer) -> None:
-        if reply.connection in ("closed", "reset"):
+    def _send(self, response: Response) -> None:
+        if response.connection in ("closed", "reset"):
             self.close_connection = True
-            if reply.connection == "reset":  # what is closed without lingering ends with RST instead of FIN
+            if response.connection == "reset":  # what is closed without lingering ends with RST instead of FIN
                 self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
                 close(self.connection.detach())
             else:
                 self.connection.shutdown(SHUT_RDWR)
             return
-        if reply.connection != "drip" and reply.delay_s and self.owner._wait(reply.delay_s):
+        if response.connection != "drip" and response.delay_s and self.api._wait(response.delay_s):
             self.close_connection = True
             return
         try:
-            self.send_response(reply.status)
-            self.send_header("Content-Type", reply.content_type)
-            length = len(reply.body) * reply.times if reply.length is None else reply.length
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.content_type)
+            length = len(response.body) * response.times if response.length is None else response.length
             self.send_header("Content-Length", str(length))
-            for name, value in reply.headers:
+            for name, value in response.headers:
                 self.send_header(name, value)
             self.end_headers()
-            self._send_body(reply)
+            self._send_body(response)
         except (BrokenPipeError, ConnectionResetError):  # the caller has given up waiting
             self.close_connection = True
 
-    def _send_body(self, reply: Answer) -> None:
-        if reply.connection == "truncated":
-            self.wfile.write(reply.body[: len(reply.body) // 2])
+    def _send_body(self, response: Response) -> None:
+        if response.connection == "truncated":
+            self.wfile.write(response.body[: len(response.body) // 2])
             self.close_connection = True
-        elif reply.connection == "drip":
-            size = -(-len(reply.body) // DRIP_PIECES)
-            for start in range(0, len(reply.body), size):
-                self.wfile.write(reply.body[start : start + size])
-                if self.owner._wait(reply.delay_s / DRIP_PIECES):
+        elif response.connection == "drip":
+            size = -(-len(response.body) // DRIP_PIECES)
+            for start in range(0, len(response.body), size):
+                self.wfile.write(response.body[start : start + size])
+                if self.api._wait(response.delay_s / DRIP_PIECES):
                     self.close_connection = True
                     return
         else:
-            for _ in range(reply.times):
-                self.wfile.write(reply.body)
+            for _ in range(response.times):
+                self.wfile.write(response.body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: the request line holds the key."""

@@ -6,10 +6,10 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from .companies import company
-from .price_series import NEW_YORK, Bar, Walk, daily, intraday
-from .seeded_random import Draws
-from .trading_days import on_or_after
+from .companies import get_company
+from .price_series import NEW_YORK_SESSION, Bar, PriceSeries, daily_bars, intraday_bars
+from .seeded_random import SeededRandom
+from .trading_days import trading_day_on_or_after
 
 SPLIT_FACTORS = (2.0, 2.0, 3.0, 1.5)
 FIRST_DIVIDEND_YEAR = 2000
@@ -37,15 +37,15 @@ class AdjustedBar(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def walk_of(symbol: str) -> Walk:
-    issuer = company(symbol)
-    draws = Draws("stock", issuer.symbol)
-    shares = draws.between(2e6, 6e7) * min(1.0, 200 / issuer.level)
-    return Walk(
+def price_series_for(symbol: str) -> PriceSeries:
+    issuer = get_company(symbol)
+    rng = SeededRandom("stock", issuer.symbol)
+    shares = rng.uniform(2e6, 6e7) * min(1.0, 200 / issuer.level)
+    return PriceSeries(
         issuer.symbol,
         issuer.level,
-        growth=draws.between(0.05, 0.12),
-        swing=draws.between(0.009, 0.02),
+        growth=rng.uniform(0.05, 0.12),
+        volatility=rng.uniform(0.009, 0.02),
         volume=shares,
     )
 
@@ -53,10 +53,10 @@ def walk_of(symbol: str) -> Walk:
 @lru_cache(maxsize=256)
 def splits(symbol: str) -> tuple[Split, ...]:
     """Between none and two, oldest first."""
-    draws = Draws("splits", symbol.upper())
-    years = sorted(draws.sample(range(2002, 2025), draws.integer(0, 2)))
+    rng = SeededRandom("splits", symbol.upper())
+    years = sorted(rng.sample(range(2002, 2025), rng.randint(0, 2)))
     return tuple(
-        Split(on_or_after(date(year, draws.integer(2, 11), draws.integer(1, 28))), draws.pick(SPLIT_FACTORS))
+        Split(trading_day_on_or_after(date(year, rng.randint(2, 11), rng.randint(1, 28))), rng.choice(SPLIT_FACTORS))
         for year in years
     )
 
@@ -73,33 +73,38 @@ def split_factor_after(symbol: str, day: date) -> float:
 @lru_cache(maxsize=256)
 def dividends(symbol: str, today: date) -> tuple[Dividend, ...]:
     """Quarterly payments up to ``today``, oldest first, in the money of their day; empty for a non-payer."""
-    issuer = company(symbol)
+    issuer = get_company(symbol)
     if not issuer.dividend:
         return ()
     found: list[Dividend] = []
     for year in range(FIRST_DIVIDEND_YEAR, today.year + 1):
         for month in (2, 5, 8, 11):
-            ex_date = on_or_after(date(year, month, 9))
+            ex_date = trading_day_on_or_after(date(year, month, 9))
             growth = 1.05 ** (2025 - year)
             amount = round(issuer.dividend / 4 / growth * split_factor_after(symbol, ex_date), 2)
             if ex_date <= today and amount > 0:
                 found.append(
-                    Dividend(ex_date, ex_date - timedelta(days=16), on_or_after(ex_date + timedelta(days=30)), amount)
+                    Dividend(
+                        ex_date,
+                        ex_date - timedelta(days=16),
+                        trading_day_on_or_after(ex_date + timedelta(days=30)),
+                        amount,
+                    )
                 )
     return tuple(found)
 
 
 @lru_cache(maxsize=32)
-def as_traded(symbol: str, today: date) -> tuple[Bar, ...]:
+def unadjusted_bars(symbol: str, today: date) -> tuple[Bar, ...]:
     """Daily bars at the prices of their day, oldest first: they jump where the stock was split."""
-    bars = daily(walk_of(symbol), today)
+    bars = daily_bars(price_series_for(symbol), today)
     past = [split for split in splits(symbol) if split.day <= today]
     if not past:
         return bars
-    return tuple(_scaled(bar, split_factor_after(symbol, date.fromisoformat(bar.label))) for bar in bars)
+    return tuple(_scale_bar(bar, split_factor_after(symbol, date.fromisoformat(bar.label))) for bar in bars)
 
 
-def _scaled(bar: Bar, factor: float) -> Bar:
+def _scale_bar(bar: Bar, factor: float) -> Bar:
     if factor == 1.0:
         return bar
     opening, high, low, close = (round(price * factor, 2) for price in bar[1:5])
@@ -107,31 +112,31 @@ def _scaled(bar: Bar, factor: float) -> Bar:
 
 
 @lru_cache(maxsize=16)
-def adjusted(symbol: str, today: date) -> tuple[AdjustedBar, ...]:
+def adjusted_bars(symbol: str, today: date) -> tuple[AdjustedBar, ...]:
     """Daily bars as traded with adjusted close, dividend and split coefficient, oldest first."""
     paid = {dividend.ex_date.isoformat(): dividend.amount for dividend in dividends(symbol, today)}
     split = {event.day.isoformat(): event.factor for event in splits(symbol) if event.day <= today}
     found: list[AdjustedBar] = []
     factor = 1.0
-    bars = as_traded(symbol, today)
-    for place in range(len(bars) - 1, -1, -1):
-        bar = bars[place]
+    bars = unadjusted_bars(symbol, today)
+    for index in range(len(bars) - 1, -1, -1):
+        bar = bars[index]
         amount, coefficient = paid.get(bar.label, 0.0), split.get(bar.label, 1.0)
         found.append(AdjustedBar(bar, round(bar.close * factor, 4), amount, coefficient))
-        if place:
-            factor *= (1 - amount / coefficient / bars[place - 1].close) / coefficient
+        if index:
+            factor *= (1 - amount / coefficient / bars[index - 1].close) / coefficient
     return tuple(reversed(found))
 
 
 def last_close(symbol: str, today: date) -> float:
-    return as_traded(symbol, today)[-1].close
+    return unadjusted_bars(symbol, today)[-1].close
 
 
 def minute_bars(
-    symbol: str, today: date, minutes: int, *, month: str = "", wide: bool = True, split_adjusted: bool = True
+    symbol: str, today: date, minutes: int, *, month: str = "", extended_hours: bool = True, split_adjusted: bool = True
 ) -> list[Bar]:
     """Intraday bars, oldest first: of the trailing 30 days, or of ``month`` (YYYY-MM)."""
-    days = daily(walk_of(symbol), today) if split_adjusted else as_traded(symbol, today)
+    days = daily_bars(price_series_for(symbol), today) if split_adjusted else unadjusted_bars(symbol, today)
     since = (today - timedelta(days=30)).isoformat()
     chosen = [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)]
-    return intraday(walk_of(symbol), chosen, minutes, NEW_YORK, wide=wide)
+    return intraday_bars(price_series_for(symbol), chosen, minutes, NEW_YORK_SESSION, extended_hours=extended_hours)

@@ -11,12 +11,12 @@ MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 ORIGIN = date(2000, 1, 3)
 
 
-def every_day(first: date, last: date) -> list[date]:
+def all_days(first: date, last: date) -> list[date]:
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
 def weekdays(first: date, last: date) -> list[date]:
-    return [day for day in every_day(first, last) if day.weekday() < SATURDAY]
+    return [day for day in all_days(first, last) if day.weekday() < SATURDAY]
 
 
 @lru_cache(maxsize=8)
@@ -28,14 +28,14 @@ def is_trading_day(day: date) -> bool:
     return day.weekday() < SATURDAY and day not in holidays(day.year)
 
 
-def on_or_after(day: date) -> date:
+def trading_day_on_or_after(day: date) -> date:
     """The first trading day that is not before ``day``."""
     while not is_trading_day(day):
         day += timedelta(days=1)
     return day
 
 
-def on_or_before(day: date) -> date:
+def trading_day_on_or_before(day: date) -> date:
     """The last trading day that is not after ``day``."""
     while not is_trading_day(day):
         day -= timedelta(days=1)

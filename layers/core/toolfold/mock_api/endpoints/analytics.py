@@ -10,10 +10,10 @@ from itertools import pairwise
 from statistics import fmean, median, variance
 from typing import Any
 
-from toolfold.mock_api.endpoint import Document, Refused, Shape
-from toolfold.mock_api.price_series import Bar, daily, monthly, weekly
-from toolfold.mock_api.request_parsing import Call, Parameter, is_unknown
-from toolfold.mock_api.stocks import minute_bars, walk_of
+from toolfold.mock_api.endpoint import ApiError, Document, Endpoint
+from toolfold.mock_api.price_series import Bar, daily_bars, monthly_bars, weekly_bars
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter, is_unknown_symbol
+from toolfold.mock_api.stocks import minute_bars, price_series_for
 from toolfold.mock_api.trading_days import add_months, month_end
 
 from .core_stocks import MINUTES
@@ -93,8 +93,8 @@ def _triangle(returns: Values, name: str, options: dict[str, str], factor: float
     symbols = list(returns)
     method = METHODS.get(options.get("method", "PEARSON").upper(), _pearson)
     rows = []
-    for place, left in enumerate(symbols):
-        others = symbols[: place + 1]
+    for index, left in enumerate(symbols):
+        others = symbols[: index + 1]
         if name == "COVARIANCE":
             rows.append([covariance(returns[left], returns[right]) * factor for right in others])
         else:
@@ -106,12 +106,12 @@ def _drawdown(returns: Sequence[float], stamps: Sequence[str]) -> Document:
     value = peak = 1.0
     peak_at = 0
     worst, start, end = 0.0, 0, 0
-    for place, one in enumerate(returns):
+    for index, one in enumerate(returns):
         value *= 1 + one
         if value > peak:
-            peak, peak_at = value, place
+            peak, peak_at = value, index
         if value / peak - 1 < worst:
-            worst, start, end = value / peak - 1, peak_at, place
+            worst, start, end = value / peak - 1, peak_at, index
     return {"max_drawdown": worst, "drawdown_range": {"start_drawdown": stamps[start], "end_drawdown": stamps[end]}}
 
 
@@ -140,7 +140,7 @@ def parse_calculation(text: str) -> tuple[str, dict[str, str]]:
 def _positive(options: dict[str, str], name: str, default: int) -> int:
     text = options.get(name, str(default))
     if not text.isdigit() or not 1 <= int(text) <= 1000:
-        raise Refused("invalid_call")
+        raise ApiError("invalid_call")
     return int(text)
 
 
@@ -160,11 +160,11 @@ def _fixed_calculation(text: str, returns: Values, stamps: list[str], interval: 
     return {symbol: SINGLE[name](values, factor) for symbol, values in returns.items()}
 
 
-def _sliding_calculation(text: str, returns: Values, stamps: list[str], call: Call) -> Document:
+def _sliding_calculation(text: str, returns: Values, stamps: list[str], request: ApiRequest) -> Document:
     """Each window is dated on its last bar; the windows are ``WINDOW_SIZE`` bars wide."""
     name, options = parse_calculation(text)
-    factor = _annual_factor(options, call.text("INTERVAL"))
-    size = call.integer("WINDOW_SIZE")
+    factor = _annual_factor(options, request.text("INTERVAL"))
+    size = request.integer("WINDOW_SIZE")
     ends = range(size - 1, len(stamps))
     running: Document
     if name in ("COVARIANCE", "CORRELATION"):
@@ -184,12 +184,12 @@ def _sliding_calculation(text: str, returns: Values, stamps: list[str], call: Ca
     return {f"RUNNING_{name}": running, "window_start": starts, **params}
 
 
-def _bars(symbol: str, call: Call) -> Sequence[Bar]:
-    interval = call.text("INTERVAL")
+def _bars(symbol: str, request: ApiRequest) -> Sequence[Bar]:
+    interval = request.text("INTERVAL")
     if interval in MINUTES:
-        return minute_bars(symbol, call.today, int(interval.removesuffix("min")), wide=False)
-    days = daily(walk_of(symbol), call.today)
-    return {"DAILY": list, "WEEKLY": weekly, "MONTHLY": monthly}[interval](days)  # type: ignore[operator, no-any-return]
+        return minute_bars(symbol, request.today, int(interval.removesuffix("min")), extended_hours=False)
+    days = daily_bars(price_series_for(symbol), request.today)
+    return {"DAILY": list, "WEEKLY": weekly_bars, "MONTHLY": monthly_bars}[interval](days)  # type: ignore[operator, no-any-return]
 
 
 _UNITS = {"day": 1, "week": 7}
@@ -222,52 +222,52 @@ def _span(ranges: Sequence[str], newest: str) -> tuple[str, str]:
     return first.isoformat(sep=" ")[: len(newest)], "9999"
 
 
-def _window(call: Call) -> tuple[list[str], list[str], Values]:
+def _window(request: ApiRequest) -> tuple[list[str], list[str], Values]:
     """Symbols, the labels of the bars in the window, and the returns between them."""
-    symbols = list(dict.fromkeys(symbol.upper() for symbol in call.items("SYMBOLS")))
-    if len(symbols) > SYMBOL_LIMIT or any(is_unknown(symbol) for symbol in symbols):
-        raise Refused("analytics_error")
-    ohlc = call.text("OHLC")
+    symbols = list(dict.fromkeys(symbol.upper() for symbol in request.comma_list("SYMBOLS")))
+    if len(symbols) > SYMBOL_LIMIT or any(is_unknown_symbol(symbol) for symbol in symbols):
+        raise ApiError("analytics_error")
+    ohlc = request.text("OHLC")
     columns: dict[str, dict[str, float]] = {}
     for symbol in symbols:
-        bars = _bars(symbol, call)
-        first, last = _span(call.all("RANGE"), bars[-1].label)
+        bars = _bars(symbol, request)
+        first, last = _span(request.all_values("RANGE"), bars[-1].label)
         columns[symbol] = {bar.label: getattr(bar, ohlc) for bar in bars if first <= bar.label <= last}
     stamps = list(columns[symbols[0]])
     if len(stamps) < 3:
-        raise Refused("analytics_error")
+        raise ApiError("analytics_error")
     prices = {symbol: list(column.values()) for symbol, column in columns.items()}
     return symbols, stamps, {name: [b / a - 1 for a, b in pairwise(one)] for name, one in prices.items()}
 
 
-def _meta(call: Call, stamps: list[str], symbols: list[str], **window: int) -> Document:
+def _meta(request: ApiRequest, stamps: list[str], symbols: list[str], **window: int) -> Document:
     span = {"min_dt": stamps[0], "max_dt": stamps[-1]}
-    rest = {"ohlc": call.text("OHLC").capitalize(), "interval": call.text("INTERVAL")}
+    rest = {"ohlc": request.text("OHLC").capitalize(), "interval": request.text("INTERVAL")}
     return {"symbols": ",".join(symbols), **window, **span, **rest}
 
 
-def _calculations(call: Call, known: Sequence[str]) -> list[str]:
-    texts = call.items("CALCULATIONS")
+def _calculations(request: ApiRequest, known: Sequence[str]) -> list[str]:
+    texts = request.comma_list("CALCULATIONS")
     if any(parse_calculation(text)[0] not in known for text in texts):
-        raise Refused("invalid_call")
+        raise ApiError("invalid_call")
     return texts
 
 
-def _fixed(call: Call) -> Document:
-    texts = _calculations(call, FIXED)
-    symbols, stamps, returns = _window(call)
-    found = {text.upper(): _fixed_calculation(text, returns, stamps, call.text("INTERVAL")) for text in texts}
-    return {"meta_data": _meta(call, stamps, symbols), "payload": {"RETURNS_CALCULATIONS": found}}
+def _fixed(request: ApiRequest) -> Document:
+    texts = _calculations(request, FIXED)
+    symbols, stamps, returns = _window(request)
+    found = {text.upper(): _fixed_calculation(text, returns, stamps, request.text("INTERVAL")) for text in texts}
+    return {"meta_data": _meta(request, stamps, symbols), "payload": {"RETURNS_CALCULATIONS": found}}
 
 
-def _sliding(call: Call) -> Document:
-    texts = _calculations(call, SLIDING)
-    symbols, stamps, returns = _window(call)
-    size = call.integer("WINDOW_SIZE")
+def _sliding(request: ApiRequest) -> Document:
+    texts = _calculations(request, SLIDING)
+    symbols, stamps, returns = _window(request)
+    size = request.integer("WINDOW_SIZE")
     if len(stamps) < size:
-        raise Refused("analytics_error")
-    found = {text.upper(): _sliding_calculation(text, returns, stamps, call) for text in texts}
-    meta = _meta(call, stamps, symbols, window_size=size)
+        raise ApiError("analytics_error")
+    found = {text.upper(): _sliding_calculation(text, returns, stamps, request) for text in texts}
+    meta = _meta(request, stamps, symbols, window_size=size)
     return {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": found}}
 
 
@@ -279,9 +279,9 @@ _COMMON = (
     Parameter("CALCULATIONS", required=True, comma_list=True),
 )
 
-SHAPES = (
-    Shape("ANALYTICS_FIXED_WINDOW", _COMMON, _fixed, symbol=""),
-    Shape(
+ENDPOINTS = (
+    Endpoint("ANALYTICS_FIXED_WINDOW", _COMMON, _fixed, symbol=""),
+    Endpoint(
         "ANALYTICS_SLIDING_WINDOW",
         (*_COMMON, Parameter("WINDOW_SIZE", kind="integer", required=True, minimum=10)),
         _sliding,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from toolfold.mock_api.companies import COMPANIES, company
-from toolfold.mock_api.endpoint import DATATYPE, Document, Shape, empty_object, empty_rows, list_table
-from toolfold.mock_api.request_parsing import Call
-from toolfold.mock_api.seeded_random import Draws
-from toolfold.mock_api.stocks import as_traded, dividends, splits
+from toolfold.mock_api.companies import COMPANIES, get_company
+from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, document_without_rows, empty_document, list_table
+from toolfold.mock_api.request_parsing import ApiRequest
+from toolfold.mock_api.seeded_random import SeededRandom
+from toolfold.mock_api.stocks import dividends, splits, unadjusted_bars
 
 from .core_stocks import SYMBOL
 from .statements import (
@@ -23,13 +23,13 @@ from .statements import (
 UNLISTED = "n/a"  # how a fund profile marks a value it does not have
 
 
-def _overview(call: Call) -> Document:
-    issuer = company(call.text("symbol"))
+def _overview(request: ApiRequest) -> Document:
+    issuer = get_company(request.text("symbol"))
     if issuer.is_fund:  # a fund has no company overview; the vendor answers {}
         return {}
-    symbol, today = issuer.symbol, call.today
-    draws = Draws("overview", symbol)
-    bars = as_traded(symbol, today)
+    symbol, today = issuer.symbol, request.today
+    rng = SeededRandom("overview", symbol)
+    bars = unadjusted_bars(symbol, today)
     price = bars[-1].close
     year = bars[-252:]
     closes = [bar.close for bar in bars]
@@ -47,7 +47,7 @@ def _overview(call: Call) -> Document:
         "AssetType": "Common Stock",
         "Name": issuer.name,
         "Description": f"{issuer.name}: every number of this overview is synthetic and comes from a local sandbox.",
-        "CIK": str(draws.integer(10_000, 1_999_999)),
+        "CIK": str(rng.randint(10_000, 1_999_999)),
         "Exchange": issuer.exchange,
         "Currency": issuer.currency,
         "Country": "USA" if issuer.region == "United States" else issuer.region,
@@ -60,7 +60,7 @@ def _overview(call: Call) -> Document:
         "MarketCapitalization": f"{value:.0f}",
         "EBITDA": f"{ebitda:.0f}",
         "PERatio": f"{price / eps:.2f}" if eps > 0 else UNKNOWN,
-        "PEGRatio": f"{draws.between(0.8, 3.2):.3f}" if draws.chance(0.7) else MISSING,
+        "PEGRatio": f"{rng.uniform(0.8, 3.2):.3f}" if rng.chance(0.7) else MISSING,
         "BookValue": f"{book:.2f}",
         "DividendPerShare": f"{yearly:.2f}" if paid else MISSING,
         "DividendYield": f"{yearly / price:.4f}" if paid else MISSING,
@@ -73,36 +73,36 @@ def _overview(call: Call) -> Document:
         "RevenueTTM": f"{revenue:.0f}",
         "GrossProfitTTM": f"{total['grossProfit']:.0f}",
         "DilutedEPSTTM": f"{eps:.2f}",
-        "QuarterlyEarningsGrowthYOY": f"{draws.between(-0.1, 0.25):.3f}",
-        "QuarterlyRevenueGrowthYOY": f"{draws.between(-0.05, 0.18):.3f}",
-        "AnalystTargetPrice": f"{price * draws.between(0.95, 1.25):.2f}",
-        "AnalystRatingStrongBuy": str(draws.integer(0, 9)),
-        "AnalystRatingBuy": str(draws.integer(2, 20)),
-        "AnalystRatingHold": str(draws.integer(2, 15)),
-        "AnalystRatingSell": str(draws.integer(0, 3)),
-        "AnalystRatingStrongSell": UNKNOWN if draws.chance(0.3) else str(draws.integer(0, 2)),
+        "QuarterlyEarningsGrowthYOY": f"{rng.uniform(-0.1, 0.25):.3f}",
+        "QuarterlyRevenueGrowthYOY": f"{rng.uniform(-0.05, 0.18):.3f}",
+        "AnalystTargetPrice": f"{price * rng.uniform(0.95, 1.25):.2f}",
+        "AnalystRatingStrongBuy": str(rng.randint(0, 9)),
+        "AnalystRatingBuy": str(rng.randint(2, 20)),
+        "AnalystRatingHold": str(rng.randint(2, 15)),
+        "AnalystRatingSell": str(rng.randint(0, 3)),
+        "AnalystRatingStrongSell": UNKNOWN if rng.chance(0.3) else str(rng.randint(0, 2)),
         "TrailingPE": f"{price / eps:.2f}" if eps > 0 else UNKNOWN,
         "ForwardPE": f"{price / eps / 1.08:.2f}" if eps > 0 else UNKNOWN,
         "PriceToSalesRatioTTM": f"{value / revenue:.3f}",
         "PriceToBookRatio": f"{price / book:.2f}",
         "EVToRevenue": f"{enterprise / revenue:.3f}",
         "EVToEBITDA": f"{enterprise / ebitda:.2f}",
-        "Beta": f"{draws.between(0.4, 1.9):.3f}",
+        "Beta": f"{rng.uniform(0.4, 1.9):.3f}",
         "52WeekHigh": f"{max(bar.high for bar in year):.2f}",
         "52WeekLow": f"{min(bar.low for bar in year):.2f}",
         "50DayMovingAverage": f"{sum(closes[-50:]) / 50:.2f}",
         "200DayMovingAverage": f"{sum(closes[-200:]) / 200:.2f}",
         "SharesOutstanding": str(shares),
         "SharesFloat": str(int(shares * 0.997)),
-        "PercentInsiders": f"{draws.between(0.05, 4):.3f}",
-        "PercentInstitutions": f"{draws.between(50, 88):.3f}",
+        "PercentInsiders": f"{rng.uniform(0.05, 4):.3f}",
+        "PercentInstitutions": f"{rng.uniform(50, 88):.3f}",
         "DividendDate": paid[-1].paid.isoformat() if paid else MISSING,
         "ExDividendDate": paid[-1].ex_date.isoformat() if paid else MISSING,
     }
 
 
-def _logo(call: Call) -> Document:
-    symbol = call.text("symbol").upper()
+def _logo(request: ApiRequest) -> Document:
+    symbol = request.text("symbol").upper()
     return {
         "symbol": symbol,
         "logo_url_png": f"https://logos.example/{symbol}.png",
@@ -116,30 +116,30 @@ SECTORS = (
 )  # fmt: skip
 
 
-def _weights(draws: Draws, count: int, total: float) -> list[float]:
+def _weights(rng: SeededRandom, count: int, total: float) -> list[float]:
     """Falling weights that add up to ``total``."""
-    raw = sorted((draws.between(0.2, 1.0) ** 3 for _ in range(count)), reverse=True)
+    raw = sorted((rng.uniform(0.2, 1.0) ** 3 for _ in range(count)), reverse=True)
     return [total * one / sum(raw) for one in raw]
 
 
-def _etf_profile(call: Call) -> Document:
-    fund = company(call.text("symbol"))
-    draws = Draws("etf", fund.symbol)
+def _etf_profile(request: ApiRequest) -> Document:
+    fund = get_company(request.text("symbol"))
+    rng = SeededRandom("etf", fund.symbol)
     stocks = [one for one in COMPANIES.values() if not one.is_fund and one.region == "United States"]
-    held = draws.sample(stocks, 30)
-    sectors = zip(SECTORS, _weights(draws, len(SECTORS), 0.998), strict=True)
+    held = rng.sample(stocks, 30)
+    sectors = zip(SECTORS, _weights(rng, len(SECTORS), 0.998), strict=True)
     holdings: list[dict[str, str]] = [
         {"symbol": one.symbol, "description": one.name.upper(), "weight": f"{weight:.4f}"}
-        for one, weight in zip(held, _weights(draws, len(held), 0.93), strict=True)
+        for one, weight in zip(held, _weights(rng, len(held), 0.93), strict=True)
     ]
     # Cash and the like are held too, and have no ticker.
     holdings.append({"symbol": UNLISTED, "description": "US DOLLAR", "weight": "0.0012"})
     return {
-        "net_assets": str(draws.integer(2, 600) * 10**9),
-        "net_expense_ratio": f"{draws.between(0.0003, 0.0075):.4f}",
+        "net_assets": str(rng.randint(2, 600) * 10**9),
+        "net_expense_ratio": f"{rng.uniform(0.0003, 0.0075):.4f}",
         "portfolio_turnover": UNLISTED,
-        "dividend_yield": f"{draws.between(0.003, 0.035):.4f}",
-        "inception_date": f"{draws.integer(1993, 2014)}-{draws.integer(1, 12):02d}-{draws.integer(1, 28):02d}",
+        "dividend_yield": f"{rng.uniform(0.003, 0.035):.4f}",
+        "inception_date": f"{rng.randint(1993, 2014)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
         "leveraged": "NO",
         "sectors": [{"sector": name, "weight": f"{weight:.3f}"} for name, weight in sectors],
         "holdings": holdings,
@@ -150,28 +150,28 @@ DIVIDEND_KEYS = ("ex_dividend_date", "declaration_date", "record_date", "payment
 DETAILS_SINCE = "2004"  # of older dividends only the day and the amount are known
 
 
-def _dividends(call: Call) -> Document:
+def _dividends(request: ApiRequest) -> Document:
     rows = []
-    for payment in reversed(dividends(call.text("symbol"), call.today)):
+    for payment in reversed(dividends(request.text("symbol"), request.today)):
         ex_date = payment.ex_date.isoformat()
         known = ex_date >= DETAILS_SINCE
         dates = [payment.declared.isoformat(), ex_date, payment.paid.isoformat()] if known else [MISSING] * 3
         rows.append(dict(zip(DIVIDEND_KEYS, [ex_date, *dates, f"{payment.amount:.2f}"], strict=True)))
-    return {"symbol": call.text("symbol"), "data": rows}
+    return {"symbol": request.text("symbol"), "data": rows}
 
 
-def _splits(call: Call) -> Document:
+def _splits(request: ApiRequest) -> Document:
     rows = [
         {"effective_date": split.day.isoformat(), "split_factor": f"{split.factor:.4f}"}
-        for split in reversed(splits(call.text("symbol")))
-        if split.day <= call.today
+        for split in reversed(splits(request.text("symbol")))
+        if split.day <= request.today
     ]
-    return {"symbol": call.text("symbol"), "data": rows}
+    return {"symbol": request.text("symbol"), "data": rows}
 
 
-def _shares(call: Call) -> Document:
-    issuer = company(call.text("symbol"))
-    reports = {} if issuer.is_fund else quarters(issuer.symbol, call.today)
+def _shares(request: ApiRequest) -> Document:
+    issuer = get_company(request.text("symbol"))
+    reports = {} if issuer.is_fund else quarters(issuer.symbol, request.today)
     rows = [
         {
             "date": end.isoformat(),
@@ -180,28 +180,28 @@ def _shares(call: Call) -> Document:
         }
         for end, figures in reversed(reports.items())
     ]
-    return {"symbol": call.text("symbol"), "status": "success", "data": rows}
+    return {"symbol": request.text("symbol"), "status": "success", "data": rows}
 
 
-_NO_DATA = empty_rows("symbol", rows="data")
+_NO_DATA = document_without_rows("symbol", rows="data")
 
-SHAPES = (
-    Shape("OVERVIEW", (SYMBOL,), _overview, unknown=empty_object),
-    Shape("COMPANY_LOGO", (SYMBOL,), _logo, unknown=empty_object),
-    Shape("ETF_PROFILE", (SYMBOL,), _etf_profile, unknown=empty_object),
-    Shape("DIVIDENDS", (SYMBOL, DATATYPE), _dividends, list_table("data", *DIVIDEND_KEYS), unknown=_NO_DATA),
-    Shape(
+ENDPOINTS = (
+    Endpoint("OVERVIEW", (SYMBOL,), _overview, unknown_symbol=empty_document),
+    Endpoint("COMPANY_LOGO", (SYMBOL,), _logo, unknown_symbol=empty_document),
+    Endpoint("ETF_PROFILE", (SYMBOL,), _etf_profile, unknown_symbol=empty_document),
+    Endpoint("DIVIDENDS", (SYMBOL, DATATYPE), _dividends, list_table("data", *DIVIDEND_KEYS), unknown_symbol=_NO_DATA),
+    Endpoint(
         "SPLITS",
         (SYMBOL, DATATYPE),
         _splits,
         list_table("data", "effective_date", "split_factor"),
-        unknown=_NO_DATA,
+        unknown_symbol=_NO_DATA,
     ),
-    Shape(
+    Endpoint(
         "SHARES_OUTSTANDING",
         (SYMBOL, DATATYPE),
         _shares,
         list_table("data", "date", "shares_outstanding_diluted", "shares_outstanding_basic"),
-        unknown=empty_rows("symbol", status="success", rows="data"),
+        unknown_symbol=document_without_rows("symbol", status="success", rows="data"),
     ),
 )

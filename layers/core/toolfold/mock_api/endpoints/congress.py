@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from toolfold.mock_api.companies import COMPANIES, company
-from toolfold.mock_api.endpoint import DATATYPE, Document, Refused, Shape, list_table
-from toolfold.mock_api.request_parsing import Call, Parameter
-from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.companies import COMPANIES, get_company
+from toolfold.mock_api.endpoint import DATATYPE, ApiError, Document, Endpoint, list_table
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.seeded_random import SeededRandom
 
 
 class Member(NamedTuple):
@@ -39,45 +39,45 @@ AMOUNTS = (("1001.00", "15000.00"), ("15001.00", "50000.00"), ("50001.00", "1000
 TRADES_PER_PAIR = 6
 
 
-def _trade(draws: Draws, member: Member, symbol: str, today: date) -> dict[str, str | None]:
+def _trade(rng: SeededRandom, member: Member, symbol: str, today: date) -> dict[str, str | None]:
     """A senator's filing knows no district, no notification and no status: those are null."""
     house = member.chamber == "HOUSE"
-    traded = today - timedelta(days=draws.integer(20, 1400))
-    filed = traded + timedelta(days=draws.integer(5, 44))
-    issuer = company(symbol)
-    low, high = draws.pick(AMOUNTS)
+    traded = today - timedelta(days=rng.randint(20, 1400))
+    filed = traded + timedelta(days=rng.randint(5, 44))
+    issuer = get_company(symbol)
+    low, high = rng.choice(AMOUNTS)
     title = f"Hon. {member.name}" if house else member.name
     asset = f"{issuer.name} ({symbol}) [ST]" if house else issuer.name
     values: list[str | None] = [
         member.chamber, title, member.bioguide_id, member.name, member.party, member.state,
         f"{member.state}{member.district}" if house else None, symbol, symbol, "reported", asset,
-        "ST" if house else "Stock", draws.pick(("BUY", "SELL")), traded.isoformat(),
-        filed.isoformat() if house else None, low, high, draws.pick(("SELF", "SPOUSE", "JOINT")),
+        "ST" if house else "Stock", rng.choice(("BUY", "SELL")), traded.isoformat(),
+        filed.isoformat() if house else None, low, high, rng.choice(("SELF", "SPOUSE", "JOINT")),
         "NEW" if house else None, min(filed, today).isoformat(),
     ]  # fmt: skip
     return dict(zip(TRADE_KEYS, values, strict=True))
 
 
-def _trades(call: Call) -> Document:
-    symbol, member_id = call.text("symbol").upper(), call.text("bioguide_id")
+def _trades(request: ApiRequest) -> Document:
+    symbol, member_id = request.text("symbol").upper(), request.text("bioguide_id")
     if not symbol and not member_id:
-        raise Refused("invalid_call")
+        raise ApiError("invalid_call")
     members = [one for one in MEMBERS if member_id in ("", one.bioguide_id)]
     symbols = [symbol] if symbol else sorted(COMPANIES)[::6]
     rows = []
     for member in members:
         for one in symbols:
-            draws = Draws("congress", member.bioguide_id, one)
-            rows += [_trade(draws, member, one, call.today) for _ in range(draws.integer(1, TRADES_PER_PAIR))]
+            rng = SeededRandom("congress", member.bioguide_id, one)
+            rows += [_trade(rng, member, one, request.today) for _ in range(rng.randint(1, TRADES_PER_PAIR))]
     rows.sort(key=lambda row: row["transaction_date"] or "", reverse=True)
     return {"symbol": symbol, "bioguide_id": member_id, "trades": rows}
 
 
-def _no_trades(call: Call) -> Document:
-    return {"symbol": call.text("symbol").upper(), "bioguide_id": call.text("bioguide_id"), "trades": []}
+def _no_trades(request: ApiRequest) -> Document:
+    return {"symbol": request.text("symbol").upper(), "bioguide_id": request.text("bioguide_id"), "trades": []}
 
 
-def _metadata(_: Call) -> Document:
+def _metadata(_: ApiRequest) -> Document:
     politicians = []
     for member in MEMBERS:
         first, last = member.name.lower().split()
@@ -95,13 +95,13 @@ def _metadata(_: Call) -> Document:
     return {"politicians": politicians}
 
 
-SHAPES = (
-    Shape(
+ENDPOINTS = (
+    Endpoint(
         "CONGRESS_TRADES",
         (Parameter("symbol"), Parameter("bioguide_id", pattern=r"[A-Z]\d{6}"), DATATYPE),
         _trades,
         list_table("trades", *TRADE_KEYS),
-        unknown=_no_trades,
+        unknown_symbol=_no_trades,
     ),
-    Shape("POLITICIAN_METADATA", (), _metadata, symbol=""),
+    Endpoint("POLITICIAN_METADATA", (), _metadata, symbol=""),
 )

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Shape, Table, numbered, plain
-from toolfold.mock_api.price_series import ROUND_THE_CLOCK, Bar, Walk, daily, intraday, monthly, weekly
-from toolfold.mock_api.request_parsing import Call, Parameter
-from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, number_keys, strip_number
+from toolfold.mock_api.price_series import (
+    ALL_DAY_SESSION,
+    Bar,
+    PriceSeries,
+    daily_bars,
+    intraday_bars,
+    monthly_bars,
+    weekly_bars,
+)
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.seeded_random import SeededRandom
 
 from .core_stocks import MINUTES, OHLCV, OUTPUTSIZE, meta, newest_first, size_name
 
@@ -33,7 +41,7 @@ COINS = {
 }  # fmt: skip
 
 CURRENCY = "[A-Za-z]{3}"
-OHLC = numbered("open", "high", "low", "close")
+OHLC = number_keys("open", "high", "low", "close")
 INTRADAY_DAYS = 30
 
 
@@ -45,78 +53,78 @@ def _name(code: str) -> str:
 def _dollars(code: str) -> float:
     code = code.upper()
     known = PHYSICAL.get(code) or COINS.get(code)
-    return known[1] if known else round(Draws("currency", code).between(0.05, 3.0), 4)
+    return known[1] if known else round(SeededRandom("currency", code).uniform(0.05, 3.0), 4)
 
 
-def pair(base: str, quote: str) -> Walk:
+def currency_pair_series(base: str, quote: str) -> PriceSeries:
     """The walk of one currency in units of another: weekdays for two physical ones, every day with a coin."""
     base, quote = base.upper(), quote.upper()
     level = _dollars(base) / _dollars(quote)
     if base in COINS or quote in COINS:
-        draws = Draws("coin", base, quote)
-        volume = draws.between(0.3, 0.8) * 1e8 / max(_dollars(base), 1e-6)
-        return Walk(f"{base}/{quote}", level, 0.12, 0.026, 8, volume, "every")
-    return Walk(f"{base}/{quote}", level, 0.0, 0.004, 5, 0.0, "weekdays")
+        rng = SeededRandom("coin", base, quote)
+        volume = rng.uniform(0.3, 0.8) * 1e8 / max(_dollars(base), 1e-6)
+        return PriceSeries(f"{base}/{quote}", level, 0.12, 0.026, 8, volume, "every")
+    return PriceSeries(f"{base}/{quote}", level, 0.0, 0.004, 5, 0.0, "weekdays")
 
 
 def _fx_rows(bars: list[Bar]) -> list[tuple[str, dict[str, str]]]:
     return [(bar.label, dict(zip(OHLC, (f"{p:.5f}" for p in bar[1:5]), strict=True))) for bar in bars]
 
 
-def _recent(walk: Walk, call: Call) -> list[Bar]:
-    since = (call.today - timedelta(days=INTRADAY_DAYS)).isoformat()
-    days = [bar for bar in daily(walk, call.today) if bar.label > since]
-    return intraday(walk, days, int(call.text("interval").removesuffix("min")), ROUND_THE_CLOCK)
+def _recent(series: PriceSeries, request: ApiRequest) -> list[Bar]:
+    since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
+    days = [bar for bar in daily_bars(series, request.today) if bar.label > since]
+    return intraday_bars(series, days, int(request.text("interval").removesuffix("min")), ALL_DAY_SESSION)
 
 
-def _fx_walk(call: Call) -> Walk:
-    return pair(call.text("from_symbol"), call.text("to_symbol"))
+def _fx_series(request: ApiRequest) -> PriceSeries:
+    return currency_pair_series(request.text("from_symbol"), request.text("to_symbol"))
 
 
-def _fx_document(call: Call, title: str, path: str, bars: list[Bar], *, sized_first: bool = False) -> Document:
+def _fx_document(request: ApiRequest, title: str, path: str, bars: list[Bar], *, sized_first: bool = False) -> Document:
     rows = _fx_rows(bars)
     stamp = rows[-1][0] if len(rows[-1][0]) > 10 else f"{rows[-1][0]} 21:55:00"
-    size = [("Output Size", size_name(call))] if call.text("outputsize") else []
-    interval = [("Interval", call.text("interval"))] if call.text("interval") else []
+    size = [("Output Size", size_name(request))] if request.text("outputsize") else []
+    interval = [("Interval", request.text("interval"))] if request.text("interval") else []
     refreshed = [("Last Refreshed", stamp)]
     middle = [*size, *refreshed] if sized_first else [*refreshed, *interval, *size]
-    codes = [("From Symbol", call.text("from_symbol")), ("To Symbol", call.text("to_symbol"))]
+    codes = [("From Symbol", request.text("from_symbol")), ("To Symbol", request.text("to_symbol"))]
     head = meta(("Information", title), *codes, *middle, ("Time Zone", "UTC"))
-    return {"Meta Data": head, path: newest_first(rows, call)}
+    return {"Meta Data": head, path: newest_first(rows, request)}
 
 
-def _fx_intraday(call: Call) -> Document:
-    interval = call.text("interval")
-    bars = _recent(_fx_walk(call), call)
-    return _fx_document(call, f"FX Intraday ({interval}) Time Series", f"Time Series FX ({interval})", bars)
+def _fx_intraday(request: ApiRequest) -> Document:
+    interval = request.text("interval")
+    bars = _recent(_fx_series(request), request)
+    return _fx_document(request, f"FX Intraday ({interval}) Time Series", f"Time Series FX ({interval})", bars)
 
 
-def _fx_period(name: str, group: Callable[[tuple[Bar, ...]], list[Bar]]) -> Callable[[Call], Document]:
-    def build(call: Call) -> Document:
+def _fx_period(name: str, group: Callable[[tuple[Bar, ...]], list[Bar]]) -> Callable[[ApiRequest], Document]:
+    def build(request: ApiRequest) -> Document:
         title = f"Forex {name} Prices (open, high, low, close)"
-        bars = group(daily(_fx_walk(call), call.today))
-        return _fx_document(call, title, f"Time Series FX ({name})", bars, sized_first=True)
+        bars = group(daily_bars(_fx_series(request), request.today))
+        return _fx_document(request, title, f"Time Series FX ({name})", bars, sized_first=True)
 
     return build
 
 
 RATE_TITLE = "Realtime Currency Exchange Rate"
-RATE_KEYS = numbered(
+RATE_KEYS = number_keys(
     "From_Currency Code", "From_Currency Name", "To_Currency Code", "To_Currency Name", "Exchange Rate",
     "Last Refreshed", "Time Zone", "Bid Price", "Ask Price",
 )  # fmt: skip
 
 
-def _rate(call: Call) -> Document:
-    base, quote = call.text("from_currency").upper(), call.text("to_currency").upper()
-    rate = daily(pair(base, quote), call.today)[-1].close
-    stamp = f"{call.today.isoformat()} 21:59:{Draws('rate', base, quote).integer(0, 59):02d}"
+def _rate(request: ApiRequest) -> Document:
+    base, quote = request.text("from_currency").upper(), request.text("to_currency").upper()
+    rate = daily_bars(currency_pair_series(base, quote), request.today)[-1].close
+    stamp = f"{request.today.isoformat()} 21:59:{SeededRandom('rate', base, quote).randint(0, 59):02d}"
     prices = [f"{rate * (1 - 0.00002):.8f}", f"{rate * (1 + 0.00002):.8f}"]
     values = [base, _name(base), quote, _name(quote), f"{rate:.8f}", stamp, "UTC", *prices]
     return {RATE_TITLE: dict(zip(RATE_KEYS, values, strict=True))}
 
 
-def _coin_document(call: Call, title: str, path: str, bars: list[Bar], *, intraday: bool) -> Document:
+def _coin_document(request: ApiRequest, title: str, path: str, bars: list[Bar], *, intraday: bool) -> Document:
     """Prices and volume; volume inside a day is a real number, the only one of the price series."""
     digits = 5 if intraday else 8
     rows = []
@@ -124,9 +132,9 @@ def _coin_document(call: Call, title: str, path: str, bars: list[Bar], *, intrad
         volume = int(bar.volume) if intraday else f"{bar.volume:.8f}"
         prices = [f"{price:.{digits}f}" for price in bar[1:5]]
         rows.append((bar.label, dict(zip(OHLCV, [*prices, volume], strict=True))))
-    symbol, market = call.text("symbol").upper(), call.text("market").upper()
+    symbol, market = request.text("symbol").upper(), request.text("market").upper()
     stamp = rows[-1][0] if intraday else f"{rows[-1][0]} 00:00:00"
-    extra = [("Interval", call.text("interval")), ("Output Size", size_name(call))] if intraday else []
+    extra = [("Interval", request.text("interval")), ("Output Size", size_name(request))] if intraday else []
     head = meta(
         ("Information", title),
         ("Digital Currency Code", symbol),
@@ -137,34 +145,34 @@ def _coin_document(call: Call, title: str, path: str, bars: list[Bar], *, intrad
         *extra,
         ("Time Zone", "UTC"),
     )
-    compact = call.text("outputsize") == "compact"
+    compact = request.text("outputsize") == "compact"
     return {"Meta Data": head, path: dict(reversed(rows[-100:] if compact else rows))}
 
 
-def _coin_walk(call: Call) -> Walk:
-    walk = pair(call.text("symbol"), call.text("market"))
+def _coin_series(request: ApiRequest) -> PriceSeries:
+    series = currency_pair_series(request.text("symbol"), request.text("market"))
     # A coin nobody knows, in a physical currency, still trades every day.
-    return walk if walk.calendar == "every" else Walk(walk.name, walk.level, 0.1, 0.03, 8, 1e6, "every")
+    return series if series.calendar == "every" else PriceSeries(series.name, series.level, 0.1, 0.03, 8, 1e6, "every")
 
 
-def _coin_intraday(call: Call) -> Document:
-    interval = call.text("interval")
-    bars = _recent(_coin_walk(call), call)
+def _coin_intraday(request: ApiRequest) -> Document:
+    interval = request.text("interval")
+    bars = _recent(_coin_series(request), request)
     title = f"Crypto Intraday ({interval}) Time Series"
-    return _coin_document(call, title, f"Time Series Crypto ({interval})", bars, intraday=True)
+    return _coin_document(request, title, f"Time Series Crypto ({interval})", bars, intraday=True)
 
 
-def _coin_period(name: str, group: Callable[[tuple[Bar, ...]], list[Bar]]) -> Callable[[Call], Document]:
-    def build(call: Call) -> Document:
+def _coin_period(name: str, group: Callable[[tuple[Bar, ...]], list[Bar]]) -> Callable[[ApiRequest], Document]:
+    def build(request: ApiRequest) -> Document:
         title = f"{name} Prices and Volumes for Digital Currency"
-        bars = group(daily(_coin_walk(call), call.today))
-        return _coin_document(call, title, f"Time Series (Digital Currency {name})", bars, intraday=False)
+        bars = group(daily_bars(_coin_series(request), request.today))
+        return _coin_document(request, title, f"Time Series (Digital Currency {name})", bars, intraday=False)
 
     return build
 
 
 def _map(path: str, keys: tuple[str, ...]) -> Table:
-    return Table(path, "map", ("timestamp", *(plain(key) for key in keys)), keys)
+    return Table(path, "map", ("timestamp", *(strip_number(key) for key in keys)), keys)
 
 
 _PAIR = (
@@ -174,8 +182,8 @@ _PAIR = (
 _COIN = (Parameter("symbol", required=True), Parameter("market", required=True))
 _INTERVAL = Parameter("interval", required=True, enum=MINUTES)
 
-SHAPES = (
-    Shape(
+ENDPOINTS = (
+    Endpoint(
         "FX_INTRADAY",
         (*_PAIR, _INTERVAL, OUTPUTSIZE, DATATYPE),
         _fx_intraday,
@@ -183,35 +191,35 @@ SHAPES = (
         access="premium",
         symbol="from_symbol",
     ),
-    Shape(
+    Endpoint(
         "FX_DAILY",
         (*_PAIR, OUTPUTSIZE, DATATYPE),
         _fx_period("Daily", list),
         _map("Time Series FX (Daily)", OHLC),
         symbol="from_symbol",
     ),
-    Shape(
+    Endpoint(
         "FX_WEEKLY",
         (*_PAIR, DATATYPE),
-        _fx_period("Weekly", weekly),
+        _fx_period("Weekly", weekly_bars),
         _map("Time Series FX (Weekly)", OHLC),
         symbol="from_symbol",
     ),
-    Shape(
+    Endpoint(
         "FX_MONTHLY",
         (*_PAIR, DATATYPE),
-        _fx_period("Monthly", monthly),
+        _fx_period("Monthly", monthly_bars),
         _map("Time Series FX (Monthly)", OHLC),
         symbol="from_symbol",
     ),
-    Shape(
+    Endpoint(
         "CURRENCY_EXCHANGE_RATE",
         (Parameter("from_currency", required=True), Parameter("to_currency", required=True), DATATYPE),
         _rate,
-        Table(RATE_TITLE, "object", tuple(plain(key) for key in RATE_KEYS), RATE_KEYS),
+        Table(RATE_TITLE, "object", tuple(strip_number(key) for key in RATE_KEYS), RATE_KEYS),
         symbol="from_currency",
     ),
-    Shape(
+    Endpoint(
         "CRYPTO_INTRADAY",
         (*_COIN, _INTERVAL, OUTPUTSIZE, DATATYPE),
         _coin_intraday,
@@ -219,12 +227,12 @@ SHAPES = (
         access="premium",
     ),
     *(
-        Shape(
+        Endpoint(
             f"DIGITAL_CURRENCY_{name.upper()}",
             (*_COIN, DATATYPE),
             _coin_period(name, group),
             _map(f"Time Series (Digital Currency {name})", OHLCV),
         )
-        for name, group in (("Daily", list), ("Weekly", weekly), ("Monthly", monthly))
+        for name, group in (("Daily", list), ("Weekly", weekly_bars), ("Monthly", monthly_bars))
     ),
 )

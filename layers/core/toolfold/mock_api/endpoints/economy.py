@@ -9,15 +9,15 @@ from datetime import date, timedelta
 from functools import lru_cache, partial
 from statistics import fmean
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Shape, Table, list_table
-from toolfold.mock_api.price_series import Walk, daily, monthly, weekly
-from toolfold.mock_api.request_parsing import Call, Parameter
-from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, list_table
+from toolfold.mock_api.price_series import PriceSeries, daily_bars, monthly_bars, weekly_bars
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.seeded_random import SeededRandom
 from toolfold.mock_api.trading_days import add_months, is_trading_day, month_end, weekdays
 
 MISSING = "."
 # Every so many rows a value is missing, so that a reader meets the mark in each series.
-HOLE_EVERY, HOLE_AT = 61, 17
+MISSING_EVERY, MISSING_AT = 61, 17
 FRIDAY = 4
 
 
@@ -31,7 +31,7 @@ class Series:
     unit: str
     level: float
     growth: float
-    swing: float
+    volatility: float
     decimals: int
     first_year: int
     intervals: tuple[str, ...] = ()
@@ -86,11 +86,11 @@ MATURITY = Parameter("maturity", enum=tuple(MATURITIES), default="10year")
 @lru_cache(maxsize=64)
 def _months(series: Series, today: date) -> dict[date, float]:
     """Monthly values, oldest first, up to the last finished month."""
-    draws = Draws("economy", series.function)
+    rng = SeededRandom("economy", series.function)
     values: dict[date, float] = {}
     month, distance = date(series.first_year, 1, 1), 0.0
     while month_end(month) < today:
-        distance = 0.985 * distance + series.swing * draws.bell()
+        distance = 0.985 * distance + series.volatility * rng.normal()
         trend = series.growth * (month.year - 2026 + month.month / 12)
         values[month] = series.level * math.exp(trend + distance)
         month = add_months(month, 1)
@@ -114,10 +114,10 @@ def _on_days(wanted: Callable[[date], bool]) -> Callable[[Series, date], list[tu
     def values(series: Series, today: date) -> list[tuple[date, float]]:
         months = _months(series, today)
         newest = next(reversed(months))
-        draws = Draws("economy daily", series.function)
+        rng = SeededRandom("economy daily", series.function)
         found = []
         for day in weekdays(date(series.first_year, 1, 2), today - timedelta(days=1)):
-            noise = 1 + 0.3 * series.swing * draws.bell()
+            noise = 1 + 0.3 * series.volatility * rng.normal()
             if wanted(day):
                 found.append((day, months[min(day.replace(day=1), newest)] * noise))
         return found
@@ -135,18 +135,18 @@ INTERVALS: dict[str, Callable[[Series, date], list[tuple[date, float]]]] = {
 }
 
 
-def _is_hole(interval: str, place: int, day: date) -> bool:
+def _is_missing(interval: str, index: int, day: date) -> bool:
     if interval == "daily":
         return not is_trading_day(day)  # markets are closed: a row without a value
-    return place % HOLE_EVERY == HOLE_AT
+    return index % MISSING_EVERY == MISSING_AT
 
 
-def _build(call: Call, *, series: Series) -> Document:
-    interval = series.fixed or call.text("interval")
-    title, lift = MATURITIES.get(call.text("maturity"), ("", 0.0))
+def _build(request: ApiRequest, *, series: Series) -> Document:
+    interval = series.fixed or request.text("interval")
+    title, lift = MATURITIES.get(request.text("maturity"), ("", 0.0))
     rows = []
-    for place, (day, value) in enumerate(INTERVALS[interval](series, call.today)):
-        text = MISSING if _is_hole(interval, place, day) else f"{max(value + lift, 0.01):.{series.decimals}f}"
+    for index, (day, value) in enumerate(INTERVALS[interval](series, request.today)):
+        text = MISSING if _is_missing(interval, index, day) else f"{max(value + lift, 0.01):.{series.decimals}f}"
         rows.append({"date": day.isoformat(), "value": text})
     return {
         "name": series.title.format(maturity=title),
@@ -164,36 +164,36 @@ def _parameters(series: Series) -> tuple[Parameter, ...]:
 
 # Metal prices of one troy ounce in dollars
 METALS = {"GOLD": "XAU", "XAU": "XAU", "SILVER": "XAG", "XAG": "XAG"}
-METAL_WALKS = {
-    "XAU": Walk("XAU/USD", 4400, 0.09, 0.009, 4, 0.0, "weekdays"),
-    "XAG": Walk("XAG/USD", 78, 0.08, 0.016, 4, 0.0, "weekdays"),
+METAL_SERIES = {
+    "XAU": PriceSeries("XAU/USD", 4400, 0.09, 0.009, 4, 0.0, "weekdays"),
+    "XAG": PriceSeries("XAG/USD", 78, 0.08, 0.016, 4, 0.0, "weekdays"),
 }
 METAL = Parameter("symbol", required=True, enum=tuple(METALS))
 
 
-def _metal_spot(call: Call) -> Document:
-    metal = METALS[call.text("symbol")]
-    last = daily(METAL_WALKS[metal], call.today)[-1]
+def _metal_spot(request: ApiRequest) -> Document:
+    metal = METALS[request.text("symbol")]
+    last = daily_bars(METAL_SERIES[metal], request.today)[-1]
     return {"nominal": f"{metal}USD", "timestamp": f"{last.label} 21:59:30", "price": str(last.close)}
 
 
-def _metal_history(call: Call) -> Document:
-    metal = METALS[call.text("symbol")]
-    bars = list(daily(METAL_WALKS[metal], call.today))
-    chosen = {"daily": bars, "weekly": weekly(bars), "monthly": monthly(bars)}[call.text("interval")]
+def _metal_history(request: ApiRequest) -> Document:
+    metal = METALS[request.text("symbol")]
+    bars = list(daily_bars(METAL_SERIES[metal], request.today))
+    chosen = {"daily": bars, "weekly": weekly_bars(bars), "monthly": monthly_bars(bars)}[request.text("interval")]
     rows = [{"date": bar.label, "price": str(bar.close)} for bar in reversed(chosen)]
     return {"nominal": f"{metal}USD", "data": rows}
 
 
 _VALUES = Table("data", "list", ("timestamp", "value"), ("date", "value"))
 
-SHAPES = (
+ENDPOINTS = (
     *(
-        Shape(series.function, _parameters(series), partial(_build, series=series), _VALUES, symbol="")
+        Endpoint(series.function, _parameters(series), partial(_build, series=series), _VALUES, symbol="")
         for series in SERIES
     ),
-    Shape("GOLD_SILVER_SPOT", (METAL,), _metal_spot, symbol=""),
-    Shape(
+    Endpoint("GOLD_SILVER_SPOT", (METAL,), _metal_spot, symbol=""),
+    Endpoint(
         "GOLD_SILVER_HISTORY",
         (METAL, Parameter("interval", enum=("daily", "weekly", "monthly"), default="monthly"), DATATYPE),
         _metal_history,

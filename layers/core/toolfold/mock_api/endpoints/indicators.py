@@ -6,77 +6,77 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from toolfold.mock_api.endpoint import DATATYPE, ENTITLEMENT, Document, Refused, Shape, Table
-from toolfold.mock_api.indicators import averages as av
+from toolfold.mock_api.endpoint import DATATYPE, ENTITLEMENT, ApiError, Document, Endpoint, Table
+from toolfold.mock_api.indicators import averages as avg
 from toolfold.mock_api.indicators import direction as dr
-from toolfold.mock_api.indicators import oscillators as os
+from toolfold.mock_api.indicators import oscillators as osc
 from toolfold.mock_api.indicators.averages import Line
-from toolfold.mock_api.indicators.bars import Columns, columns
-from toolfold.mock_api.price_series import Bar, daily, monthly, weekly
-from toolfold.mock_api.request_parsing import Call
-from toolfold.mock_api.stocks import minute_bars, walk_of
+from toolfold.mock_api.indicators.bars import BarColumns, to_columns
+from toolfold.mock_api.price_series import Bar, daily_bars, monthly_bars, weekly_bars
+from toolfold.mock_api.request_parsing import ApiRequest
+from toolfold.mock_api.stocks import minute_bars, price_series_for
 
 from .core_stocks import MINUTES, MONTH, SYMBOL
 from .indicator_parameters import INTERVAL, MINUTE_INTERVAL, PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class IndicatorInput:
     """What a formula reads: the bars, the series that ``series_type`` names, and the numbers of the call."""
 
-    bars: Columns
-    call: Call
+    bars: BarColumns
+    request: ApiRequest
 
     @property
     def series(self) -> list[float]:
-        return self.bars.series(self.call.text("series_type"))
+        return self.bars.series(self.request.text("series_type"))
 
     @property
     def period(self) -> int:
-        return self.call.integer("time_period")
+        return self.request.integer("time_period")
 
-    def whole(self, *names: str) -> list[int]:
-        return [self.call.integer(name) for name in names]
+    def integers(self, *names: str) -> list[int]:
+        return [self.request.integer(name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Indicator:
     """One indicator. ``settings`` are its parameters in the order of the meta data, a tuple being one numbered group;
     ``rows`` the keys of a row, in the order in which ``compute`` gives the lines."""
 
     function: str
     title: str
-    settings: tuple[str | tuple[str, ...], ...]
-    rows: tuple[str, ...]
-    compute: Callable[[Reading], Sequence[Line]]
+    parameters: tuple[str | tuple[str, ...], ...]
+    row_keys: tuple[str, ...]
+    compute: Callable[[IndicatorInput], Sequence[Line]]
     result: str = ""
-    zone: str = "US/Eastern Time"
+    time_zone: str = "US/Eastern Time"
     premium: bool = False
-    digits: int = 4
+    decimals: int = 4
 
     @property
     def path(self) -> str:
         return f"Technical Analysis: {self.result or self.function}"
 
     @property
-    def names(self) -> list[str]:
-        return [name for group in self.settings for name in ((group,) if isinstance(group, str) else group)]
+    def parameter_names(self) -> list[str]:
+        return [name for group in self.parameters for name in ((group,) if isinstance(group, str) else group)]
 
 
 P, S = "time_period", "series_type"
 PS = (P, S)
-Formula = Callable[[Reading], Sequence[Line]]
+Formula = Callable[[IndicatorInput], Sequence[Line]]
 
 
 def _average(function: Callable[[list[float], int], Line]) -> Formula:
     return lambda r: (function(r.series, r.period),)
 
 
-def _by_period(function: Callable[[Columns, int], Line]) -> Formula:
+def _by_period(function: Callable[[BarColumns, int], Line]) -> Formula:
     return lambda r: (function(r.bars, r.period),)
 
 
-def _by_bars(function: Callable[[Columns], Sequence[float | None]]) -> Formula:
+def _by_bars(function: Callable[[BarColumns], Sequence[float | None]]) -> Formula:
     return lambda r: (list(function(r.bars)),)
 
 
@@ -84,45 +84,45 @@ def _by_series(function: Callable[[list[float]], Line]) -> Formula:
     return lambda r: (function(r.series),)
 
 
-def _macd(r: Reading) -> Sequence[Line]:
-    return os.macd(r.series, r.whole(*_MACD), (1, 1, 1))
+def _macd(r: IndicatorInput) -> Sequence[Line]:
+    return osc.macd(r.series, r.integers(*_MACD), (1, 1, 1))
 
 
-def _macd_extended(r: Reading) -> Sequence[Line]:
-    return os.macd(r.series, r.whole(*_MACD), r.whole(*_MACD_CODES))
+def _macd_extended(r: IndicatorInput) -> Sequence[Line]:
+    return osc.macd(r.series, r.integers(*_MACD), r.integers(*_MACD_CODES))
 
 
-def _stochastic(r: Reading) -> Sequence[Line]:
-    fast, k, k_code, d, d_code = r.whole("fastkperiod", "slowkperiod", "slowkmatype", "slowdperiod", "slowdmatype")
-    return os.stochastic(r.bars, fast, (k, k_code), (d, d_code))
+def _stochastic(r: IndicatorInput) -> Sequence[Line]:
+    fast, k, k_code, d, d_code = r.integers("fastkperiod", "slowkperiod", "slowkmatype", "slowdperiod", "slowdmatype")
+    return osc.stochastic(r.bars, fast, (k, k_code), (d, d_code))
 
 
-def _stochastic_fast(r: Reading) -> Sequence[Line]:
-    fast, d, code = r.whole("fastkperiod", "fastdperiod", "fastdmatype")
-    return os.stochastic_fast(r.bars, fast, (d, code))
+def _stochastic_fast(r: IndicatorInput) -> Sequence[Line]:
+    fast, d, code = r.integers("fastkperiod", "fastdperiod", "fastdmatype")
+    return osc.stochastic_fast(r.bars, fast, (d, code))
 
 
-def _stochastic_rsi(r: Reading) -> Sequence[Line]:
-    fast, d, code = r.whole("fastkperiod", "fastdperiod", "fastdmatype")
-    return os.stochastic_rsi(r.series, r.period, fast, (d, code))
+def _stochastic_rsi(r: IndicatorInput) -> Sequence[Line]:
+    fast, d, code = r.integers("fastkperiod", "fastdperiod", "fastdmatype")
+    return osc.stochastic_rsi(r.series, r.period, fast, (d, code))
 
 
-def _price_oscillator(r: Reading) -> Sequence[Line]:
-    fast, slow, code = r.whole("fastperiod", "slowperiod", "matype")
-    return (os.spread(r.series, fast, slow, (code, code)),)
+def _price_oscillator(r: IndicatorInput) -> Sequence[Line]:
+    fast, slow, code = r.integers("fastperiod", "slowperiod", "matype")
+    return (osc.absolute_price_oscillator(r.series, fast, slow, (code, code)),)
 
 
-def _percent_oscillator(r: Reading) -> Sequence[Line]:
-    return (os.percent_spread(r.series, *r.whole("fastperiod", "slowperiod", "matype")),)
+def _percent_oscillator(r: IndicatorInput) -> Sequence[Line]:
+    return (osc.percentage_price_oscillator(r.series, *r.integers("fastperiod", "slowperiod", "matype")),)
 
 
-def _bands(r: Reading) -> Sequence[Line]:
-    return os.bollinger(r.series, r.period, *r.whole("nbdevup", "nbdevdn", "matype"))
+def _bands(r: IndicatorInput) -> Sequence[Line]:
+    return osc.bollinger_bands(r.series, r.period, *r.integers("nbdevup", "nbdevdn", "matype"))
 
 
-def _ultimate(r: Reading) -> Sequence[Line]:
-    first, second, third = r.whole("timeperiod1", "timeperiod2", "timeperiod3")
-    return (os.ultimate(r.bars, (first, second, third)),)
+def _ultimate(r: IndicatorInput) -> Sequence[Line]:
+    first, second, third = r.integers("timeperiod1", "timeperiod2", "timeperiod3")
+    return (osc.ultimate_oscillator(r.bars, (first, second, third)),)
 
 
 _E = "US/Eastern"
@@ -133,144 +133,156 @@ _MACD_ROWS = ("MACD", "MACD_Signal", "MACD_Hist")
 _FAST_D = ("fastkperiod", "fastdperiod", "fastdmatype")
 _HILBERT = "Hilbert Transform - "
 
-STUDIES = (
-    Study("SMA", "Simple Moving Average (SMA)", PS, ("SMA",), _average(av.sma), zone=_E),
-    Study("EMA", "Exponential Moving Average (EMA)", PS, ("EMA",), _average(av.ema), zone=_E),
-    Study("WMA", "Weighted Moving Average (WMA)", PS, ("WMA",), _average(av.wma), zone=_E),
-    Study("DEMA", "Double Exponential Moving Average (DEMA)", PS, ("DEMA",), _average(av.dema), zone=_E),
-    Study("TEMA", "Triple Exponential Moving Average (TEMA)", PS, ("TEMA",), _average(av.tema), zone=_E),
-    Study("TRIMA", "Triangular Exponential Moving Average (TRIMA)", PS, ("TRIMA",), _average(av.trima)),
-    Study("KAMA", "Kaufman Adaptive Moving Average (KAMA)", PS, ("KAMA",), _average(av.kama)),
-    Study("MAMA", "MESA Adaptive Moving Average (MAMA)", (("fastlimit", "slowlimit"), S), ("MAMA", "FAMA"),
-          lambda r: av.mama(r.series, r.call.number("fastlimit"), r.call.number("slowlimit"))),
-    Study("VWAP", "Volume Weighted Average Price (VWAP)", (), ("VWAP",), _by_bars(os.vwap), zone=_E, premium=True),
-    Study("T3", "Triple Exponential Moving Average (T3)", (P, "=Volume Factor (vFactor)", S), ("T3",),
-          _average(av.t3)),
-    Study("MACD", "Moving Average Convergence/Divergence (MACD)", (_MACD, S), _MACD_ROWS, _macd, zone=_E,
-          premium=True),
-    Study("MACDEXT", "MACD with Controllable MA Type (MACDEXT)",
-          ((*_MACD, *_MACD_CODES), S), _MACD_ROWS, _macd_extended),
-    Study("STOCH", "Stochastic (STOCH)",
-          (("fastkperiod", "slowkperiod", "slowkmatype", "slowdperiod", "slowdmatype"),), ("SlowK", "SlowD"),
-          _stochastic),
-    Study("STOCHF", "Stochastic Fast (STOCHF)", (_FAST_D,), ("FastK", "FastD"), _stochastic_fast),
-    Study("RSI", "Relative Strength Index (RSI)", PS, ("RSI",), _average(os.rsi)),
-    Study("STOCHRSI", "Stochastic Relative Strength Index (STOCHRSI)", (P, _FAST_D, S), ("FastK", "FastD"),
-          _stochastic_rsi),
-    Study("WILLR", "Williams' %R (WILLR)", (P,), ("WILLR",), _by_period(os.williams)),
-    Study("ADX", "Average Directional Movement Index (ADX)", (P,), ("ADX",), _by_period(dr.average_index)),
-    Study("ADXR", "Average Directional Movement Index Rating (ADXR)", (P,), ("ADXR",), _by_period(dr.index_rating)),
-    Study("APO", "Absolute Price Oscillator (APO)", _OSCILLATOR, ("APO",), _price_oscillator),
-    Study("PPO", "Percentage Price Oscillator (PPO)", _OSCILLATOR, ("PPO",), _percent_oscillator),
-    Study("MOM", "Momentum (MOM)", PS, ("MOM",), _average(os.momentum)),
-    Study("BOP", "Balance Of Power (BOP)", (), ("BOP",), _by_bars(os.balance_of_power)),
-    Study("CCI", "Commodity Channel Index (CCI)", (P,), ("CCI",), _by_period(os.commodity_channel)),
-    Study("CMO", "Chande Momentum Oscillator (CMO)", PS, ("CMO",), _average(os.cmo)),
-    Study("ROC", "Rate of change : ((price/prevPrice)-1)*100", PS, ("ROC",), _average(os.rate_of_change)),
-    Study("ROCR", "Rate of change ratio: (price/prevPrice)", PS, ("ROCR",), _average(os.rate_ratio)),
-    Study("AROON", "Aroon (AROON)", (P,), ("Aroon Down", "Aroon Up"), lambda r: dr.aroon(r.bars, r.period)),
-    Study("AROONOSC", "Aroon Oscillator (AROONOSC)", (P,), ("AROONOSC",), _by_period(dr.aroon_oscillator)),
-    Study("MFI", "Money Flow Index (MFI)", (P,), ("MFI",), _by_period(os.money_flow)),
-    Study("TRIX", "1-day Rate-Of-Change (ROC) of a Triple Smooth EMA (TRIX)", PS, ("TRIX",), _average(os.trix)),
-    Study("ULTOSC", "Ultimate Oscillator (ULTOSC)", (("timeperiod1", "timeperiod2", "timeperiod3"),), ("ULTOSC",),
-          _ultimate),
-    Study("DX", "Directional Movement Index (DX)", (P,), ("DX",), _by_period(dr.index)),
-    Study("MINUS_DI", "Minus Directional Indicator (MINUS_DI)", (P,), ("MINUS_DI",),
-          _by_period(partial(dr.indicator, up=False))),
-    Study("PLUS_DI", "Plus Directional Indicator (PLUS_DI)", (P,), ("PLUS_DI",),
-          _by_period(partial(dr.indicator, up=True))),
-    Study("MINUS_DM", "Minus Directional Movement (MINUS_DM)", (P,), ("MINUS_DM",),
-          _by_period(partial(dr.movement, up=False))),
-    Study("PLUS_DM", "Plus Directional Movement (PLUS_DM)", (P,), ("PLUS_DM",),
-          _by_period(partial(dr.movement, up=True))),
-    Study("BBANDS", "Bollinger Bands (BBANDS)", (P, ("nbdevup", "nbdevdn", "matype"), S),
-          ("Real Upper Band", "Real Middle Band", "Real Lower Band"), _bands),
-    Study("MIDPOINT", "MidPoint over period (MIDPOINT)", PS, ("MIDPOINT",),
-          lambda r: (os.midpoint(r.series, r.series, r.period),)),
-    Study("MIDPRICE", "Midpoint Price over period (MIDPRICE)", (P,), ("MIDPRICE",),
-          lambda r: (os.midpoint(r.bars.high, r.bars.low, r.period),)),
-    Study("SAR", "Parabolic SAR (SAR)", (("acceleration", "maximum"),), ("SAR",),
-          lambda r: (dr.parabolic(r.bars, r.call.number("acceleration"), r.call.number("maximum")),)),
-    Study("TRANGE", "True Range (TRANGE)", (), ("TRANGE",), _by_bars(dr.true_range)),
-    Study("ATR", "Average True Range (ATR)", (P,), ("ATR",), _by_period(dr.average_true_range)),
-    Study("NATR", "Normalized Average True Range (NATR)", (P,), ("NATR",), _by_period(dr.normalized_range)),
-    Study("AD", "Chaikin A/D Line", (), ("Chaikin A/D",), _by_bars(os.accumulation), result="Chaikin A/D"),
-    Study("ADOSC", "Chaikin A/D Oscillator (ADOSC)", (("fastperiod (ADOSC)", "slowperiod (ADOSC)"),), ("ADOSC",),
-          lambda r: (os.accumulation_oscillator(r.bars, *r.whole("fastperiod", "slowperiod")),)),
-    Study("OBV", "On Balance Volume (OBV)", (), ("OBV",), _by_bars(os.on_balance)),
-    Study("HT_TRENDLINE", f"{_HILBERT}Instantaneous Trendline (HT_TRENDLINE)", (S,), ("HT_TRENDLINE",),
-          _by_series(dr.trendline)),
-    Study("HT_SINE", f"{_HILBERT}SineWave (HT_SINE)", (S,), ("LEAD SINE", "SINE"), lambda r: dr.sine(r.series)),
-    Study("HT_TRENDMODE", f"{_HILBERT}Trend vs Cycle Mode (HT_TRENDMODE)", (S,), ("TRENDMODE",),
-          _by_series(dr.trend_mode), digits=0),
-    Study("HT_DCPERIOD", f"{_HILBERT}Dominant Cycle Period (HT_DCPERIOD)", (S,), ("DCPERIOD",),
-          _by_series(dr.cycle_period)),
-    Study("HT_DCPHASE", f"{_HILBERT}Dominant Cycle Phase (HT_DCPHASE)", (S,), ("HT_DCPHASE",),
-          _by_series(dr.cycle_phase)),
-    Study("HT_PHASOR", f"{_HILBERT}Phasor Components (HT_PHASOR)", (S,), ("PHASE", "QUADRATURE"),
-          lambda r: dr.phasor(r.series)),
+INDICATORS = (
+    Indicator("SMA", "Simple Moving Average (SMA)", PS, ("SMA",), _average(avg.sma), time_zone=_E),
+    Indicator("EMA", "Exponential Moving Average (EMA)", PS, ("EMA",), _average(avg.ema), time_zone=_E),
+    Indicator("WMA", "Weighted Moving Average (WMA)", PS, ("WMA",), _average(avg.wma), time_zone=_E),
+    Indicator("DEMA", "Double Exponential Moving Average (DEMA)", PS, ("DEMA",), _average(avg.dema), time_zone=_E),
+    Indicator("TEMA", "Triple Exponential Moving Average (TEMA)", PS, ("TEMA",), _average(avg.tema), time_zone=_E),
+    Indicator("TRIMA", "Triangular Exponential Moving Average (TRIMA)", PS, ("TRIMA",), _average(avg.trima)),
+    Indicator("KAMA", "Kaufman Adaptive Moving Average (KAMA)", PS, ("KAMA",), _average(avg.kama)),
+    Indicator("MAMA", "MESA Adaptive Moving Average (MAMA)", (("fastlimit", "slowlimit"), S), ("MAMA", "FAMA"),
+              lambda r: avg.mama(r.series, r.request.number("fastlimit"), r.request.number("slowlimit"))),
+    Indicator("VWAP", "Volume Weighted Average Price (VWAP)", (), ("VWAP",),
+              _by_bars(osc.vwap), time_zone=_E, premium=True),
+    Indicator("T3", "Triple Exponential Moving Average (T3)", (P, "=Volume Factor (vFactor)", S), ("T3",),
+              _average(avg.t3)),
+    Indicator("MACD", "Moving Average Convergence/Divergence (MACD)", (_MACD, S), _MACD_ROWS, _macd, time_zone=_E,
+              premium=True),
+    Indicator("MACDEXT", "MACD with Controllable MA Type (MACDEXT)",
+              ((*_MACD, *_MACD_CODES), S), _MACD_ROWS, _macd_extended),
+    Indicator("STOCH", "Stochastic (STOCH)",
+              (("fastkperiod", "slowkperiod", "slowkmatype", "slowdperiod", "slowdmatype"),), ("SlowK", "SlowD"),
+              _stochastic),
+    Indicator("STOCHF", "Stochastic Fast (STOCHF)", (_FAST_D,), ("FastK", "FastD"), _stochastic_fast),
+    Indicator("RSI", "Relative Strength Index (RSI)", PS, ("RSI",), _average(osc.rsi)),
+    Indicator("STOCHRSI", "Stochastic Relative Strength Index (STOCHRSI)", (P, _FAST_D, S), ("FastK", "FastD"),
+              _stochastic_rsi),
+    Indicator("WILLR", "Williams' %R (WILLR)", (P,), ("WILLR",), _by_period(osc.williams_percent_r)),
+    Indicator("ADX", "Average Directional Movement Index (ADX)", (P,), ("ADX",),
+              _by_period(dr.average_directional_index)),
+    Indicator("ADXR", "Average Directional Movement Index Rating (ADXR)", (P,), ("ADXR",),
+              _by_period(dr.average_directional_index_rating)),
+    Indicator("APO", "Absolute Price Oscillator (APO)", _OSCILLATOR, ("APO",), _price_oscillator),
+    Indicator("PPO", "Percentage Price Oscillator (PPO)", _OSCILLATOR, ("PPO",), _percent_oscillator),
+    Indicator("MOM", "Momentum (MOM)", PS, ("MOM",), _average(osc.momentum)),
+    Indicator("BOP", "Balance Of Power (BOP)", (), ("BOP",), _by_bars(osc.balance_of_power)),
+    Indicator("CCI", "Commodity Channel Index (CCI)", (P,), ("CCI",), _by_period(osc.commodity_channel_index)),
+    Indicator("CMO", "Chande Momentum Oscillator (CMO)", PS, ("CMO",), _average(osc.cmo)),
+    Indicator("ROC", "Rate of change : ((price/prevPrice)-1)*100", PS, ("ROC",), _average(osc.rate_of_change)),
+    Indicator("ROCR", "Rate of change ratio: (price/prevPrice)", PS, ("ROCR",), _average(osc.rate_of_change_ratio)),
+    Indicator("AROON", "Aroon (AROON)", (P,), ("Aroon Down", "Aroon Up"), lambda r: dr.aroon(r.bars, r.period)),
+    Indicator("AROONOSC", "Aroon Oscillator (AROONOSC)", (P,), ("AROONOSC",), _by_period(dr.aroon_oscillator)),
+    Indicator("MFI", "Money Flow Index (MFI)", (P,), ("MFI",), _by_period(osc.money_flow_index)),
+    Indicator("TRIX", "1-day Rate-Of-Change (ROC) of a Triple Smooth EMA (TRIX)", PS, ("TRIX",), _average(osc.trix)),
+    Indicator("ULTOSC", "Ultimate Oscillator (ULTOSC)", (("timeperiod1", "timeperiod2", "timeperiod3"),), ("ULTOSC",),
+              _ultimate),
+    Indicator("DX", "Directional Movement Index (DX)", (P,), ("DX",), _by_period(dr.directional_index)),
+    Indicator("MINUS_DI", "Minus Directional Indicator (MINUS_DI)", (P,), ("MINUS_DI",),
+              _by_period(partial(dr.directional_indicator, up=False))),
+    Indicator("PLUS_DI", "Plus Directional Indicator (PLUS_DI)", (P,), ("PLUS_DI",),
+              _by_period(partial(dr.directional_indicator, up=True))),
+    Indicator("MINUS_DM", "Minus Directional Movement (MINUS_DM)", (P,), ("MINUS_DM",),
+              _by_period(partial(dr.directional_movement, up=False))),
+    Indicator("PLUS_DM", "Plus Directional Movement (PLUS_DM)", (P,), ("PLUS_DM",),
+              _by_period(partial(dr.directional_movement, up=True))),
+    Indicator("BBANDS", "Bollinger Bands (BBANDS)", (P, ("nbdevup", "nbdevdn", "matype"), S),
+              ("Real Upper Band", "Real Middle Band", "Real Lower Band"), _bands),
+    Indicator("MIDPOINT", "MidPoint over period (MIDPOINT)", PS, ("MIDPOINT",),
+              lambda r: (osc.midpoint(r.series, r.series, r.period),)),
+    Indicator("MIDPRICE", "Midpoint Price over period (MIDPRICE)", (P,), ("MIDPRICE",),
+              lambda r: (osc.midpoint(r.bars.high, r.bars.low, r.period),)),
+    Indicator("SAR", "Parabolic SAR (SAR)", (("acceleration", "maximum"),), ("SAR",),
+              lambda r: (dr.parabolic_sar(r.bars, r.request.number("acceleration"), r.request.number("maximum")),)),
+    Indicator("TRANGE", "True Range (TRANGE)", (), ("TRANGE",), _by_bars(dr.true_range)),
+    Indicator("ATR", "Average True Range (ATR)", (P,), ("ATR",), _by_period(dr.average_true_range)),
+    Indicator("NATR", "Normalized Average True Range (NATR)", (P,), ("NATR",),
+              _by_period(dr.normalized_average_true_range)),
+    Indicator("AD", "Chaikin A/D Line", (), ("Chaikin A/D",),
+              _by_bars(osc.accumulation_distribution), result="Chaikin A/D"),
+    Indicator("ADOSC", "Chaikin A/D Oscillator (ADOSC)", (("fastperiod (ADOSC)", "slowperiod (ADOSC)"),), ("ADOSC",),
+              lambda r: (osc.accumulation_distribution_oscillator(r.bars, *r.integers("fastperiod", "slowperiod")),)),
+    Indicator("OBV", "On Balance Volume (OBV)", (), ("OBV",), _by_bars(osc.on_balance_volume)),
+    Indicator("HT_TRENDLINE", f"{_HILBERT}Instantaneous Trendline (HT_TRENDLINE)", (S,), ("HT_TRENDLINE",),
+              _by_series(dr.hilbert_trendline)),
+    Indicator("HT_SINE", f"{_HILBERT}SineWave (HT_SINE)", (S,), ("LEAD SINE", "SINE"),
+              lambda r: dr.hilbert_sine(r.series)),
+    Indicator("HT_TRENDMODE", f"{_HILBERT}Trend vs Cycle Mode (HT_TRENDMODE)", (S,), ("TRENDMODE",),
+              _by_series(dr.hilbert_trend_mode), decimals=0),
+    Indicator("HT_DCPERIOD", f"{_HILBERT}Dominant Cycle Period (HT_DCPERIOD)", (S,), ("DCPERIOD",),
+              _by_series(dr.dominant_cycle_period)),
+    Indicator("HT_DCPHASE", f"{_HILBERT}Dominant Cycle Phase (HT_DCPHASE)", (S,), ("HT_DCPHASE",),
+              _by_series(dr.dominant_cycle_phase)),
+    Indicator("HT_PHASOR", f"{_HILBERT}Phasor Components (HT_PHASOR)", (S,), ("PHASE", "QUADRATURE"),
+              lambda r: dr.hilbert_phasor(r.series)),
 )  # fmt: skip
 
-PERIODS: dict[str, Callable[[tuple[Bar, ...]], Sequence[Bar]]] = {"daily": list, "weekly": weekly, "monthly": monthly}
+PERIODS: dict[str, Callable[[tuple[Bar, ...]], Sequence[Bar]]] = {
+    "daily": list,
+    "weekly": weekly_bars,
+    "monthly": monthly_bars,
+}
 
 
-def _bars(call: Call) -> Sequence[Bar]:
-    symbol, interval = call.text("symbol"), call.text("interval")
+def _bars(request: ApiRequest) -> Sequence[Bar]:
+    symbol, interval = request.text("symbol"), request.text("interval")
     if interval in PERIODS:  # month only selects minutes; with a longer interval it is ignored
-        return PERIODS[interval](daily(walk_of(symbol), call.today))
-    return minute_bars(symbol, call.today, int(interval.removesuffix("min")), month=call.text("month"))
+        return PERIODS[interval](daily_bars(price_series_for(symbol), request.today))
+    return minute_bars(symbol, request.today, int(interval.removesuffix("min")), month=request.text("month"))
 
 
-def _numbers(settings: Sequence[str | tuple[str, ...]], call: Call) -> dict[str, str | float]:
+def _numbers(parameters: Sequence[str | tuple[str, ...]], request: ApiRequest) -> dict[str, str | float]:
     """The numbered meta data entries of the settings, beginning at 5; a group shares one number: 5.1, 5.2."""
     found: dict[str, str | float] = {}
-    for place, group in enumerate(settings, 5):
+    for index, group in enumerate(parameters, 5):
         names = (group,) if isinstance(group, str) else group
         for part, name in enumerate(names, 1):
-            number = str(place) if isinstance(group, str) else f"{place}.{part}"
+            number = str(index) if isinstance(group, str) else f"{index}.{part}"
             if name.startswith("="):  # T3 tells a constant that cannot be chosen
                 found[f"{number}: {name[1:]}"] = 0.7
                 continue
             parameter, label = PARAMETERS[name]
             convert = {"integer": int, "number": float}.get(parameter.kind, str)
-            found[f"{number}: {label}"] = convert(call.text(parameter.name))
+            found[f"{number}: {label}"] = convert(request.text(parameter.name))
     return found
 
 
-def _build(call: Call, *, study: Study) -> Document:
-    bars = _bars(call)
+def _build(request: ApiRequest, *, indicator: Indicator) -> Document:
+    bars = _bars(request)
     if not bars:
-        raise Refused("invalid_call")
-    lines = study.compute(Reading(columns(bars), call))
-    minutes = call.text("interval") in MINUTES
+        raise ApiError("invalid_call")
+    lines = indicator.compute(IndicatorInput(to_columns(bars), request))
+    minutes = request.text("interval") in MINUTES
     rows = {}
     for bar, *values in zip(reversed(bars), *map(reversed, lines), strict=True):
         if None not in values:
             stamp = bar.label[:16] if minutes else bar.label
-            rows[stamp] = {key: f"{value:.{study.digits}f}" for key, value in zip(study.rows, values, strict=True)}
+            rows[stamp] = {
+                key: f"{value:.{indicator.decimals}f}" for key, value in zip(indicator.row_keys, values, strict=True)
+            }
     head: dict[str, str | float] = {
-        "1: Symbol": call.text("symbol"),
-        "2: Indicator": study.title,
+        "1: Symbol": request.text("symbol"),
+        "2: Indicator": indicator.title,
         "3: Last Refreshed": bars[-1].label,
-        "4: Interval": call.text("interval"),
-        **_numbers(study.settings, call),
+        "4: Interval": request.text("interval"),
+        **_numbers(indicator.parameters, request),
     }
-    head[f"{5 + len(study.settings)}: Time Zone"] = study.zone
-    return {"Meta Data": head, study.path: rows}
+    head[f"{5 + len(indicator.parameters)}: Time Zone"] = indicator.time_zone
+    return {"Meta Data": head, indicator.path: rows}
 
 
-def _shape(study: Study) -> Shape:
+def _shape(indicator: Indicator) -> Endpoint:
     """CSV columns come in alphabetical order, whatever the order of the JSON keys."""
-    interval = MINUTE_INTERVAL if study.function == "VWAP" else INTERVAL
-    own = tuple(PARAMETERS[name][0] for name in study.names if not name.startswith("="))
-    keys = tuple(sorted(study.rows))
-    return Shape(
-        study.function,
+    interval = MINUTE_INTERVAL if indicator.function == "VWAP" else INTERVAL
+    own = tuple(PARAMETERS[name][0] for name in indicator.parameter_names if not name.startswith("="))
+    keys = tuple(sorted(indicator.row_keys))
+    return Endpoint(
+        indicator.function,
         (SYMBOL, interval, *own, MONTH, DATATYPE, ENTITLEMENT),
-        partial(_build, study=study),
-        Table(study.path, "map", ("time", *keys), keys),
-        access="premium" if study.premium else "free",
+        partial(_build, indicator=indicator),
+        Table(indicator.path, "map", ("time", *keys), keys),
+        access="premium" if indicator.premium else "free",
     )
 
 
-SHAPES = tuple(_shape(study) for study in STUDIES)
+ENDPOINTS = tuple(_shape(indicator) for indicator in INDICATORS)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Shape, Table, list_table
-from toolfold.mock_api.price_series import Walk, daily, monthly, weekly
-from toolfold.mock_api.request_parsing import Call, Parameter
-from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, list_table
+from toolfold.mock_api.price_series import PriceSeries, daily_bars, monthly_bars, weekly_bars
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.seeded_random import SeededRandom
 
 from .core_stocks import SYMBOL
 
@@ -38,30 +38,30 @@ INDICES = {
 KEYS = ("date", "open", "high", "low", "close")
 
 
-def _data(call: Call) -> Document:
-    symbol, interval = call.text("symbol").upper(), call.text("interval")
-    name, level = INDICES.get(symbol, (f"{symbol} Sandbox Index", 1000 + 4000 * Draws("index", symbol).unit()))
+def _data(request: ApiRequest) -> Document:
+    symbol, interval = request.text("symbol").upper(), request.text("interval")
+    name, level = INDICES.get(symbol, (f"{symbol} Sandbox Index", 1000 + 4000 * SeededRandom("index", symbol).random()))
     calm = not name.endswith("Volatility Index")
-    walk = Walk(f"index {symbol}", level, 0.07 if calm else 0.0, 0.009 if calm else 0.04)
-    bars = list(daily(walk, call.today))
-    chosen = {"daily": bars, "weekly": weekly(bars), "monthly": monthly(bars)}[interval]
+    series = PriceSeries(f"index {symbol}", level, 0.07 if calm else 0.0, 0.009 if calm else 0.04)
+    bars = list(daily_bars(series, request.today))
+    chosen = {"daily": bars, "weekly": weekly_bars(bars), "monthly": monthly_bars(bars)}[interval]
     rows = [
         dict(zip(KEYS, (bar.label, *(f"{price:.2f}" for price in bar[1:5])), strict=True)) for bar in reversed(chosen)
     ]
     return {"symbol": symbol, "name": name, "interval": interval, "data": rows}
 
 
-def _catalog(_: Call) -> Document:
+def _catalog(_: ApiRequest) -> Document:
     return {symbol: name for symbol, (name, _) in INDICES.items()}
 
 
-SHAPES = (
-    Shape(
+ENDPOINTS = (
+    Endpoint(
         "INDEX_DATA",
         (SYMBOL, Parameter("interval", required=True, enum=("daily", "weekly", "monthly")), DATATYPE),
         _data,
         list_table("data", *KEYS),
         access="premium",
     ),
-    Shape("INDEX_CATALOG", (DATATYPE,), _catalog, Table("", "pairs", ("symbol", "name")), symbol=""),
+    Endpoint("INDEX_CATALOG", (DATATYPE,), _catalog, Table("", "pairs", ("symbol", "name")), symbol=""),
 )

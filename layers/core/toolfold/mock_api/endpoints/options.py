@@ -8,11 +8,11 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import groupby
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Shape, Table, empty_rows, list_table
-from toolfold.mock_api.request_parsing import Call, Parameter
-from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, document_without_rows, list_table
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.seeded_random import SeededRandom
 from toolfold.mock_api.stocks import last_close
-from toolfold.mock_api.trading_days import is_trading_day, on_or_before
+from toolfold.mock_api.trading_days import is_trading_day, trading_day_on_or_before
 
 from .core_stocks import SYMBOL
 
@@ -58,7 +58,7 @@ def _expirations(day: date) -> list[date]:
     fridays = [friday + timedelta(days=7 * n) for n in range(60)]
     weeks = fridays[:WEEKLY_EXPIRATIONS]
     months = [one for one in fridays[WEEKLY_EXPIRATIONS:] if 15 <= one.day <= 21][:MONTHLY_EXPIRATIONS]
-    return [on_or_before(one) for one in (*weeks, *months)]
+    return [trading_day_on_or_before(one) for one in (*weeks, *months)]
 
 
 def _normal(value: float) -> float:
@@ -68,10 +68,10 @@ def _normal(value: float) -> float:
 def _contract(symbol: str, day: date, *, expiration: date, strike: float, kind: str, spot: float) -> Contract:
     """Price and greeks by Black and Scholes, with a smile."""
     name = f"{symbol}{expiration:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}"
-    draws = Draws("option", name, day)
+    rng = SeededRandom("option", name, day)
     years = max((expiration - day).days, 0.5) / 365
     distance = math.log(strike / spot)
-    sigma = 0.24 + 0.5 * distance * distance - 0.12 * distance + draws.between(0, 0.02)
+    sigma = 0.24 + 0.5 * distance * distance - 0.12 * distance + rng.uniform(0, 0.02)
     root = sigma * math.sqrt(years)
     upper = (-distance + (RATE + sigma * sigma / 2) * years) / root
     lower = upper - root
@@ -90,12 +90,12 @@ def _contract(symbol: str, day: date, *, expiration: date, strike: float, kind: 
     )
     half = max(0.02, mark * 0.02)
     busy = 2000 * math.exp(-60 * distance * distance) * (1.2 if sign > 0 else 0.9)
-    volume = int(busy * draws.unit() ** 2)
-    interest = 0 if draws.chance(0.03) else int(4 * busy * draws.unit())
+    volume = int(busy * rng.random() ** 2)
+    interest = 0 if rng.chance(0.03) else int(4 * busy * rng.random())
     values = [
         name, symbol, expiration.isoformat(), f"{strike:.2f}", kind,
-        f"{mark * draws.between(0.95, 1.05) if volume else 0:.2f}", f"{mark:.2f}", f"{max(mark - half, 0):.2f}",
-        str(draws.integer(1, 200)), f"{mark + half:.2f}", str(draws.integer(1, 200)), str(volume), str(interest),
+        f"{mark * rng.uniform(0.95, 1.05) if volume else 0:.2f}", f"{mark:.2f}", f"{max(mark - half, 0):.2f}",
+        str(rng.randint(1, 200)), f"{mark + half:.2f}", str(rng.randint(1, 200)), str(volume), str(interest),
         day.isoformat(),
     ]  # fmt: skip
     # Worth nothing at any volatility: there is none that explains the price.
@@ -103,12 +103,12 @@ def _contract(symbol: str, day: date, *, expiration: date, strike: float, kind: 
     return dict(zip(ALL_KEYS, [*values, *quoted], strict=True))
 
 
-def _chosen(call: Call, day: date) -> list[Contract]:
+def _chosen(request: ApiRequest, day: date) -> list[Contract]:
     """The chain, filtered by contract and expiration; empty on a day without trading."""
-    if day > call.today or day < FIRST_DAY or not is_trading_day(day):
+    if day > request.today or day < FIRST_DAY or not is_trading_day(day):
         return []
-    contracts = chain(call.text("symbol").upper(), day)
-    wanted = {"contractID": call.text("contract"), "expiration": call.text("expiration")}
+    contracts = chain(request.text("symbol").upper(), day)
+    wanted = {"contractID": request.text("contract"), "expiration": request.text("expiration")}
     return [one for one in contracts if all(one[key] == value for key, value in wanted.items() if value)]
 
 
@@ -116,28 +116,28 @@ def _without_greeks(contract: Contract) -> Contract:
     return {key: contract[key] for key in PRICE_KEYS}
 
 
-def _today(call: Call) -> date:
-    return on_or_before(call.today)
+def _today(request: ApiRequest) -> date:
+    return trading_day_on_or_before(request.today)
 
 
-def _realtime(call: Call) -> Document:
-    rows = _chosen(call, _today(call))
-    if not call.flag("require_greeks"):
+def _realtime(request: ApiRequest) -> Document:
+    rows = _chosen(request, _today(request))
+    if not request.boolean("require_greeks"):
         rows = [_without_greeks(row) for row in rows]
     return {"endpoint": "Realtime Options", "message": "success", "data": rows}
 
 
-def _fair_value(call: Call) -> Document:
+def _fair_value(request: ApiRequest) -> Document:
     """As the chain, but nobody quotes: the mark is a model's."""
     silent = {"bid": "0.00", "bid_size": "0", "ask": "0.00", "ask_size": "0"}
-    document = _realtime(call)
+    document = _realtime(request)
     rows = [{**row, **silent} for row in document["data"]]
     return {"endpoint": "Realtime Options FMV", "message": "success", "data": rows}
 
 
-def _history(call: Call) -> Document:
-    day = call.day("date") or _today(call)
-    return {"endpoint": "Historical Options", "message": "success", "data": _chosen(call, day)}
+def _history(request: ApiRequest) -> Document:
+    day = request.date_value("date") or _today(request)
+    return {"endpoint": "Historical Options", "message": "success", "data": _chosen(request, day)}
 
 
 def _put_call(contracts: list[Contract]) -> str:
@@ -146,33 +146,33 @@ def _put_call(contracts: list[Contract]) -> str:
     return f"{traded['put'] / (traded['call'] or 1):.2f}"
 
 
-def _put_call_ratio(call: Call) -> Document:
-    day = call.day("date") or _today(call)
-    contracts = _chosen(call, day)
+def _put_call_ratio(request: ApiRequest) -> Document:
+    day = request.date_value("date") or _today(request)
+    contracts = _chosen(request, day)
     by_expiration = [
         {"date": expiration, "value": _put_call(list(group))}
         for expiration, group in groupby(contracts, lambda one: one["expiration"])
     ]
-    dated = {"date": day.isoformat()} if call.function.startswith("HISTORICAL") else {}
+    dated = {"date": day.isoformat()} if request.function.startswith("HISTORICAL") else {}
     full = _put_call(contracts) if contracts else None
     return {
-        "symbol": call.text("symbol"),
+        "symbol": request.text("symbol"),
         **dated,
         "put_call_ratio_full_chain": full,
         "put_call_ratio_by_expiration": by_expiration,
     }
 
 
-def _volume_ratio(call: Call) -> Document:
+def _volume_ratio(request: ApiRequest) -> Document:
     """One row per contract, null where there is no open interest; which other columns the vendor has is not known."""
-    day = call.day("date") or _today(call)
-    dated = {"date": day.isoformat()} if call.function.startswith("HISTORICAL") else {}
+    day = request.date_value("date") or _today(request)
+    dated = {"date": day.isoformat()} if request.function.startswith("HISTORICAL") else {}
     rows = []
-    for contract in _chosen(call, day):
+    for contract in _chosen(request, day):
         interest = int(contract["open_interest"])
         ratio = f"{int(contract['volume']) / interest:.4f}" if interest else None
         rows.append({**dated, "volume_open_interest_ratio": ratio})
-    return {"symbol": call.text("symbol"), "data": rows}
+    return {"symbol": request.text("symbol"), "data": rows}
 
 
 class _ChainTable(Table):
@@ -180,8 +180,8 @@ class _ChainTable(Table):
 
     __slots__ = ()
 
-    def columns(self, call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        names = ALL_KEYS if call.flag("require_greeks") else PRICE_KEYS
+    def columns(self, request: ApiRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        names = ALL_KEYS if request.boolean("require_greeks") else PRICE_KEYS
         return names, names
 
 
@@ -190,59 +190,63 @@ _CONTRACT = Parameter("contract")
 _EXPIRATION = Parameter("expiration", kind="date")
 _DATE = Parameter("date", kind="date")
 _CHAIN = _ChainTable("data", "list", PRICE_KEYS, PRICE_KEYS)
-_NO_ROWS: dict[str, Callable[[Call], Document]] = {
-    name: empty_rows(endpoint=name, message="success", rows="data")
+_NO_ROWS: dict[str, Callable[[ApiRequest], Document]] = {
+    name: document_without_rows(endpoint=name, message="success", rows="data")
     for name in ("Realtime Options", "Realtime Options FMV", "Historical Options")
 }
 
 
-def _no_ratio(call: Call) -> Document:
-    dated = {"date": (call.day("date") or _today(call)).isoformat()} if call.function.startswith("HIST") else {}
+def _no_ratio(request: ApiRequest) -> Document:
+    dated = (
+        {"date": (request.date_value("date") or _today(request)).isoformat()}
+        if request.function.startswith("HIST")
+        else {}
+    )
     return {
-        "symbol": call.text("symbol"),
+        "symbol": request.text("symbol"),
         **dated,
         "put_call_ratio_full_chain": None,
         "put_call_ratio_by_expiration": [],
     }
 
 
-SHAPES = (
-    Shape(
+ENDPOINTS = (
+    Endpoint(
         "REALTIME_OPTIONS",
         (SYMBOL, _GREEKS, _CONTRACT, _EXPIRATION, DATATYPE),
         _realtime,
         _CHAIN,
         access="placeholder",
-        unknown=_NO_ROWS["Realtime Options"],
+        unknown_symbol=_NO_ROWS["Realtime Options"],
     ),
-    Shape(
+    Endpoint(
         "REALTIME_OPTIONS_FMV",
         (SYMBOL, _GREEKS, _CONTRACT, _EXPIRATION, DATATYPE),
         _fair_value,
         _CHAIN,
         access="placeholder",
-        unknown=_NO_ROWS["Realtime Options FMV"],
+        unknown_symbol=_NO_ROWS["Realtime Options FMV"],
     ),
-    Shape("REALTIME_PUT_CALL_RATIO", (SYMBOL,), _put_call_ratio, unknown=_no_ratio),
-    Shape(
+    Endpoint("REALTIME_PUT_CALL_RATIO", (SYMBOL,), _put_call_ratio, unknown_symbol=_no_ratio),
+    Endpoint(
         "REALTIME_VOLUME_OPEN_INTEREST_RATIO",
         (SYMBOL,),
         _volume_ratio,
-        unknown=empty_rows("symbol", rows="data"),
+        unknown_symbol=document_without_rows("symbol", rows="data"),
     ),
-    Shape(
+    Endpoint(
         "HISTORICAL_OPTIONS",
         (SYMBOL, _DATE, _CONTRACT, _EXPIRATION, DATATYPE),
         _history,
         list_table("data", *ALL_KEYS),
         access="premium",
-        unknown=_NO_ROWS["Historical Options"],
+        unknown_symbol=_NO_ROWS["Historical Options"],
     ),
-    Shape("HISTORICAL_PUT_CALL_RATIO", (SYMBOL, _DATE), _put_call_ratio, unknown=_no_ratio),
-    Shape(
+    Endpoint("HISTORICAL_PUT_CALL_RATIO", (SYMBOL, _DATE), _put_call_ratio, unknown_symbol=_no_ratio),
+    Endpoint(
         "HISTORICAL_VOLUME_OPEN_INTEREST_RATIO",
         (SYMBOL, _DATE),
         _volume_ratio,
-        unknown=empty_rows("symbol", rows="data"),
+        unknown_symbol=document_without_rows("symbol", rows="data"),
     ),
 )

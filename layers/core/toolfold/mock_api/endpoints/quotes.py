@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolfold.mock_api.companies import COMPANIES, Company
-from toolfold.mock_api.endpoint import DATATYPE, ENTITLEMENT, Document, Shape, Table, empty_rows, list_table, numbered
-from toolfold.mock_api.request_parsing import Call, Parameter, is_unknown
-from toolfold.mock_api.seeded_random import Draws
-from toolfold.mock_api.stocks import as_traded
+from toolfold.mock_api.endpoint import (
+    DATATYPE,
+    ENTITLEMENT,
+    Document,
+    Endpoint,
+    Table,
+    document_without_rows,
+    list_table,
+    number_keys,
+)
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter, is_unknown_symbol
+from toolfold.mock_api.seeded_random import SeededRandom
+from toolfold.mock_api.stocks import unadjusted_bars
 from toolfold.mock_api.trading_days import is_trading_day
 
 from .core_stocks import SYMBOL
 
-QUOTE_KEYS = numbered(
+QUOTE_KEYS = number_keys(
     "symbol", "open", "high", "low", "price", "volume", "latest trading day", "previous close", "change",
     "change percent", width=2,
 )  # fmt: skip
@@ -28,15 +37,15 @@ class _QuoteTable(Table):
 
     __slots__ = ()
 
-    def rows(self, document: Document, call: Call) -> Iterable[Sequence[str]]:
+    def rows(self, document: Document, request: ApiRequest) -> Iterable[Sequence[str]]:
         return [list(quote.values()) for quote in document.values() if quote]
 
 
-def _quote(call: Call) -> Document:
-    before, bar = as_traded(call.text("symbol"), call.today)[-2:]
+def _quote(request: ApiRequest) -> Document:
+    before, bar = unadjusted_bars(request.text("symbol"), request.today)[-2:]
     change = bar.close - before.close
     values = [
-        call.text("symbol").upper(),
+        request.text("symbol").upper(),
         *(f"{price:.4f}" for price in bar[1:5]),
         f"{bar.volume:.0f}",
         bar.label,
@@ -44,11 +53,11 @@ def _quote(call: Call) -> Document:
         f"{change:.4f}",
         f"{100 * change / before.close:.4f}%",
     ]
-    title = QUOTE_TITLES.get(call.text("entitlement"), "Global Quote")
+    title = QUOTE_TITLES.get(request.text("entitlement"), "Global Quote")
     return {title: dict(zip(QUOTE_KEYS, values, strict=True))}
 
 
-def _empty_quote(_: Call) -> Document:
+def _empty_quote(_: ApiRequest) -> Document:
     return {"Global Quote": {}}
 
 
@@ -61,17 +70,17 @@ BULK_SYMBOLS = Parameter("symbol", required=True, comma_list=True)
 BULK_LIMIT = 100  # the vendor reads the first hundred symbols and drops the rest
 
 
-def _bulk_symbols(call: Call) -> list[str]:
-    return [symbol.upper() for symbol in call.items("symbol")[:BULK_LIMIT] if not is_unknown(symbol)]
+def _bulk_symbols(request: ApiRequest) -> list[str]:
+    return [symbol.upper() for symbol in request.comma_list("symbol")[:BULK_LIMIT] if not is_unknown_symbol(symbol)]
 
 
-def _bulk_quotes(call: Call) -> Document:
+def _bulk_quotes(request: ApiRequest) -> Document:
     rows = []
-    for symbol in _bulk_symbols(call):
-        draws = Draws("bulk", symbol, call.today)
-        before, bar = as_traded(symbol, call.today)[-2:]
-        change, late = bar.close - before.close, round(bar.close * draws.between(0.998, 1.002), 2)
-        clock = f"{bar.label} 19:59:{draws.integer(0, 59):02d}.{draws.integer(0, 999):03d}"
+    for symbol in _bulk_symbols(request):
+        rng = SeededRandom("bulk", symbol, request.today)
+        before, bar = unadjusted_bars(symbol, request.today)[-2:]
+        change, late = bar.close - before.close, round(bar.close * rng.uniform(0.998, 1.002), 2)
+        clock = f"{bar.label} 19:59:{rng.randint(0, 59):02d}.{rng.randint(0, 999):03d}"
         percent, late_percent = 100 * change / before.close, 100 * (late - bar.close) / bar.close
         values = [
             symbol, clock, *(str(price) for price in bar[1:5]), f"{bar.volume:.0f}", str(before.close),
@@ -81,21 +90,21 @@ def _bulk_quotes(call: Call) -> Document:
     return {"endpoint": "Realtime Bulk Quotes", "message": "success", "data": rows}
 
 
-def _bid_ask(call: Call) -> Document:
+def _bid_ask(request: ApiRequest) -> Document:
     rows = []
-    for symbol in _bulk_symbols(call):
-        draws = Draws("bid ask", symbol, call.today)
-        bar = as_traded(symbol, call.today)[-1]
+    for symbol in _bulk_symbols(request):
+        rng = SeededRandom("bid ask", symbol, request.today)
+        bar = unadjusted_bars(symbol, request.today)[-1]
         half = max(0.01, round(bar.close * 0.0001, 2))
         values = [
-            symbol, f"{bar.label} 15:59:{draws.integer(0, 59):02d}", f"{bar.close - half:.2f}",
-            f"{bar.close + half:.2f}", str(100 * draws.integer(1, 20)), str(100 * draws.integer(1, 20)),
+            symbol, f"{bar.label} 15:59:{rng.randint(0, 59):02d}", f"{bar.close - half:.2f}",
+            f"{bar.close + half:.2f}", str(100 * rng.randint(1, 20)), str(100 * rng.randint(1, 20)),
         ]  # fmt: skip
         rows.append(dict(zip(BID_ASK_KEYS, values, strict=True)))
     return {"endpoint": "Realtime Bulk Bid and Ask Prices", "message": "success", "data": rows}
 
 
-MATCH_KEYS = numbered(
+MATCH_KEYS = number_keys(
     "symbol", "name", "type", "region", "marketOpen", "marketClose", "timezone", "currency", "matchScore"
 )
 # region -> market hours and the winter time zone
@@ -124,8 +133,8 @@ def _score(wanted: str, issuer: Company) -> float:
     return 0.0
 
 
-def _search(call: Call) -> Document:
-    wanted = call.text("keywords").strip().lower()
+def _search(request: ApiRequest) -> Document:
+    wanted = request.text("keywords").strip().lower()
     scored = [(_score(wanted, issuer), issuer) for issuer in COMPANIES.values()]
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1].symbol))[:MATCH_LIMIT]
     rows = []
@@ -158,9 +167,13 @@ Cryptocurrency|Global|Global|00:00|23:59|Open around the clock
 MARKET_KEYS = ("market_type", "region", "primary_exchanges", "local_open", "local_close", "current_status", "notes")
 
 
-def _market_status(call: Call) -> Document:
+def _market_status(request: ApiRequest) -> Document:
     """Status at the end of the day: stock markets have closed, the others follow the calendar."""
-    status = {"Equity": "closed", "Forex": "open" if is_trading_day(call.today) else "closed", "Cryptocurrency": "open"}
+    status = {
+        "Equity": "closed",
+        "Forex": "open" if is_trading_day(request.today) else "closed",
+        "Cryptocurrency": "open",
+    }
     rows = []
     for line in _MARKETS.split("\n")[1:-1]:
         kind, region, exchanges, opens, closes, notes = line.split("|")
@@ -169,15 +182,15 @@ def _market_status(call: Call) -> Document:
     return {"endpoint": "Global Market Open & Close Status", "markets": rows}
 
 
-SHAPES = (
-    Shape(
+ENDPOINTS = (
+    Endpoint(
         "GLOBAL_QUOTE",
         (SYMBOL, DATATYPE, ENTITLEMENT),
         _quote,
         _QuoteTable("", "object", QUOTE_HEADER),
-        unknown=_empty_quote,
+        unknown_symbol=_empty_quote,
     ),
-    Shape(
+    Endpoint(
         "REALTIME_BULK_QUOTES",
         (BULK_SYMBOLS, DATATYPE, ENTITLEMENT),
         _bulk_quotes,
@@ -185,7 +198,7 @@ SHAPES = (
         access="placeholder",
         symbol="",
     ),
-    Shape(
+    Endpoint(
         "REALTIME_BULK_BID_ASK_PRICES",
         (BULK_SYMBOLS, DATATYPE, ENTITLEMENT),
         _bid_ask,
@@ -193,13 +206,13 @@ SHAPES = (
         access="placeholder",
         symbol="",
     ),
-    Shape(
+    Endpoint(
         "SYMBOL_SEARCH",
         (Parameter("keywords", required=True), DATATYPE),
         _search,
         list_table("bestMatches", *MATCH_KEYS),
         symbol="keywords",
-        unknown=empty_rows(rows="bestMatches"),
+        unknown_symbol=document_without_rows(rows="bestMatches"),
     ),
-    Shape("MARKET_STATUS", (), _market_status, symbol=""),
+    Endpoint("MARKET_STATUS", (), _market_status, symbol=""),
 )

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
-from toolfold.mock_api.companies import company
-from toolfold.mock_api.endpoint import Document, Shape, empty_object
-from toolfold.mock_api.request_parsing import Call
-from toolfold.mock_api.seeded_random import Draws
+from toolfold.mock_api.companies import get_company
+from toolfold.mock_api.endpoint import Document, Endpoint, empty_document
+from toolfold.mock_api.request_parsing import ApiRequest
+from toolfold.mock_api.seeded_random import SeededRandom
 from toolfold.mock_api.stocks import last_close
-from toolfold.mock_api.trading_days import add_months, month_end, on_or_before
+from toolfold.mock_api.trading_days import add_months, month_end, trading_day_on_or_before
 
 from .core_stocks import SYMBOL
 
@@ -56,8 +56,8 @@ SHARES = "commonStockSharesOutstanding"
 
 def shares_outstanding(symbol: str) -> int:
     """Shares of today, so that the market value lies between a few and a few thousand billions."""
-    issuer = company(symbol)
-    return int(Draws("shares", issuer.symbol).between(0.1, 5.0) * 1e11 / issuer.level) // 1000 * 1000
+    issuer = get_company(symbol)
+    return int(SeededRandom("shares", issuer.symbol).uniform(0.1, 5.0) * 1e11 / issuer.level) // 1000 * 1000
 
 
 def reported_quarters(today: date) -> list[date]:
@@ -68,18 +68,18 @@ def reported_quarters(today: date) -> list[date]:
 
 @lru_cache(maxsize=64)
 def quarters(symbol: str, today: date) -> dict[date, Figures]:
-    issuer = company(symbol)
-    draws = Draws("statements", issuer.symbol)
+    issuer = get_company(symbol)
+    rng = SeededRandom("statements", issuer.symbol)
     shares = shares_outstanding(symbol)
-    revenue_now = shares * issuer.level / draws.between(2.5, 7) / 4
-    growth, gross, admin = draws.between(0.02, 0.12), draws.between(0.38, 0.62), draws.between(0.08, 0.14)
+    revenue_now = shares * issuer.level / rng.uniform(2.5, 7) / 4
+    growth, gross, admin = rng.uniform(0.02, 0.12), rng.uniform(0.38, 0.62), rng.uniform(0.08, 0.14)
     found: dict[date, Figures] = {}
     for end in reported_quarters(today):
         age = (end.year - 2025) + (end.month - 12) / 12
         season = {3: 0.96, 6: 0.99, 9: 0.98, 12: 1.07}[end.month]
         found[end] = _quarter(
-            revenue_now * (1 + growth) ** age * season * draws.between(0.97, 1.03),
-            (gross + draws.between(-0.015, 0.015), admin, draws.between(0.06, 0.09)),
+            revenue_now * (1 + growth) ** age * season * rng.uniform(0.97, 1.03),
+            (gross + rng.uniform(-0.015, 0.015), admin, rng.uniform(0.06, 0.09)),
             shares * (1.01**-age),
         )
     return found
@@ -168,14 +168,14 @@ def _rows(reports: dict[date, Figures], keys: Sequence[str], currency: str) -> l
     return rows
 
 
-def _statement(keys: Sequence[str], stock_keys: Sequence[str] = ()) -> Callable[[Call], Document]:
-    def build(call: Call) -> Document:
-        issuer = company(call.text("symbol"))
+def _statement(keys: Sequence[str], stock_keys: Sequence[str] = ()) -> Callable[[ApiRequest], Document]:
+    def build(request: ApiRequest) -> Document:
+        issuer = get_company(request.text("symbol"))
         if issuer.is_fund:  # funds file no such statements; the vendor answers {}
             return {}
-        by_end = quarters(issuer.symbol, call.today)
+        by_end = quarters(issuer.symbol, request.today)
         return {
-            "symbol": call.text("symbol"),
+            "symbol": request.text("symbol"),
             "annualReports": _rows(_years(by_end, stock_keys), keys, issuer.currency),
             "quarterlyReports": _rows(by_end, keys, issuer.currency),
         }
@@ -183,12 +183,12 @@ def _statement(keys: Sequence[str], stock_keys: Sequence[str] = ()) -> Callable[
     return build
 
 
-def _earnings(call: Call) -> Document:
+def _earnings(request: ApiRequest) -> Document:
     """Years and quarters; as with the vendor, the first year is the running one, dated on its newest quarter."""
-    issuer = company(call.text("symbol"))
+    issuer = get_company(request.text("symbol"))
     if issuer.is_fund:
         return {}
-    per_share = quarterly_eps(issuer.symbol, call.today)
+    per_share = quarterly_eps(issuer.symbol, request.today)
     years: dict[int, list[tuple[date, float]]] = {}
     for end, eps in per_share.items():
         years.setdefault(end.year, []).append((end, eps))
@@ -196,11 +196,11 @@ def _earnings(call: Call) -> Document:
         {"fiscalDateEnding": year[-1][0].isoformat(), "reportedEPS": f"{sum(eps for _, eps in year):.2f}"}
         for year in reversed(years.values())
     ]
-    draws = Draws("earnings", issuer.symbol)
+    rng = SeededRandom("earnings", issuer.symbol)
     quarterly = []
-    for place, (end, eps) in enumerate(reversed(per_share.items())):
-        estimate = round(eps * draws.between(0.93, 1.04), 2)
-        old = place >= 70  # nobody recorded what was expected of the oldest quarters
+    for index, (end, eps) in enumerate(reversed(per_share.items())):
+        estimate = round(eps * rng.uniform(0.93, 1.04), 2)
+        old = index >= 70  # nobody recorded what was expected of the oldest quarters
         surprise = round(eps - estimate, 2)
         quarterly.append(
             {
@@ -210,53 +210,53 @@ def _earnings(call: Call) -> Document:
                 "estimatedEPS": MISSING if old else str(estimate),
                 "surprise": MISSING if old else str(surprise),
                 "surprisePercentage": MISSING if old else f"{100 * surprise / estimate if estimate else 0:.4f}",
-                "reportTime": draws.pick(("post-market", "pre-market")),
+                "reportTime": rng.choice(("post-market", "pre-market")),
             }
         )
-    return {"symbol": call.text("symbol"), "annualEarnings": annual, "quarterlyEarnings": quarterly}
+    return {"symbol": request.text("symbol"), "annualEarnings": annual, "quarterlyEarnings": quarterly}
 
 
 def report_day(symbol: str, end: date) -> date:
     """A trading day about three weeks after the end of the quarter, the same distance each time for one company."""
-    return on_or_before(end + timedelta(days=Draws("report day", symbol.upper()).integer(18, 24)))
+    return trading_day_on_or_before(end + timedelta(days=SeededRandom("report day", symbol.upper()).randint(18, 24)))
 
 
-def _estimates(call: Call) -> Document:
-    issuer = company(call.text("symbol"))
+def _estimates(request: ApiRequest) -> Document:
+    issuer = get_company(request.text("symbol"))
     if issuer.is_fund:
         return {}
-    end, figures = last_quarter(issuer.symbol, call.today)
+    end, figures = last_quarter(issuer.symbol, request.today)
     eps, revenue = figures["netIncome"] / figures[SHARES], figures["totalRevenue"]
     ahead = [month_end(add_months(end.replace(day=1), 3 * n)) for n in range(4, -12, -1)]
     years = [(date(end.year + n, 12, 31), "fiscal year", 4 * 1.07 ** (n + 0.5)) for n in range(2, -1, -1)]
     nearer = [(day, "fiscal quarter", 1.07 ** ((day - end).days / 365)) for day in ahead]
     wanted = sorted([*years, *nearer], key=lambda row: (row[0], row[1]), reverse=True)
     rows = [_estimate(issuer.symbol, day, horizon, eps * part, revenue * part) for day, horizon, part in wanted]
-    return {"symbol": call.text("symbol"), "estimates": rows}
+    return {"symbol": request.text("symbol"), "estimates": rows}
 
 
 def _estimate(symbol: str, day: date, horizon: str, eps: float, revenue: float) -> dict[str, str | None]:
-    draws = Draws("estimate", symbol, day, horizon)
-    analysts = draws.integer(9, 24)
+    rng = SeededRandom("estimate", symbol, day, horizon)
+    analysts = rng.randint(9, 24)
     row: dict[str, str | None] = {
         "date": day.isoformat(),
         "horizon": horizon,
         "eps_estimate_average": f"{eps:.4f}",
-        "eps_estimate_high": f"{eps * draws.between(1.02, 1.09):.4f}",
-        "eps_estimate_low": f"{eps * draws.between(0.91, 0.98):.4f}",
+        "eps_estimate_high": f"{eps * rng.uniform(1.02, 1.09):.4f}",
+        "eps_estimate_low": f"{eps * rng.uniform(0.91, 0.98):.4f}",
         "eps_estimate_analyst_count": f"{analysts:.4f}",
     }
     for days in (7, 30, 60, 90):
-        row[f"eps_estimate_average_{days}_days_ago"] = f"{eps * draws.between(0.98, 1.02):.4f}"
+        row[f"eps_estimate_average_{days}_days_ago"] = f"{eps * rng.uniform(0.98, 1.02):.4f}"
     for days in (7, 30):
-        row[f"eps_estimate_revision_up_trailing_{days}_days"] = f"{draws.integer(0, analysts // 2):.4f}"
+        row[f"eps_estimate_revision_up_trailing_{days}_days"] = f"{rng.randint(0, analysts // 2):.4f}"
         # The vendor has no number of downward revisions for the last week.
-        row[f"eps_estimate_revision_down_trailing_{days}_days"] = None if days == 7 else f"{draws.integer(0, 9):.4f}"
+        row[f"eps_estimate_revision_down_trailing_{days}_days"] = None if days == 7 else f"{rng.randint(0, 9):.4f}"
     row |= {
         "revenue_estimate_average": f"{revenue:.2f}",
-        "revenue_estimate_high": f"{revenue * draws.between(1.01, 1.04):.2f}",
-        "revenue_estimate_low": f"{revenue * draws.between(0.96, 0.99):.2f}",
-        "revenue_estimate_analyst_count": f"{analysts - draws.integer(0, 3):.2f}",
+        "revenue_estimate_high": f"{revenue * rng.uniform(1.01, 1.04):.2f}",
+        "revenue_estimate_low": f"{revenue * rng.uniform(0.96, 0.99):.2f}",
+        "revenue_estimate_analyst_count": f"{analysts - rng.randint(0, 3):.2f}",
     }
     return row
 
@@ -265,10 +265,10 @@ def market_value(symbol: str, today: date) -> float:
     return last_close(symbol, today) * shares_outstanding(symbol)
 
 
-SHAPES = (
-    Shape("INCOME_STATEMENT", (SYMBOL,), _statement(INCOME_KEYS), unknown=empty_object),
-    Shape("BALANCE_SHEET", (SYMBOL,), _statement(BALANCE_KEYS, BALANCE_KEYS), unknown=empty_object),
-    Shape("CASH_FLOW", (SYMBOL,), _statement(CASH_KEYS), unknown=empty_object),
-    Shape("EARNINGS", (SYMBOL,), _earnings, unknown=empty_object),
-    Shape("EARNINGS_ESTIMATES", (SYMBOL,), _estimates, unknown=empty_object),
+ENDPOINTS = (
+    Endpoint("INCOME_STATEMENT", (SYMBOL,), _statement(INCOME_KEYS), unknown_symbol=empty_document),
+    Endpoint("BALANCE_SHEET", (SYMBOL,), _statement(BALANCE_KEYS, BALANCE_KEYS), unknown_symbol=empty_document),
+    Endpoint("CASH_FLOW", (SYMBOL,), _statement(CASH_KEYS), unknown_symbol=empty_document),
+    Endpoint("EARNINGS", (SYMBOL,), _earnings, unknown_symbol=empty_document),
+    Endpoint("EARNINGS_ESTIMATES", (SYMBOL,), _estimates, unknown_symbol=empty_document),
 )

@@ -10,13 +10,13 @@ Line = list[float | None]
 Average = Callable[[Sequence[float], int], Line]
 
 
-def after_warm_up(average: Callable[[Sequence[float]], Line], line: Sequence[float | None]) -> Line:
+def skip_leading_none(average: Callable[[Sequence[float]], Line], line: Sequence[float | None]) -> Line:
     """Apply ``average`` to a line that begins with Nones, and keep those Nones."""
     values = [value for value in line if value is not None]
     return [None] * (len(line) - len(values)) + average(values)
 
 
-def combine(function: Callable[..., float], *lines: Sequence[float | None]) -> Line:
+def map_points(function: Callable[..., float], *lines: Sequence[float | None]) -> Line:
     """Point by point; None where any of the lines has None."""
     return [None if None in points else function(*points) for points in zip(*lines, strict=True)]
 
@@ -24,15 +24,15 @@ def combine(function: Callable[..., float], *lines: Sequence[float | None]) -> L
 def sma(values: Sequence[float], period: int) -> Line:
     line: Line = []
     total = 0.0
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         total += value
-        if place >= period:
-            total -= values[place - period]
-        line.append(total / period if place >= period - 1 else None)
+        if index >= period:
+            total -= values[index - period]
+        line.append(total / period if index >= period - 1 else None)
     return line
 
 
-def smooth(values: Sequence[float], period: int, weight: float) -> Line:
+def exponential_smoothing(values: Sequence[float], period: int, weight: float) -> Line:
     """Exponential smoothing that starts from the mean of the first ``period`` points."""
     if len(values) < period:
         return [None] * len(values)
@@ -45,45 +45,45 @@ def smooth(values: Sequence[float], period: int, weight: float) -> Line:
 
 
 def ema(values: Sequence[float], period: int) -> Line:
-    return smooth(values, period, 2 / (period + 1))
+    return exponential_smoothing(values, period, 2 / (period + 1))
 
 
-def wilder(values: Sequence[float], period: int) -> Line:
-    return smooth(values, period, 1 / period)
+def wilder_average(values: Sequence[float], period: int) -> Line:
+    return exponential_smoothing(values, period, 1 / period)
 
 
 def wma(values: Sequence[float], period: int) -> Line:
     line: Line = []
     total = weighted = 0.0
-    for place, value in enumerate(values):
-        if place >= period:
+    for index, value in enumerate(values):
+        if index >= period:
             weighted += period * value - total
-            total += value - values[place - period]
+            total += value - values[index - period]
         else:
-            weighted += (place + 1) * value
+            weighted += (index + 1) * value
             total += value
-        line.append(weighted * 2 / (period * (period + 1)) if place >= period - 1 else None)
+        line.append(weighted * 2 / (period * (period + 1)) if index >= period - 1 else None)
     return line
 
 
 def _again(line: Line, period: int) -> Line:
-    return after_warm_up(lambda values: ema(values, period), line)
+    return skip_leading_none(lambda values: ema(values, period), line)
 
 
 def dema(values: Sequence[float], period: int) -> Line:
     once = ema(values, period)
-    return combine(lambda a, b: 2 * a - b, once, _again(once, period))
+    return map_points(lambda a, b: 2 * a - b, once, _again(once, period))
 
 
 def tema(values: Sequence[float], period: int) -> Line:
     once = ema(values, period)
     twice = _again(once, period)
-    return combine(lambda a, b, c: 3 * a - 3 * b + c, once, twice, _again(twice, period))
+    return map_points(lambda a, b, c: 3 * a - 3 * b + c, once, twice, _again(twice, period))
 
 
 def trima(values: Sequence[float], period: int) -> Line:
     half = period // 2 + 1
-    return after_warm_up(lambda line: sma(line, half), sma(values, period - half + 1))
+    return skip_leading_none(lambda line: sma(line, half), sma(values, period - half + 1))
 
 
 def t3(values: Sequence[float], period: int, factor: float = 0.7) -> Line:
@@ -92,7 +92,7 @@ def t3(values: Sequence[float], period: int, factor: float = 0.7) -> Line:
         lines.append(_again(lines[-1], period))
     square, cube = factor**2, factor**3
     weights = (-cube, 3 * square + 3 * cube, -6 * square - 3 * factor - 3 * cube, 1 + 3 * factor + cube + 3 * square)
-    return combine(lambda *points: sum(w * p for w, p in zip(weights, points, strict=True)), *reversed(lines[2:]))
+    return map_points(lambda *points: sum(w * p for w, p in zip(weights, points, strict=True)), *reversed(lines[2:]))
 
 
 def kama(values: Sequence[float], period: int) -> Line:
@@ -102,11 +102,11 @@ def kama(values: Sequence[float], period: int) -> Line:
     noise = sum(steps[1 : period + 1])
     current = values[period - 1]
     line: Line = [None] * period
-    for place in range(period, len(values)):
-        if place > period:
-            noise += steps[place] - steps[place - period]
-        ratio = abs(values[place] - values[place - period]) / noise if noise > 1e-12 else 1.0
-        current += (ratio * (2 / 3 - 2 / 31) + 2 / 31) ** 2 * (values[place] - current)
+    for index in range(period, len(values)):
+        if index > period:
+            noise += steps[index] - steps[index - period]
+        efficiency = abs(values[index] - values[index - period]) / noise if noise > 1e-12 else 1.0
+        current += (efficiency * (2 / 3 - 2 / 31) + 2 / 31) ** 2 * (values[index] - current)
         line.append(current)
     return line
 
@@ -117,60 +117,62 @@ def mama(values: Sequence[float], fast: float, slow: float) -> tuple[Line, Line]
     mother: Line = []
     follower: Line = []
     first = second = values[0] if values else 0.0
-    for place, value in enumerate(values):
-        span = values[max(0, place - 10) : place + 1]
+    for index, value in enumerate(values):
+        span = values[max(0, index - 10) : index + 1]
         travelled = sum(abs(b - a) for a, b in pairwise(span))
         weight = max(low, high * abs(span[-1] - span[0]) / travelled) if travelled else low
         first += weight * (value - first)
         second += weight / 2 * (first - second)
-        mother.append(first if place >= 32 else None)
-        follower.append(second if place >= 32 else None)
+        mother.append(first if index >= 32 else None)
+        follower.append(second if index >= 32 else None)
     return mother, follower
 
 
 # The vendor's moving average codes, 0 to 8.
-BY_CODE: tuple[Average, ...] = (
+MOVING_AVERAGES: tuple[Average, ...] = (
     sma, ema, wma, dema, tema, trima, t3, kama, lambda values, _: mama(values, 0.5, 0.05)[0],
 )  # fmt: skip
 
 
 def average(values: Sequence[float | None], period: int, code: int) -> Line:
-    return after_warm_up(lambda line: BY_CODE[code](line, period), values)
+    return skip_leading_none(lambda line: MOVING_AVERAGES[code](line, period), values)
 
 
-def extreme(values: Sequence[float], period: int, better: Callable[[float, float], bool]) -> list[int | None]:
+def rolling_extreme_index(
+    values: Sequence[float], period: int, better: Callable[[float, float], bool]
+) -> list[int | None]:
     """Index of the best point of each window, the newest of equals; None before the first full window."""
     queue: deque[int] = deque()
     found: list[int | None] = []
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         while queue and not better(values[queue[-1]], value):
             queue.pop()
-        queue.append(place)
-        if queue[0] <= place - period:
+        queue.append(index)
+        if queue[0] <= index - period:
             queue.popleft()
-        found.append(queue[0] if place >= period - 1 else None)
+        found.append(queue[0] if index >= period - 1 else None)
     return found
 
 
-def highest(values: Sequence[float], period: int) -> Line:
-    return [None if n is None else values[n] for n in extreme(values, period, lambda a, b: a > b)]
+def rolling_max(values: Sequence[float], period: int) -> Line:
+    return [None if n is None else values[n] for n in rolling_extreme_index(values, period, lambda a, b: a > b)]
 
 
-def lowest(values: Sequence[float], period: int) -> Line:
-    return [None if n is None else values[n] for n in extreme(values, period, lambda a, b: a < b)]
+def rolling_min(values: Sequence[float], period: int) -> Line:
+    return [None if n is None else values[n] for n in rolling_extreme_index(values, period, lambda a, b: a < b)]
 
 
-def deviation(values: Sequence[float], period: int) -> Line:
+def standard_deviation(values: Sequence[float], period: int) -> Line:
     """Population standard deviation of each window."""
     means = sma(values, period)
     squares = sma([value * value for value in values], period)
-    return combine(lambda mean, square: max(square - mean * mean, 0.0) ** 0.5, means, squares)
+    return map_points(lambda mean, square: max(square - mean * mean, 0.0) ** 0.5, means, squares)
 
 
-def changes(values: Sequence[float]) -> list[float]:
+def differences(values: Sequence[float]) -> list[float]:
     """Difference to the point before; one shorter than ``values``."""
     return [b - a for a, b in pairwise(values)]
 
 
-def ratio(part: float, whole: float) -> float:
+def safe_ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0

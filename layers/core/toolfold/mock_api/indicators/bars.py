@@ -10,7 +10,7 @@ from toolfold.mock_api.price_series import Bar
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class BarColumns:
     """Prices and volumes, oldest first; all of the same length."""
 
     label: list[str]
@@ -24,7 +24,7 @@ class Columns:
         return {"open": self.open, "high": self.high, "low": self.low, "close": self.close}[name]
 
     @property
-    def typical(self) -> list[float]:
+    def typical_price(self) -> list[float]:
         return [(h + low + c) / 3 for h, low, c in zip(self.high, self.low, self.close, strict=True)]
 
     @property
@@ -35,7 +35,7 @@ class Columns:
         return [max(high, close) - min(low, close) for high, low, close in rest]
 
     @property
-    def moves(self) -> tuple[list[float], list[float]]:
+    def directional_movements(self) -> tuple[list[float], list[float]]:
         """Directional movement up and down, from the second bar on."""
         ups, downs = [], []
         for (old_high, old_low), (high, low) in pairwise(zip(self.high, self.low, strict=True)):
@@ -45,6 +45,6 @@ class Columns:
         return ups, downs
 
 
-def columns(bars: Sequence[Bar]) -> Columns:
+def to_columns(bars: Sequence[Bar]) -> BarColumns:
     parts = [list(part) for part in zip(*bars, strict=True)] or [[] for _ in Bar._fields]
-    return Columns(*parts)
+    return BarColumns(*parts)

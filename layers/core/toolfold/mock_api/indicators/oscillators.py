@@ -8,19 +8,19 @@ from itertools import pairwise
 
 from .averages import (
     Line,
-    after_warm_up,
     average,
-    changes,
-    combine,
-    deviation,
+    differences,
     ema,
-    highest,
-    lowest,
-    ratio,
+    map_points,
+    rolling_max,
+    rolling_min,
+    safe_ratio,
+    skip_leading_none,
     sma,
-    wilder,
+    standard_deviation,
+    wilder_average,
 )
-from .bars import Columns
+from .bars import BarColumns
 
 
 def lag(values: Sequence[float], period: int) -> Line:
@@ -29,144 +29,144 @@ def lag(values: Sequence[float], period: int) -> Line:
 
 
 def momentum(values: Sequence[float], period: int) -> Line:
-    return combine(lambda now, then: now - then, values, lag(values, period))
+    return map_points(lambda now, then: now - then, values, lag(values, period))
 
 
 def rate_of_change(values: Sequence[float], period: int) -> Line:
-    return combine(lambda now, then: 100 * ratio(now - then, then), values, lag(values, period))
+    return map_points(lambda now, then: 100 * safe_ratio(now - then, then), values, lag(values, period))
 
 
-def rate_ratio(values: Sequence[float], period: int) -> Line:
-    return combine(ratio, values, lag(values, period))
+def rate_of_change_ratio(values: Sequence[float], period: int) -> Line:
+    return map_points(safe_ratio, values, lag(values, period))
 
 
 def _gains_and_losses(values: Sequence[float], period: int) -> tuple[Line, Line]:
-    steps = changes(values)
-    gains = wilder([max(step, 0.0) for step in steps], period)
-    losses = wilder([max(-step, 0.0) for step in steps], period)
+    steps = differences(values)
+    gains = wilder_average([max(step, 0.0) for step in steps], period)
+    losses = wilder_average([max(-step, 0.0) for step in steps], period)
     return [None, *gains][: len(values)], [None, *losses][: len(values)]
 
 
 def rsi(values: Sequence[float], period: int) -> Line:
-    return combine(lambda gain, loss: 100 * ratio(gain, gain + loss), *_gains_and_losses(values, period))
+    return map_points(lambda gain, loss: 100 * safe_ratio(gain, gain + loss), *_gains_and_losses(values, period))
 
 
 def cmo(values: Sequence[float], period: int) -> Line:
-    return combine(lambda gain, loss: 100 * ratio(gain - loss, gain + loss), *_gains_and_losses(values, period))
+    return map_points(lambda gain, loss: 100 * safe_ratio(gain - loss, gain + loss), *_gains_and_losses(values, period))
 
 
-def spread(values: Sequence[float], fast: int, slow: int, codes: tuple[int, int]) -> Line:
+def absolute_price_oscillator(values: Sequence[float], fast: int, slow: int, codes: tuple[int, int]) -> Line:
     """Fast average minus slow average."""
-    return combine(lambda a, b: a - b, average(values, fast, codes[0]), average(values, slow, codes[1]))
+    return map_points(lambda a, b: a - b, average(values, fast, codes[0]), average(values, slow, codes[1]))
 
 
-def percent_spread(values: Sequence[float], fast: int, slow: int, code: int) -> Line:
+def percentage_price_oscillator(values: Sequence[float], fast: int, slow: int, code: int) -> Line:
     lines = average(values, fast, code), average(values, slow, code)
-    return combine(lambda a, b: 100 * ratio(a - b, b), *lines)
+    return map_points(lambda a, b: 100 * safe_ratio(a - b, b), *lines)
 
 
 def macd(values: Sequence[float], periods: Sequence[int], codes: Sequence[int]) -> tuple[Line, ...]:
     """MACD, its signal line and the histogram between the two; fast, slow and signal in both arguments."""
-    line = spread(values, periods[0], periods[1], (codes[0], codes[1]))
+    line = absolute_price_oscillator(values, periods[0], periods[1], (codes[0], codes[1]))
     signals = average(line, periods[2], codes[2])
-    return line, signals, combine(lambda a, b: a - b, line, signals)
+    return line, signals, map_points(lambda a, b: a - b, line, signals)
 
 
 def fast_k(high: Sequence[float], low: Sequence[float], close: Sequence[float], period: int) -> Line:
-    lines = close, highest(high, period), lowest(low, period)
-    return combine(lambda now, top, bottom: 100 * ratio(now - bottom, top - bottom), *lines)
+    lines = close, rolling_max(high, period), rolling_min(low, period)
+    return map_points(lambda now, top, bottom: 100 * safe_ratio(now - bottom, top - bottom), *lines)
 
 
-def stochastic(bars: Columns, fast: int, slow: tuple[int, int], d: tuple[int, int]) -> tuple[Line, Line]:
+def stochastic(bars: BarColumns, fast: int, slow: tuple[int, int], d: tuple[int, int]) -> tuple[Line, Line]:
     """Slow K and slow D; ``slow`` and ``d`` are (period, average code)."""
     k = average(fast_k(bars.high, bars.low, bars.close, fast), *slow)
     return k, average(k, *d)
 
 
-def stochastic_fast(bars: Columns, fast: int, d: tuple[int, int]) -> tuple[Line, Line]:
+def stochastic_fast(bars: BarColumns, fast: int, d: tuple[int, int]) -> tuple[Line, Line]:
     k = fast_k(bars.high, bars.low, bars.close, fast)
     return k, average(k, *d)
 
 
 def stochastic_rsi(values: Sequence[float], period: int, fast: int, d: tuple[int, int]) -> tuple[Line, Line]:
-    k = after_warm_up(lambda line: fast_k(line, line, line, fast), rsi(values, period))
+    k = skip_leading_none(lambda line: fast_k(line, line, line, fast), rsi(values, period))
     return k, average(k, *d)
 
 
-def williams(bars: Columns, period: int) -> Line:
-    lines = bars.close, highest(bars.high, period), lowest(bars.low, period)
-    return combine(lambda now, top, bottom: -100 * ratio(top - now, top - bottom), *lines)
+def williams_percent_r(bars: BarColumns, period: int) -> Line:
+    lines = bars.close, rolling_max(bars.high, period), rolling_min(bars.low, period)
+    return map_points(lambda now, top, bottom: -100 * safe_ratio(top - now, top - bottom), *lines)
 
 
-def bollinger(values: Sequence[float], period: int, up: float, down: float, code: int) -> tuple[Line, Line, Line]:
+def bollinger_bands(values: Sequence[float], period: int, up: float, down: float, code: int) -> tuple[Line, Line, Line]:
     """Upper, middle and lower band."""
-    middle, width = average(values, period, code), deviation(values, period)
-    upper = combine(lambda mean, sigma: mean + up * sigma, middle, width)
-    return upper, middle, combine(lambda mean, sigma: mean - down * sigma, middle, width)
+    middle, width = average(values, period, code), standard_deviation(values, period)
+    upper = map_points(lambda mean, sigma: mean + up * sigma, middle, width)
+    return upper, middle, map_points(lambda mean, sigma: mean - down * sigma, middle, width)
 
 
 def midpoint(high: Sequence[float], low: Sequence[float], period: int) -> Line:
-    return combine(lambda top, bottom: (top + bottom) / 2, highest(high, period), lowest(low, period))
+    return map_points(lambda top, bottom: (top + bottom) / 2, rolling_max(high, period), rolling_min(low, period))
 
 
-def balance_of_power(bars: Columns) -> Line:
+def balance_of_power(bars: BarColumns) -> Line:
     rows = zip(bars.open, bars.high, bars.low, bars.close, strict=True)
-    return [ratio(close - opening, high - low) for opening, high, low, close in rows]
+    return [safe_ratio(close - opening, high - low) for opening, high, low, close in rows]
 
 
-def commodity_channel(bars: Columns, period: int) -> Line:
-    prices = bars.typical
+def commodity_channel_index(bars: BarColumns, period: int) -> Line:
+    prices = bars.typical_price
     line: Line = []
-    for place, mean in enumerate(sma(prices, period)):
+    for index, mean in enumerate(sma(prices, period)):
         if mean is None:
             line.append(None)
             continue
-        window = prices[place - period + 1 : place + 1]
+        window = prices[index - period + 1 : index + 1]
         away = sum(abs(price - mean) for price in window) / period
-        line.append(ratio(prices[place] - mean, 0.015 * away) if away > 1e-9 else 0.0)
+        line.append(safe_ratio(prices[index] - mean, 0.015 * away) if away > 1e-9 else 0.0)
     return line
 
 
-def money_flow(bars: Columns, period: int) -> Line:
-    prices = bars.typical
+def money_flow_index(bars: BarColumns, period: int) -> Line:
+    prices = bars.typical_price
     flows = [price * volume for price, volume in zip(prices, bars.volume, strict=True)]
-    steps = [0.0, *changes(prices)]
+    steps = [0.0, *differences(prices)]
     gains = sma([flow if step > 0 else 0.0 for flow, step in zip(flows, steps, strict=True)], period)
     losses = sma([flow if step < 0 else 0.0 for flow, step in zip(flows, steps, strict=True)], period)
-    line = combine(lambda gain, loss: 100 * ratio(max(gain, 0), max(gain, 0) + max(loss, 0)), gains, losses)
+    line = map_points(lambda gain, loss: 100 * safe_ratio(max(gain, 0), max(gain, 0) + max(loss, 0)), gains, losses)
     return [None, *line[1:]] if line else []
 
 
 def trix(values: Sequence[float], period: int) -> Line:
     line: Line = list(values)
     for _ in range(3):
-        line = after_warm_up(lambda points: ema(points, period), line)
-    return after_warm_up(lambda points: rate_of_change(points, 1), line)
+        line = skip_leading_none(lambda points: ema(points, period), line)
+    return skip_leading_none(lambda points: rate_of_change(points, 1), line)
 
 
-def ultimate(bars: Columns, periods: tuple[int, int, int]) -> Line:
+def ultimate_oscillator(bars: BarColumns, periods: tuple[int, int, int]) -> Line:
     pressure = [
         close - min(low, before)
         for close, low, before in zip(bars.close[1:], bars.low[1:], bars.close[:-1], strict=True)
     ]
     ranges = bars.true_range
-    parts = [combine(ratio, sma(pressure, period), sma(ranges, period)) for period in sorted(periods)]
-    return [None, *combine(lambda a, b, c: 100 * (4 * a + 2 * b + c) / 7, *parts)][: len(bars.close)]
+    parts = [map_points(safe_ratio, sma(pressure, period), sma(ranges, period)) for period in sorted(periods)]
+    return [None, *map_points(lambda a, b, c: 100 * (4 * a + 2 * b + c) / 7, *parts)][: len(bars.close)]
 
 
-def accumulation(bars: Columns) -> list[float]:
+def accumulation_distribution(bars: BarColumns) -> list[float]:
     line, total = [], 0.0
     for high, low, close, volume in zip(bars.high, bars.low, bars.close, bars.volume, strict=True):
-        total += ratio(2 * close - high - low, high - low) * volume
+        total += safe_ratio(2 * close - high - low, high - low) * volume
         line.append(total)
     return line
 
 
-def accumulation_oscillator(bars: Columns, fast: int, slow: int) -> Line:
-    return spread(accumulation(bars), fast, slow, (1, 1))
+def accumulation_distribution_oscillator(bars: BarColumns, fast: int, slow: int) -> Line:
+    return absolute_price_oscillator(accumulation_distribution(bars), fast, slow, (1, 1))
 
 
-def on_balance(bars: Columns) -> Line:
+def on_balance_volume(bars: BarColumns) -> Line:
     line: Line = [bars.volume[0]] if bars.volume else []
     total = bars.volume[0] if bars.volume else 0.0
     for (before, close), volume in zip(pairwise(bars.close), bars.volume[1:], strict=True):
@@ -175,11 +175,11 @@ def on_balance(bars: Columns) -> Line:
     return line
 
 
-def vwap(bars: Columns) -> Line:
+def vwap(bars: BarColumns) -> Line:
     """Volume-weighted price since the beginning of each day."""
     line: Line = []
     day, money, shares = "", 0.0, 0.0
-    for label, price, volume in zip(bars.label, bars.typical, bars.volume, strict=True):
+    for label, price, volume in zip(bars.label, bars.typical_price, bars.volume, strict=True):
         if label[:10] != day:
             day, money, shares = label[:10], 0.0, 0.0
         money, shares = money + price * volume, shares + volume

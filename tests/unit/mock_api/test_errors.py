@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.unit.mock_api.expected import EXPECTED, document, query
-from toolfold.mock_api import answer
+from toolfold.mock_api import handle_query
 from toolfold.mock_api.faults import FAULTS
-from toolfold.mock_api.registry import SHAPES
-from toolfold.mock_api.responses import Answer
+from toolfold.mock_api.registry import ENDPOINTS
+from toolfold.mock_api.responses import Response
 
 # Fault -> the JSON key and the stable part of the text by which a client recognises it.
-RECOGNISED = {
+ERROR_PATTERNS = {
     "invalid_api_key": ("Error Message", "apikey is invalid or missing"),
     "demo_key_only": ("Information", r"demo\W* API key is for demo purposes"),
     "unknown_function": ("Error Message", r"This API function \((.*?)\) does not exist"),
@@ -46,26 +46,26 @@ NO_DATA = {
 }
 
 
-def by_key(fault: str) -> Answer:
+def by_key(fault: str) -> Response:
     sent = [(name, value) for name, value in query("DIVIDENDS", datatype="csv") if name != "apikey"]
-    return answer([*sent, ("apikey", f"fault-{fault.replace('_', '-')}")])
+    return handle_query([*sent, ("apikey", f"fault-{fault.replace('_', '-')}")])
 
 
-def by_symbol(fault: str, parameter: str = "symbol") -> Answer:
+def by_symbol(fault: str, parameter: str = "symbol") -> Response:
     sent = [("function", "DIVIDENDS"), ("datatype", "csv"), ("apikey", "any")]
-    return answer([*sent, (parameter, f"FAULT.{fault.upper()}")])
+    return handle_query([*sent, (parameter, f"FAULT.{fault.upper()}")])
 
 
-@pytest.mark.parametrize("fault", RECOGNISED)
-def test_every_envelope_comes_by_key_and_by_symbol_also_for_csv(fault: str) -> None:
-    key, pattern = RECOGNISED[fault]
-    for reply in (by_key(fault), by_symbol(fault)):
-        assert (reply.status, reply.content_type) == (200, "application/json")
-        assert re.search(pattern, json.loads(reply.body)[key])
+@pytest.mark.parametrize("fault", ERROR_PATTERNS)
+def test_every_error_body_is_returned_by_key_and_by_symbol_also_for_csv(fault: str) -> None:
+    key, pattern = ERROR_PATTERNS[fault]
+    for response in (by_key(fault), by_symbol(fault)):
+        assert (response.status, response.content_type) == (200, "application/json")
+        assert re.search(pattern, json.loads(response.body)[key])
 
 
 @pytest.mark.parametrize("fault", NO_DATA)
-def test_every_way_of_having_no_data_comes_on_demand(fault: str) -> None:
+def test_every_empty_response_is_returned_on_demand(fault: str) -> None:
     assert by_key(fault).body == NO_DATA[fault]
     assert by_symbol(fault).body == NO_DATA[fault].replace(b"IBM", f"FAULT.{fault.upper()}".encode())
 
@@ -76,7 +76,7 @@ def test_every_way_of_having_no_data_comes_on_demand(fault: str) -> None:
 def test_a_fault_is_found_in_every_symbol_like_parameter(parameter: str) -> None:
     assert b"Burst pattern" in by_symbol("PREMIUM_BURST", parameter).body
     lists = [("function", "REALTIME_BULK_QUOTES"), ("apikey", "any"), (parameter, "IBM,fault.http503")]
-    assert answer(lists).status == 503
+    assert handle_query(lists).status == 503
 
 
 def test_the_daily_quota_echoes_the_key() -> None:
@@ -91,10 +91,10 @@ def test_the_daily_quota_echoes_the_key() -> None:
         ("REDIRECT", 302, b"<!DOCTYPE"), ("HTML", 200, b"<!DOCTYPE"), ("EMPTY", 200, b""), ("BADJSON", 200, b"{"),
     ],
 )  # fmt: skip
-def test_broken_answers_come_by_key_and_by_symbol(fault: str, status: int, start: bytes) -> None:
-    for reply in (by_key(fault.lower()), by_symbol(fault)):
-        assert reply.status == status
-        assert reply.body.startswith(start)
+def test_faulty_responses_are_returned_by_key_and_by_symbol(fault: str, status: int, start: bytes) -> None:
+    for response in (by_key(fault.lower()), by_symbol(fault)):
+        assert response.status == status
+        assert response.body.startswith(start)
     if fault == "BADJSON":
         with pytest.raises(json.JSONDecodeError):
             json.loads(by_symbol(fault).body)
@@ -111,25 +111,25 @@ def test_headers_delays_and_sizes_of_faults() -> None:
     assert by_symbol("RESET").connection == "reset"
     assert by_symbol("CLOSED").connection == "closed"
     assert 19e6 < len(by_symbol("HUGE").body) < 21e6
-    huge = answer([("function", "DIVIDENDS"), ("apikey", "fault-huge"), ("symbol", "IBM")])
+    huge = handle_query([("function", "DIVIDENDS"), ("apikey", "fault-huge"), ("symbol", "IBM")])
     assert 19e6 < len(huge.body) < 21e6
     assert json.loads(huge.body)["data"]
 
 
-def test_answers_that_do_harm() -> None:
+def test_harmful_responses() -> None:
     giant, bomb = by_symbol("GIANT"), by_symbol("GZIP_BOMB")
     assert len(giant.body) * giant.times == 10**9
     assert len(bomb.body) < 200_000
     assert len(gzip.decompress(bomb.body)) == 10**8
-    for reply in (by_symbol("INVALID_UTF8"), by_key("invalid_utf8")):
+    for response in (by_symbol("INVALID_UTF8"), by_key("invalid_utf8")):
         with pytest.raises(UnicodeDecodeError):
-            reply.body.decode()
+            response.body.decode()
     short, long = by_symbol("LENGTH_TOO_SMALL"), by_symbol("LENGTH_TOO_LARGE")
     assert (short.length, long.length) == (len(short.body) - 15, len(long.body) + 15)
     assert dict(by_symbol("REDIRECT_LOOP").headers)["Location"].startswith("?function=DIVIDENDS")
 
 
-def test_answers_that_have_changed() -> None:
+def test_responses_with_changed_columns() -> None:
     known = EXPECTED["DIVIDENDS"]["csv_header"].split(",")
     header = {name: by_symbol(name).body.decode().partition("\n")[0].split(",") for name in
               ("NEW_COLUMN", "MISSING_COLUMN", "RENAMED_COLUMN")}  # fmt: skip
@@ -141,18 +141,18 @@ def test_answers_that_have_changed() -> None:
     assert json.loads(by_symbol("JSON_FOR_CSV").body)["data"]
 
 
-def test_a_misspelt_fault_is_noticed_and_all_others_are_tested() -> None:
-    reply = by_symbol("DALY_QUOTA")
-    assert reply.status == 404
-    assert b"daily_quota" in reply.body
+def test_an_unknown_fault_is_an_error_and_every_known_one_is_tested() -> None:
+    response = by_symbol("DALY_QUOTA")
+    assert response.status == 404
+    assert b"daily_quota" in response.body
     network = {"http_error", "http500", "http502", "http503", "http429", "http404", "redirect", "html", "badjson"}
     timing = {"empty", "slow", "drip", "truncated", "closed", "reset", "huge"}
     harm = {"redirect_loop", "length_too_small", "length_too_large", "giant", "gzip_bomb", "invalid_utf8"}
     change = {"json_for_csv", "new_column", "missing_column", "renamed_column"}
-    assert set(FAULTS) == {*RECOGNISED, *NO_DATA, *network, *timing, *harm, *change}
+    assert set(FAULTS) == {*ERROR_PATTERNS, *NO_DATA, *network, *timing, *harm, *change}
 
 
-def test_the_key_is_looked_at_first() -> None:
+def test_the_api_key_is_checked_first() -> None:
     assert "apikey is invalid" in document_of([("function", "NOPE")])["Error Message"]
     assert "apikey is invalid" in document_of([("function", "NOPE"), ("apikey", "")])["Error Message"]
     demo = document_of([("function", "NOPE"), ("apikey", "demo")])
@@ -160,25 +160,25 @@ def test_the_key_is_looked_at_first() -> None:
 
 
 @pytest.mark.parametrize("function", ["GLOBAL_QUOT", "", "COMPANY_OVERVIEW", "global_quote", "SECTOR"])
-def test_unknown_functions_are_named(function: str) -> None:
+def test_an_unknown_function_is_named_in_the_error(function: str) -> None:
     found = document_of([("function", function), ("apikey", "any"), ("symbol", "IBM")])
     assert found == {"Error Message": f"This API function ({function}) does not exist."}
 
 
 def document_of(sent: list[tuple[str, str]]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(answer(sent).body)
+    found: dict[str, Any] = json.loads(handle_query(sent).body)
     return found
 
 
 REQUIRED = [
     (function, name)
-    for function, shape in SHAPES.items()
-    for name in (parameter.name for parameter in shape.parameters if parameter.required)
+    for function, endpoint in ENDPOINTS.items()
+    for name in (parameter.name for parameter in endpoint.parameters if parameter.required)
 ]
 
 
 @pytest.mark.parametrize(("function", "name"), REQUIRED)
-def test_a_missing_parameter_is_refused(function: str, name: str) -> None:
+def test_a_missing_required_parameter_is_an_error(function: str, name: str) -> None:
     sent = [pair for pair in query(function) if pair[0] != name]
     assert document_of(sent)["Error Message"].endswith(f" for {function}.")
 
@@ -199,19 +199,21 @@ def test_a_missing_parameter_is_refused(function: str, name: str) -> None:
         ("LISTING_STATUS", "state", "dead"), ("TREASURY_YIELD", "maturity", "10years"),
     ],
 )  # fmt: skip
-def test_a_bad_value_is_refused(function: str, name: str, value: str) -> None:
+def test_an_invalid_value_is_an_error(function: str, name: str, value: str) -> None:
     assert document_of(query(function, **{name: value}))["Error Message"].endswith(f" for {function}.")
 
 
 @pytest.mark.parametrize("bad", [{"topics": "gossip"}, {"limit": "1001"}, {"tickers": "NOSUCH"}, {"time_from": "2024"}])
-def test_news_has_a_refusal_of_its_own(bad: dict[str, str]) -> None:
+def test_news_returns_its_own_error_for_invalid_inputs(bad: dict[str, str]) -> None:
     assert document_of(query("NEWS_SENTIMENT", **bad))["Information"].startswith("Invalid inputs.")
 
 
 def test_names_are_case_sensitive_and_unknown_ones_are_ignored() -> None:
     sent = [(name.lower(), value) for name, value in query("ANALYTICS_FIXED_WINDOW")]
     assert "Error Message" in document_of(sent)
-    assert answer([*query("GLOBAL_QUOTE"), ("source", "x"), ("colour", "blue")]) == answer(query("GLOBAL_QUOTE"))
+    assert handle_query([*query("GLOBAL_QUOTE"), ("source", "x"), ("colour", "blue")]) == handle_query(
+        query("GLOBAL_QUOTE")
+    )
     assert "Error Message" in document_of([*query("ANALYTICS_FIXED_WINDOW"), ("RANGE", "1day"), ("RANGE", "2day")])
     no_one = [("function", "CONGRESS_TRADES"), ("apikey", "any")]
     assert "Error Message" in document_of(no_one)
@@ -229,26 +231,26 @@ def test_names_are_case_sensitive_and_unknown_ones_are_ignored() -> None:
         ("CONGRESS_TRADES", {"symbol": "NOSUCH1", "bioguide_id": "", "trades": []}),
     ],
 )  # fmt: skip
-def test_an_unknown_symbol_answers_as_the_function_does(function: str, expected: object) -> None:
+def test_an_unknown_symbol_returns_the_empty_document_of_the_function(function: str, expected: object) -> None:
     assert document(function, symbol="NOSUCH1") == expected
 
 
 @pytest.mark.parametrize(
     "function", ["TIME_SERIES_DAILY", "TIME_SERIES_WEEKLY", "RSI", "VWAP", "CRYPTO_INTRADAY", "INDEX_DATA"]
 )
-def test_an_unknown_symbol_of_a_series_is_an_invalid_call(function: str) -> None:
+def test_an_unknown_symbol_of_a_time_series_is_an_error(function: str) -> None:
     assert document(function, symbol="NOSUCH") == {
         "Error Message": "Invalid API call. Please retry or visit the documentation "
         f"(https://www.alphavantage.co/documentation/) for {function}."
     }
 
 
-def test_other_unknown_symbols() -> None:
+def test_unknown_symbols_of_other_functions() -> None:
     assert document("SYMBOL_SEARCH", keywords="nosuch thing") == {"bestMatches": []}
     assert set(document("ANALYTICS_FIXED_WINDOW", SYMBOLS="IBM,NOSUCH")) == {"error", "trace"}
     only_header = (EXPECTED["EARNINGS_CALENDAR"]["csv_header"] + "\r\n").encode()
-    assert answer(query("EARNINGS_CALENDAR", symbol="NOSUCH")).body == only_header
-    assert answer(query("LISTING_STATUS", date="2009-12-31")).body.count(b"\n") == 1
+    assert handle_query(query("EARNINGS_CALENDAR", symbol="NOSUCH")).body == only_header
+    assert handle_query(query("LISTING_STATUS", date="2009-12-31")).body.count(b"\n") == 1
     assert document("OVERVIEW", symbol="QQQ") == {}  # funds have no company data
 
 
@@ -261,21 +263,21 @@ def free(function: str, **more: str) -> dict[str, str]:
     ["TIME_SERIES_INTRADAY", "TIME_SERIES_DAILY_ADJUSTED", "VWAP", "MACD", "FX_INTRADAY", "CRYPTO_INTRADAY",
      "HISTORICAL_OPTIONS", "INDEX_DATA"],
 )  # fmt: skip
-def test_a_free_key_is_sent_away_from_premium_functions(function: str) -> None:
+def test_a_free_key_gets_an_error_from_premium_functions(function: str) -> None:
     assert "This is a premium endpoint" in free(function)["Information"]
 
 
 @pytest.mark.parametrize(
     "function", ["REALTIME_OPTIONS", "REALTIME_OPTIONS_FMV", "REALTIME_BULK_QUOTES", "REALTIME_BULK_BID_ASK_PRICES"]
 )
-def test_a_free_key_gets_rows_that_only_look_like_data(function: str) -> None:
+def test_a_free_key_gets_placeholder_rows(function: str) -> None:
     found = free(function)
     assert "ARTIFICIAL" in found["message"]
     assert found["endpoint"] == document(function)["endpoint"]
     assert set(found["data"][0]) == set(document(function)["data"][0])
 
 
-def test_a_free_key_is_told_what_it_may_not_ask_for() -> None:
+def test_a_free_key_gets_an_error_for_premium_parameters() -> None:
     full = free("TIME_SERIES_DAILY", outputsize="full")["Information"]
     assert "outputsize=full parameter value is a premium feature for the TIME_SERIES_DAILY endpoint" in full
     assert "15-minute delayed US market data" in free("GLOBAL_QUOTE", entitlement="delayed")["Information"]
@@ -286,11 +288,11 @@ def test_a_free_key_is_told_what_it_may_not_ask_for() -> None:
 
 
 @pytest.mark.parametrize("function", ["TIME_SERIES_DAILY", "GLOBAL_QUOTE", "RSI", "OVERVIEW", "WTI", "NEWS_SENTIMENT"])
-def test_a_free_key_gets_the_rest(function: str) -> None:
+def test_a_free_key_gets_the_data_of_free_functions(function: str) -> None:
     assert free(function) == document(function)
 
 
-def test_nothing_in_a_query_makes_it_raise() -> None:
+def test_no_query_raises() -> None:
     chaos = random.Random(20260113)
     odd = [
         "", " ", "0", "1", "-1", "999999999", "1e9", "nan", "full", "2day", "99999999999year", "0001-01-01", "9999-12",
@@ -298,12 +300,12 @@ def test_nothing_in_a_query_makes_it_raise() -> None:
         "HISTOGRAM(bins=0)", "AUTOCORRELATION(lag=900)", "CORRELATION(method=X)", "IBM", "BTC", "\x00", "ü", "A" * 3000,
         "{symbol}", "%s", "2024Q1", "close",
     ]  # fmt: skip
-    names = list(SHAPES)
+    names = list(ENDPOINTS)
     for _ in range(400):
         function = chaos.choice(names)
         sent = [pair for pair in query(function) if chaos.random() > 0.1]
-        for parameter in SHAPES[function].parameters:
+        for parameter in ENDPOINTS[function].parameters:
             if chaos.random() < 0.4:
                 sent = [pair for pair in sent if pair[0] != parameter.name]
                 sent.append((parameter.name, chaos.choice(odd)))
-        assert answer(sent).status == 200
+        assert handle_query(sent).status == 200
