@@ -8,7 +8,7 @@ ARGS ?=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow explore test-on check lint types imports prose catalog catalog-check catalog-lint measure measure-check lock wheel clean
+.PHONY: help demo test test-slow explore test-on check lint types imports prose docs catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -52,7 +52,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" \
 		tests/unit tests/integration $(ARGS)
 
-check: test-slow lint types imports catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
+check: test-slow lint types imports docs catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
 
 lint: .venv/.dev ## style and format
 	$(bin)/ruff check .
@@ -61,12 +61,16 @@ lint: .venv/.dev ## style and format
 types: .venv/.dev ## mypy, strict
 	$(bin)/mypy
 
-imports: .venv/.dev ## the arrows of docs/architecture.md
+imports: .venv/.dev ## the allowed imports of docs/explanation/architecture.md
 	$(bin)/lint-imports --no-cache
 
 prose: .venv/.dev ## plain English in docs, docstrings and comments; subjects of commits
 	$(bin)/python -m scripts.check_commits
 	$(bin)/python -m scripts.check_prose $(ARGS)
+
+# The built-in theme brings its own fonts and scripts, so that neither the build nor the site needs a network.
+docs: .venv/.dev ## build the documentation into build/site; every link and anchor is checked
+	$(bin)/mkdocs build --quiet --clean --strict
 
 catalog: .venv/.dev ## check the YAML of all sources and compile it
 	$(bin)/toolfold catalog compile
@@ -77,11 +81,11 @@ catalog-check: .venv/.dev ## fail when the compiled catalog is stale
 catalog-lint: .venv/.dev ## judge whether a model can choose from the catalog
 	$(bin)/toolfold catalog lint
 
-measure: .venv/.dev ## count tokens and write the tables of docs/measurements.md
-	$(bin)/python -m scripts.measure_tokens --write docs/measurements.md
+measure: .venv/.dev ## count tokens and write the tables of docs/reference/measurements.md
+	$(bin)/python -m scripts.measure_tokens --write docs/reference/measurements.md
 
-measure-check: .venv/.dev ## fail when the tables of docs/measurements.md are stale
-	$(bin)/python -m scripts.measure_tokens --check docs/measurements.md
+measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements.md are stale
+	$(bin)/python -m scripts.measure_tokens --check docs/reference/measurements.md
 
 wheel: .venv/.dev ## build the wheel, install it alone and ask it for its catalog
 	rm -rf dist build/wheel-check

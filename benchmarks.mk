@@ -3,7 +3,7 @@
 .PHONY: bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
-bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/measurements-calls.md; ARGS=--quick or ARGS=--write
+bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
 
 # What draws its pictures. The packages of the contenders are installed by the benchmark itself, into build/cold.
@@ -13,11 +13,11 @@ bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/measurements-ca
 	touch $@
 
 # Some twenty minutes; ARGS=--quick, two.
-bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/measurements.md; ARGS=--quick or ARGS=--write
+bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m tests.benchmarks.cold $(ARGS)
 
 # Some five minutes; ARGS=--quick, two.
-bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/decisions/memory-size.md; ARGS=--quick or ARGS=--write
+bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/explanation/decisions/memory-size.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.memory $(ARGS)
 
 # The peers' packages have the versions of requirements/peers.txt, without what the managed runtime brings.
@@ -40,7 +40,7 @@ lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
 	$$compile marketdata.in -o marketdata.txt
 
 # FastMCP, one of the searches compared, lives with the other clients (conformance.mk).
-bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/retrieval.md; ARGS=--write writes its tables
+bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/reference/retrieval.md; ARGS=--write writes its tables
 	$(bin)/python -m tests.benchmarks.retrieval $(ARGS)
 
 # The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
@@ -49,18 +49,18 @@ bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tool
 	VIRTUAL_ENV=.venv-rankers $(bin)/uv pip install --quiet --require-hashes -r requirements/rankers.txt
 	touch $@
 
-bench-rankers: .venv-rankers/.installed ## what else could rank: docs/decisions/ranking.md; ARGS=--write writes its tables
+bench-rankers: .venv-rankers/.installed ## what else could rank: docs/explanation/decisions/ranking.md; ARGS=--write writes its tables
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=layers/core .venv-rankers/bin/python -m tests.benchmarks.retrieval.alternatives $(ARGS)
 
 # A quarter of an hour; ARGS=--quick, up to 10,000 tools, a minute.
-bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/scale.md; ARGS=--quick or ARGS=--write
+bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/reference/scale.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m tests.benchmarks.scale $(ARGS)
 
 # Some two minutes, and the time to install what is measured, into build/stdio; ARGS=--quick, half a minute.
-bench-stdio: .venv/.dev ## start over stdio beside the peers': docs/measurements.md; ARGS=--quick or ARGS=--write
+bench-stdio: .venv/.dev ## start over stdio beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m tests.benchmarks.stdio $(ARGS)
 
-bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make measure` writes into docs/measurements.md
+bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make measure` writes into docs/reference/measurements.md
 	@$(bin)/python -m scripts.measure_tokens $(ARGS)
 
 # atheris follows the branches that an input takes. It has wheels for some versions of Python only: requirements/fuzz.in.

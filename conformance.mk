@@ -32,7 +32,7 @@ clients-built: .venv/.dev $(conformance)/node_modules/.installed build-e2e .venv
 
 # Not part of `make check`: what others release must not turn it red.
 compare-conformance: .venv/.dev .venv-peers/.installed $(conformance)/node_modules/.installed ## run the official suite against toolfold and its peers, and write the table
-	$(bin)/python -m scripts.compare_conformance $(or $(ARGS),--write docs/measurements.md)
+	$(bin)/python -m scripts.compare_conformance $(or $(ARGS),--write docs/reference/measurements.md)
 
 lock: lock-peers
 lock-peers: .venv/bin/uv ## pin again what toolfold is compared with

@@ -40,7 +40,7 @@ gate runs it.
 
 toolfold is `toolfold serve`; `make clients-built` demands the same of the built package in Lambda's runtime client. Of
 its checks that do not pass, every one wants something that toolfold does not have, and each is in
-[expected-failures.yml](../tests/conformance/expected-failures.yml):
+[expected-failures.yml](../../tests/conformance/expected-failures.yml):
 
 - `server-stateless`: four checks call tools of the suite's own example server, to see a capability refused, a stream
   kept clean and a log kept silent. toolfold answers the call of an unknown tool with an error, as the specification
@@ -50,9 +50,9 @@ its checks that do not pass, every one wants something that toolfold does not ha
 - `caching`: three checks list prompts, resources and resource templates. toolfold has none, declares none, and says
   “method not found”; the SDK and FastMCP answer with empty lists, and those have caching hints.
 - `http-custom-header-server-validation`: five checks need a tool with a parameter that is repeated in a header. There
-  is none in any column; in toolfold [on purpose](decisions/x-mcp-header.md).
+  is none in any column; in toolfold [on purpose](../explanation/decisions/x-mcp-header.md).
 
-The peers ([scripts/peers](../scripts/peers)) have the same three tools, with the same definitions, over the same
+The peers ([scripts/peers](../../scripts/peers)) have the same three tools, with the same definitions, over the same
 mock API. Each runs stateless as its documentation says, with JSON answers, caching hints and the check of host and
 origin where it has them. FastMCP and awslabs.mcp-lambda-handler get their requests as events of an API Gateway HTTP
 API; the latter gives out session ids that it does not keep, and cannot send what an output schema promises, so its

@@ -1,4 +1,4 @@
-"""Counts the tokens of everything a model reads, and keeps the tables of docs/measurements.md true.
+"""Counts the tokens of everything a model reads, and keeps the tables of docs/reference/measurements.md true.
 
     python -m scripts.measure_tokens                 print the tables
     python -m scripts.measure_tokens --write FILE    put them between the markers of FILE

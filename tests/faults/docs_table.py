@@ -1,4 +1,4 @@
-"""The table of docs/faults.md, as the tests walk it."""
+"""The table of docs/reference/faults.md, as the tests walk it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/faults.md"
 
 
 @dataclass(frozen=True)

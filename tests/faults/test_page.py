@@ -1,4 +1,4 @@
-"""docs/faults.md and the tests name each other."""
+"""docs/reference/faults.md and the tests name each other."""
 
 from __future__ import annotations
 

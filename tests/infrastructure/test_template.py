@@ -1,4 +1,4 @@
-"""What AWS would be told to make is as private, as small and as quiet as docs/deploying.md says.
+"""What AWS would be told to make is as private, as small and as quiet as docs/how-to/deploy.md says.
 
 Every assertion reads the translated template: what SAM adds on its own counts as well.
 """
@@ -193,7 +193,7 @@ class TestFunction:
             assert layer["CompatibleArchitectures"] == function["Architectures"]
 
     def test_it_has_the_memory_that_was_chosen(self, resources: dict[str, Resource]) -> None:
-        page = (ROOT / "docs/decisions/memory-size.md").read_text()
+        page = (ROOT / "docs/explanation/decisions/memory-size.md").read_text()
 
         assert f"**{only(resources, 'AWS::Lambda::Function')['MemorySize']:,} MB**" in page
 

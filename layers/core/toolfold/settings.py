@@ -1,6 +1,6 @@
 """Everything the environment can set, read once into one typed value.
 
-Every variable, its default and its meaning stand in :data:`VARIABLES`; ``docs/settings.md`` is held equal to it by a
+Every variable, its default and its meaning stand in :data:`VARIABLES`; ``docs/reference/settings.md`` is held equal to it by a
 test. API keys are not settings: they are read per call by ``execution.credentials``.
 """
 

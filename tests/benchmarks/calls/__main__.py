@@ -1,7 +1,7 @@
 """Measures what a day of calls costs: ``make bench-calls``.
 
 python -m tests.benchmarks.calls            print the tables
-python -m tests.benchmarks.calls --write    put them into docs/measurements-calls.md
+python -m tests.benchmarks.calls --write    put them into docs/reference/measurements-calls.md
 python -m tests.benchmarks.calls --quick    200 calls; not to be written
 """
 
@@ -31,7 +31,7 @@ from tests.benchmarks.calls.replay import (
 from tests.benchmarks.calls.trace import CALLS, Call, trace
 from tests.support.clocks import Clock
 
-PAGE = Path("docs/measurements-calls.md")
+PAGE = Path("docs/reference/measurements-calls.md")
 COMMAND = "make bench-calls ARGS=--write"
 QUICK = 200
 PROCESSES = 4

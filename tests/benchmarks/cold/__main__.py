@@ -1,7 +1,7 @@
 """Measures cold and warm Lambda functions, toolfold beside its peers: ``make bench-lambda``.
 
 python -m tests.benchmarks.cold            print the tables; some twenty minutes
-python -m tests.benchmarks.cold --write    put them into docs/measurements.md and docs/cost.md, with pictures
+python -m tests.benchmarks.cold --write    put them into docs/reference/measurements.md and docs/reference/cost.md, with pictures
 python -m tests.benchmarks.cold --quick    few starts and invocations, small catalogs; not to be written
 
 Everything that was measured is left in build/cold/results.json, and the pictures beside it.
@@ -27,8 +27,8 @@ from tests.benchmarks.cold.targets import targets
 from toolfold import __version__
 from toolfold.catalog.store import bundled_path
 
-PAGE = ROOT / "docs/measurements.md"
-COSTS = ROOT / "docs/cost.md"
+PAGE = ROOT / "docs/reference/measurements.md"
+COSTS = ROOT / "docs/reference/cost.md"
 IMAGES = ROOT / "docs/images"
 COMMAND = "make bench-lambda ARGS=--write"
 PLOTTER = ROOT / ".venv-bench/bin/python"

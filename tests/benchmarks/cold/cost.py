@@ -1,4 +1,4 @@
-"""The tables of docs/cost.md: what was measured, at AWS's published prices."""
+"""The tables of docs/reference/cost.md: what was measured, at AWS's published prices."""
 
 from __future__ import annotations
 

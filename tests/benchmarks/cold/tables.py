@@ -20,7 +20,7 @@ From the start of the process, in one environment: until the runtime client asks
 environment. Median, and in brackets the quartiles; the contenders take turns, one start at a time. Ratios are to the
 empty handler's first answer.
 
-The peers ([scripts/peers](../scripts/peers)) have the same three tools, with the same definitions. They start without
+The peers ([scripts/peers](../../scripts/peers)) have the same three tools, with the same definitions. They start without
 anything of toolfold, as if the tools were empty, and import its core with the first call. Each is set up stateless and
 with JSON answers, as its documentation says. The SDK's session manager runs once in its life, and Mangum starts it at
 each invocation; its users make a new app for each ([python-sdk 3121]), and so does this one, over a server that is
@@ -61,7 +61,7 @@ def page(results: Mapping[str, Any]) -> str:
     parts = [
         "### Cold starts on Lambda, beside the peers\n",
         about(results),
-        "![Cold start by contender](images/cold-start.png)\n",
+        "![Cold start by contender](../images/cold-start.png)\n",
         cold(results, COMPILED, "Cold start, in ms"),
         COLD_NOTE,
         cold(results, PLAIN, "Cold start without `.pyc`, in ms"),
@@ -70,7 +70,7 @@ def page(results: Mapping[str, Any]) -> str:
         WARM_NOTE,
         sizes(results),
         SIZE_NOTE,
-        "![As the catalog grows](images/growth.png)\n",
+        "![As the catalog grows](../images/growth.png)\n",
         growth(results),
         GROWTH_NOTE,
         wanted(targets(results)),

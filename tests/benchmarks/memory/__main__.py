@@ -1,7 +1,7 @@
 """Measures what each memory size costs: ``make bench-memory``.
 
 python -m tests.benchmarks.memory            print the tables; some five minutes
-python -m tests.benchmarks.memory --write    put them into docs/decisions/memory-size.md
+python -m tests.benchmarks.memory --write    put them into docs/explanation/decisions/memory-size.md
 python -m tests.benchmarks.memory --quick    two starts of each size instead of five; not to be written
 """
 
@@ -24,7 +24,7 @@ from tests.benchmarks.memory.cpu import capped
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.upstream import Upstream
 
-PAGE = Path("docs/decisions/memory-size.md")
+PAGE = Path("docs/explanation/decisions/memory-size.md")
 COMMAND = "make bench-memory ARGS=--write"
 
 SIZES = (128, 256, 512, 768, 1024, CORE_MB)

@@ -1,8 +1,8 @@
 """Measures how well words find tools: ``make bench-retrieval``.
 
 python -m tests.benchmarks.retrieval                  print the tables, and times
-python -m tests.benchmarks.retrieval --write          put the tables into docs/retrieval.md
-python -m tests.benchmarks.retrieval --check          fail when docs/retrieval.md holds others
+python -m tests.benchmarks.retrieval --write          put the tables into docs/reference/retrieval.md
+python -m tests.benchmarks.retrieval --check          fail when docs/reference/retrieval.md holds others
 python -m tests.benchmarks.retrieval --misses         print what toolfold's search got wrong, of the tuning half
 """
 
@@ -20,7 +20,7 @@ from tests.benchmarks.retrieval.report import answers, misses, tables, times
 from tests.benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
 
-PAGE = Path("docs/retrieval.md")
+PAGE = Path("docs/reference/retrieval.md")
 COMMAND = "make bench-retrieval ARGS=--write"
 
 

@@ -1,4 +1,4 @@
-"""Weighs the search against what else could rank: ``make bench-rankers``. docs/decisions/ranking.md holds its tables.
+"""Weighs the search against what else could rank: ``make bench-rankers``. docs/explanation/decisions/ranking.md holds its tables.
 
 python -m tests.benchmarks.retrieval.alternatives             print the tables
 python -m tests.benchmarks.retrieval.alternatives --write     put them into the page
@@ -43,7 +43,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import _OUTSIDE
 from toolfold.catalog.store import FileStore, bundled_path
 
-PAGE = Path("docs/decisions/ranking.md")
+PAGE = Path("docs/explanation/decisions/ranking.md")
 COMMAND = "make bench-rankers ARGS=--write"
 CATALOG = Path("catalog")
 

@@ -52,7 +52,7 @@ def test_what_people_ask_most_is_asked_most(requests: tuple[Request, ...]) -> No
 
 
 def test_the_page_counts_the_requests(requests: tuple[Request, ...]) -> None:
-    page = Path("docs/retrieval.md").read_text(encoding="utf-8")
+    page = Path("docs/reference/retrieval.md").read_text(encoding="utf-8")
     counted = {kind: int(number) for kind, number in re.findall(r"^\| ([a-z]+) \| (\d+) \|", page, re.MULTILINE)}
     assert counted == Counter(request.kind for request in requests)
     assert f"holds {len(requests)} requests" in page

@@ -1,7 +1,7 @@
 """Measures toolfold as the catalog grows: ``make bench-scale``.
 
 python -m tests.benchmarks.scale            print the tables
-python -m tests.benchmarks.scale --write    put them into docs/scale.md
+python -m tests.benchmarks.scale --write    put them into docs/reference/scale.md
 python -m tests.benchmarks.scale --quick    up to 10,000 tools, one process each; not to be written
 """
 
@@ -24,7 +24,7 @@ from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 
-PAGE = Path("docs/scale.md")
+PAGE = Path("docs/reference/scale.md")
 COMMAND = "make bench-scale ARGS=--write"
 FOLDER = Path("build/scale")
 SIZES = (129, 1_000, 10_000, 100_000)

@@ -1,7 +1,7 @@
 """Measures how long an agent waits for toolfold over stdio, and for its peers: ``make bench-stdio``.
 
 python -m tests.benchmarks.stdio            print the table; some two minutes, and the time to install the peers
-python -m tests.benchmarks.stdio --write    put it into docs/measurements.md
+python -m tests.benchmarks.stdio --write    put it into docs/reference/measurements.md
 python -m tests.benchmarks.stdio --quick    few starts; not to be written
 """
 
@@ -23,7 +23,7 @@ from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_L
 from tests.conformance.toolbox import listening
 from toolfold import __version__
 
-PAGE = ROOT / "docs/measurements.md"
+PAGE = ROOT / "docs/reference/measurements.md"
 COMMAND = "make bench-stdio ARGS=--write"
 FULL, QUICK = 21, 3
 
@@ -35,7 +35,7 @@ Memory is the most that the process had in use (VmHWM): when the tools had been 
 what the environment holds, with compiled files; nothing is compiled while it is measured.
 
 toolfold is the wheel, started as `toolfold stdio`. FastMCP and the SDK have the same three tools with the same
-definitions ([scripts/peers](../scripts/peers)); they start without anything of toolfold, whose core their first
+definitions ([scripts/peers](../../scripts/peers)); they start without anything of toolfold, whose core their first
 `TOOL_LIST` imports. They hold answers in memory; toolfold's first `TOOL_CALL` makes the file in which answers outlive
 the process. marketdata-mcp-server is Alpha Vantage's own. It asks for `mcp>=1.12.3` and runs with `mcp<2` alone. Its
 calls go to alphavantage.co, so that none could be measured beside the others.

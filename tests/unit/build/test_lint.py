@@ -380,7 +380,7 @@ def test_the_command_says_so_when_it_finds_nothing(tmp_path: Path, capsys: pytes
 def test_help_and_the_guide_name_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["catalog", "lint", "--help"])
-    told, guide = capsys.readouterr().out, Path("docs/catalog.md").read_text(encoding="utf-8")
+    told, guide = capsys.readouterr().out, Path("docs/reference/catalog-format.md").read_text(encoding="utf-8")
     for rule in lint.RULES:
         assert f"  {rule} " in told
         assert f"`{rule}`" in guide
@@ -389,7 +389,7 @@ def test_help_and_the_guide_name_every_rule(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_examples_of_the_guide_compile_and_pass(tmp_path: Path) -> None:
-    guide = Path("docs/catalog.md").read_text(encoding="utf-8")
+    guide = Path("docs/reference/catalog-format.md").read_text(encoding="utf-8")
     source, category = (yaml.safe_load(block.partition("```")[0]) for block in guide.split("```yaml\n")[1:3])
     folder = tmp_path / source["id"]
     folder.mkdir()

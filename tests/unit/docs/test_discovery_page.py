@@ -1,4 +1,4 @@
-"""What docs/discovery.md shows is what is answered: printed answers, refusals, keys and arguments."""
+"""What docs/reference/discovery.md shows is what is answered: printed answers, refusals, keys and arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scripts.printed_answers import printed
 from toolfold.meta_tools import list_request, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools
 
-PAGE = Path("docs/discovery.md")
+PAGE = Path("docs/reference/discovery.md")
 TEXT = PAGE.read_text(encoding="utf-8")
 REFUSALS = re.findall(r"^\| `(TOOL_\w+) (\{.*\})` \| (.*) \|$", TEXT, re.MULTILINE)
 

@@ -14,13 +14,13 @@ DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rg
 
 
 def test_the_settings_page_lists_every_variable_with_default_and_meaning() -> None:
-    page = Path("docs/settings.md").read_text()
+    page = Path("docs/reference/settings.md").read_text()
     for name, (default, meaning) in VARIABLES.items():
         assert f"| `{name}` | {f'`{default}`' if default else 'empty'} | {meaning} |" in page
 
 
 def test_the_errors_page_lists_every_code() -> None:
-    page = Path("docs/errors.md").read_text()
+    page = Path("docs/reference/errors.md").read_text()
     assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(CALL_ERRORS)
 
 
@@ -40,7 +40,7 @@ def test_commands_shown_exist(document: Path) -> None:
 
 
 def test_the_figures_of_the_readme_are_the_measured_ones() -> None:
-    measured = Path("docs/measurements.md").read_text()
+    measured = Path("docs/reference/measurements.md").read_text()
     row = re.search(r"what every conversation carries \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
     assert row is not None
     assert f"(129 tools) | {row[1]} | {row[2]} |" in measured

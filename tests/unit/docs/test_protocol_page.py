@@ -1,4 +1,4 @@
-"""The table of refusals in docs/protocol.md, walked row by row: what it says is what is answered."""
+"""The table of refusals in docs/reference/protocol.md, walked row by row: what it says is what is answered."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ REQUESTS: dict[str, Request] = {
 ROWS = {
     row[0]: row[1:]
     for row in re.findall(
-        r"^\| ([^|]+?) \| (\d{3}) \| ([^|]+?) \| ([^|]+?) \|$", Path("docs/protocol.md").read_text(), re.MULTILINE
+        r"^\| ([^|]+?) \| (\d{3}) \| ([^|]+?) \| ([^|]+?) \|$",
+        Path("docs/reference/protocol.md").read_text(),
+        re.MULTILINE,
     )
 }
 

@@ -125,7 +125,7 @@ def test_other_languages_and_scripts_are_hardly_undercounted(language: str) -> N
 
 
 def test_documents_and_code_are_counted_within_a_tenth_below_and_a_fifth_above() -> None:
-    for path in ("README.md", "docs/architecture.md", "layers/core/toolfold/errors.py", "template.yaml"):
+    for path in ("README.md", "docs/explanation/architecture.md", "layers/core/toolfold/errors.py", "template.yaml"):
         text = Path(path).read_text(encoding="utf-8")
         assert real(text) * 0.9 <= tokens.count(text) <= real(text) * 1.2, path
 

@@ -215,7 +215,7 @@ def _outside(vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
     """The text of ``TOOL_LIST()``. One heading a category, one line a tool: the smallest form measured (see
-    ``docs/decisions/listing-format.md``)."""
+    ``docs/explanation/decisions/listing-format.md``)."""
     lines = [f"{len(tools)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."]
     for category in categories:
         lines.append(f"# {category['name']}: {category['title']}")

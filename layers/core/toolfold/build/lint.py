@@ -2,7 +2,7 @@
 too much. Build side; ``toolfold catalog lint``.
 
 :func:`check` compiles a folder and judges what a model would read of it. The rules are in :data:`RULES`; what each
-refuses and why is told in ``docs/catalog.md``. The thresholds were chosen on the catalog of Alpha Vantage, whose 129
+refuses and why is told in ``docs/reference/catalog-format.md``. The thresholds were chosen on the catalog of Alpha Vantage, whose 129
 tools have neighbours as close as they get, so that all of it passes with room to spare and a reworded copy does not.
 """
 

@@ -22,14 +22,14 @@ COMPILED = ("tools", "index", "spellings", "synonyms")
 
 BLOCK_BYTES = 256 << 10
 """Where a block ends. Half as large blocks make the head of a large catalog twice as long; twice as large ones are read
-for a single line (docs/decisions/catalog-layout.md)."""
+for a single line (docs/explanation/decisions/catalog-layout.md)."""
 
 MOST_LISTED = 1000
 """Tools up to which the text of ``TOOL_LIST()`` is kept: some 25,000 tokens, more than a model should be given."""
 
 MOST_POSTINGS = 10_000
 """Tools kept for one term, those for which it speaks loudest: a line of some 100 kB. What is lost by that:
-docs/decisions/catalog-layout.md."""
+docs/explanation/decisions/catalog-layout.md."""
 
 Lines = Iterable[tuple[str, Any]]
 """Keys and values of a section, sorted by ``sections.needle``."""

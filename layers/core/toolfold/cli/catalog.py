@@ -43,7 +43,7 @@ rules:
   shared-words     an alias or an ask belongs to one tool
 
 A comment on the line that is shown lets it pass, with a reason:   # lint: allow RULE: why
-docs/catalog.md tells how to write a tool, and why each rule is there.
+docs/reference/catalog-format.md tells how to write a tool, and why each rule is there.
 """
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.packing import Shown
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
-"""What a search shows unless told otherwise (docs/decisions/tiers-in-one-answer.md has the measurements)."""
+"""What a search shows unless told otherwise (docs/explanation/decisions/tiers-in-one-answer.md has the measurements)."""
 
 NOISE = 0.4
 """Share of the best score below which a search shows no tool unless told otherwise; measured there as well."""

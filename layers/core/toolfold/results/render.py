@@ -1,6 +1,6 @@
 """A document as the two things a call returns: data for a program, and the most compact faithful text for a model.
 
-Measured in ``docs/decisions/two-forms.md``: CSV for tables, JSON arrays by the line where cells hold lists, compact
+Measured in ``docs/explanation/decisions/two-forms.md``: CSV for tables, JSON arrays by the line where cells hold lists, compact
 JSON for all else.
 """
 
