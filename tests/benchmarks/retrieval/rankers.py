@@ -28,7 +28,7 @@ def descriptions(catalog: Catalog) -> dict[str, str]:
 
 
 class Toolfold:
-    """The search of this project. Beside names and descriptions its index holds what people say (``asks``)."""
+    """The search of this project. Beside names and descriptions its index holds what people say (``example_queries``)."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog

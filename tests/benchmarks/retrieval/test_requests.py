@@ -77,7 +77,7 @@ def test_near_copies_are_found(tmp_path: Path) -> None:
     (tmp_path / "source" / "metals.yaml").write_text(
         "tools:\n  TIN:\n    summary: Price of tin\n"
         "    description: |\n      What a tonne of tin costs. In US dollars.\n"
-        "    asks: [how dear is tin at the moment in London, 錫の価格]\n"
+        "    example_queries: [how dear is tin at the moment in London, 錫の価格]\n"
     )
     texts = catalog_texts(tmp_path)
     copied = ["PRICE, of: tin!", "what a tonne of tin cost", "at the moment, how dear is tin in London?", "錫の価格"]

@@ -81,9 +81,9 @@ class Tools(Sequence[dict[str, list[str]]]):
             "description": [entry["description"]],
             "tags": entry["tags"],
             "category": [entry["category"].replace("_", " ")],
-            "asks": [ask.format(**words) for ask in ASKS],
+            "example_queries": [ask.format(**words) for ask in ASKS],
             "aliases": [f"{verb}_{noun}_{quality}".replace("_", " ").lower()],
-            "asks_of_neighbours": [],
+            "redirected_queries": [],
         }
 
 
@@ -168,7 +168,7 @@ def _entry(number: int) -> dict[str, Any]:
         },
         "returns": f"json: {{items: [{{{columns}}}]}}",
         "example": {name: PARAMETERS[name][2] for name in chosen[:2]},
-        "not_for": {},
+        "use_instead": {},
         "see_also": [],
         "hash": hashlib.sha256(str(number).encode()).hexdigest()[:8],
         "call": {"function": _name(domain, noun, verb, quality).lower()},
@@ -188,7 +188,7 @@ _SOURCE = {
     "backend": "http_api",
     "base_url": "https://platform.example.org/query",
     "function_key": "function",
-    "auth": {"query_key": "apikey", "environment": "PLATFORM_API_KEY", "obtain": "https://platform.example.org/keys"},
+    "auth": {"query_key": "apikey", "environment": "PLATFORM_API_KEY", "signup_url": "https://platform.example.org/keys"},
     "freshness": {"daily": 3600},
     "no_data": "Look for another name.",
     "faults": [],

@@ -20,7 +20,7 @@ FORECAST: dict[str, Any] = {
     "summary": "Rain and wind expected in a city, hour by hour for ten days",
     "description": "Millimetres and metres a second. Thunderstorms carry a warning level from 1 to 5; night hours too.",
     "tags": ["weather"],
-    "asks": [
+    "example_queries": [
         "will it rain tomorrow", "do i need an umbrella", "storm warning for the weekend", "how windy will it get",
         "weather next week", "is a thunderstorm coming", "can we have the picnic outside", "wet or dry on sunday",
     ],
@@ -38,7 +38,7 @@ TIDES: dict[str, Any] = {
     "title": "Tide Table",
     "summary": "Times and heights of high and low water at a harbour",
     "description": "Heights are above chart datum. Predicted from the moon and the shape of the coast, not measured.",
-    "asks": [
+    "example_queries": [
         "when is high tide", "low water in the afternoon", "how deep is the harbour at noon", "spring tide dates",
         "can i walk on the mudflats", "best time to launch a boat", "sea level at the pier", "ebb and flood today",
     ],
@@ -75,11 +75,12 @@ def test_good_tools_pass(check: Check) -> None:
 
 
 def test_a_finding_tells_file_and_line_and_what_to_do(check: Check) -> None:
-    (found,) = check(FORECAST, {**TIDES, "asks": TIDES["asks"][:7]})
+    (found,) = check(FORECAST, {**TIDES, "example_queries": TIDES["example_queries"][:7]})
     lines = Path(found.file).read_text(encoding="utf-8").splitlines()
-    assert lines[found.line - 1].strip() == "asks:"
+    assert lines[found.line - 1].strip() == "example_queries:"
     assert found.line > len(lines) // 2
-    assert str(found) == f"{found.file}:{found.line}: asks: TIDES: has 7 asks; write 8 to 15, each in other words"
+    problem = "TIDES: has 7 example queries; write 8 to 15, each in other words"
+    assert str(found) == f"{found.file}:{found.line}: example-queries: {problem}"
 
 
 def test_what_does_not_compile_is_told_as_the_compiler_tells_it(check: Check) -> None:
@@ -112,7 +113,7 @@ REWORDED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("changes", REWORDED.values(), ids=REWORDED)
 def test_a_reworded_copy_is_too_alike_and_the_message_shows_how_much(check: Check, changes: dict[str, Any]) -> None:
-    copy = {**FORECAST, "asks": TIDES["asks"], "aliases": [], **changes}
+    copy = {**FORECAST, "example_queries": TIDES["example_queries"], "aliases": [], **changes}
     found = [finding for finding in check(FORECAST, copy) if finding.rule == "too-alike"]
     assert len(found) == 1
     for shown in ("name", "summary", "text", "schema 100 %", changes["name"]):
@@ -125,15 +126,20 @@ def test_alike_tools_pass_when_each_names_what_it_is_about(check: Check) -> None
         "name": "SNOW_FORECAST",
         "title": "Snow Forecast",
         "summary": FORECAST["summary"].replace("Rain", "Snow"),
-        "asks": TIDES["asks"],
+        "example_queries": TIDES["example_queries"],
         "aliases": [],
     }
     assert check(FORECAST, snow) == []
 
 
 def test_alike_tools_pass_when_one_says_what_the_other_is_for(check: Check) -> None:
-    copy = {**FORECAST, **REWORDED["one word in five replaced"], "asks": TIDES["asks"], "aliases": []}
-    copy["not_for"] = [{"say": "the forecast that is made by hand", "take": "RAIN_FORECAST"}]
+    copy = {
+        **FORECAST,
+        **REWORDED["one word in five replaced"],
+        "example_queries": TIDES["example_queries"],
+        "aliases": [],
+    }
+    copy["use_instead"] = [{"phrase": "the forecast that is made by hand", "tool": "RAIN_FORECAST"}]
     assert check(FORECAST, copy) == []
 
 
@@ -192,20 +198,25 @@ def test_a_schema_over_its_allowance_is_refused(check: Check, count: int, words:
 
 def test_a_comment_lets_the_finding_on_its_line_pass_and_no_other(tmp_path: Path) -> None:
     tool = {**FORECAST, "parameters": ["city", *parameters(1, 320)]}
-    folder = written(tmp_path, SOURCE, tool, {**TIDES, "asks": []})
+    folder = written(tmp_path, SOURCE, tool, {**TIDES, "example_queries": []})
     path = folder / "weather" / "forecasts.yaml"
     text = path.read_text().replace("  parameters:\n", "  parameters: # lint: allow schema-tokens: it has to\n", 1)
     path.write_text(text)
-    assert rules(lint.check(folder)) == ["asks"]
+    assert rules(lint.check(folder)) == ["example-queries"]
     path.write_text(text.replace(": it has to", ""))
-    assert sorted(rules(lint.check(folder))) == ["asks", "schema-tokens"]
+    assert sorted(rules(lint.check(folder))) == ["example-queries", "schema-tokens"]
 
 
 @pytest.mark.parametrize(
-    "asks", [[], FORECAST["asks"][:7], [f"{ask} {when}" for ask in FORECAST["asks"] for when in "ab"]]
+    "queries",
+    [
+        [],
+        FORECAST["example_queries"][:7],
+        [f"{query} {when}" for query in FORECAST["example_queries"] for when in "ab"],
+    ],
 )
-def test_too_few_asks_and_too_many_are_refused(check: Check, asks: list[str]) -> None:
-    assert rules(check({**FORECAST, "asks": asks}, TIDES)) == ["asks"]
+def test_too_few_example_queries_and_too_many_are_refused(check: Check, queries: list[str]) -> None:
+    assert rules(check({**FORECAST, "example_queries": queries}, TIDES)) == ["example-queries"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +224,7 @@ def test_too_few_asks_and_too_many_are_refused(check: Check, asks: list[str]) ->
     [
         ("aliases", "wind  forecast", "the aliases of RAIN_FORECAST"),
         ("aliases", "rain forecast", "the names of RAIN_FORECAST"),
-        ("asks", "how windy will it get", "the asks of RAIN_FORECAST"),
+        ("example_queries", "how windy will it get", "the example_queries of RAIN_FORECAST"),
     ],
 )
 def test_a_phrase_that_two_tools_claim_is_refused(check: Check, key: str, phrase: str, owner: str) -> None:
@@ -330,9 +341,9 @@ def spoken_in(tool: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "summary", {"summary": f"{tool['summary']}, {order}"}
     yield "description", {"description": f"{tool['description']} {order}."}
     yield "title", {"title": f"{tool['title']}, {order}"}
-    yield "asks", {"asks": [order, *tool["asks"]]}
+    yield "example_queries", {"example_queries": [order, *tool["example_queries"]]}
     yield "aliases", {"aliases": [order]}
-    yield "not_for.say", {"not_for": [{"say": order, "take": "TIDES"}]}
+    yield "use_instead.phrase", {"use_instead": [{"phrase": order, "tool": "TIDES"}]}
     yield "parameters.description", {"parameters": ["city", {**first, "description": order}, *others]}
     yield "parameters.examples", {"parameters": ["city", {**first, "type": "string", "examples": [order]}, *others]}
     yield "example.city", {"example": {"city": order}}
@@ -357,16 +368,16 @@ def test_the_source_and_its_shared_parameters_are_read_as_well(tmp_path: Path) -
 
 
 def test_the_command_lists_what_it_found_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = written(tmp_path, SOURCE, FORECAST, {**TIDES, "asks": []})
+    folder = written(tmp_path, SOURCE, FORECAST, {**TIDES, "example_queries": []})
     assert main(["catalog", "lint", "--folder", str(folder)]) == 1
     shown = capsys.readouterr()
     assert shown.out.count("\n") == 1
-    assert ": asks: TIDES: has 0 asks; write 8 to 15" in shown.out
+    assert ": example-queries: TIDES: has 0 example queries; write 8 to 15" in shown.out
     assert "1 found" in shown.err
     assert main(["catalog", "lint", "--folder", str(folder), "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)
     assert set(found) == {"file", "line", "rule", "problem", "advice"}
-    assert found["rule"] == "asks"
+    assert found["rule"] == "example-queries"
 
 
 def test_the_command_says_so_when_it_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ SOURCE: dict[str, Any] = {
     "backend": "http_api",
     "base_url": "https://weather.test/query",
     "function_key": "function",
-    "auth": {"query_key": "key", "environment": "WEATHER_KEY", "obtain": "https://weather.test/key"},
+    "auth": {"query_key": "key", "environment": "WEATHER_KEY", "signup_url": "https://weather.test/key"},
     "freshness": {"daily": 3600},
     "no_data": "Try another city.",
     "categories": ["forecasts"],
@@ -119,11 +119,14 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"parameters": ["city", "city"]}, "parameters given twice: city"),
         ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is no tool"),
         (
-            {"not_for": [{"say": "rain right now", "take": "RAIN_RADAR"}]},
-            "not_for names RAIN_RADAR, which is no other tool",
+            {"use_instead": [{"phrase": "rain right now", "tool": "RAIN_RADAR"}]},
+            "use_instead names RAIN_RADAR, which is no other tool",
         ),
-        ({"not_for": [{"say": "rain ahead", "take": "FORECAST"}]}, "not_for names FORECAST, which is no other tool"),
-        ({"asks": ["Will it rain?"]}, "asks.0: String should match pattern"),
+        (
+            {"use_instead": [{"phrase": "rain ahead", "tool": "FORECAST"}]},
+            "use_instead names FORECAST, which is no other tool",
+        ),
+        ({"example_queries": ["Will it rain?"]}, "example_queries.0: String should match pattern"),
     ],
 )
 def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:

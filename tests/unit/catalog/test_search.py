@@ -196,6 +196,6 @@ def test_a_rarer_word_and_a_heavier_field_weigh_more() -> None:
 def test_every_tool_of_alpha_vantage_says_what_people_say() -> None:
     for category in CATEGORIES:
         for tool in yaml_loader.load(FOLDER / "alpha_vantage" / f"{category}.yaml").data["tools"]:
-            assert 8 <= len(tool["asks"]) <= 15, tool["name"]
-            assert len(set(tool["asks"])) == len(tool["asks"]), tool["name"]
+            assert 8 <= len(tool["example_queries"]) <= 15, tool["name"]
+            assert len(set(tool["example_queries"])) == len(tool["example_queries"]), tool["name"]
             assert tool["aliases"], tool["name"]

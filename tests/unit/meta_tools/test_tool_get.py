@@ -42,7 +42,7 @@ def test_a_full_entry_has_all_that_a_call_needs() -> None:
     (entry,) = get("GLOBAL_QUOTE")
     assert list(entry) == [
         "name", "found", "description", "category", "access", "parameters", "returns", "example_call", "see_also",
-        "not_for", "hash",
+        "use_instead", "hash",
     ]  # fmt: skip
     assert entry["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     assert entry["hash"] == hash_of("GLOBAL_QUOTE")
@@ -60,11 +60,11 @@ def test_every_entry_is_whole_and_lean(name: str) -> None:
     jsonschema.validate(entry["example_call"]["arguments"], entry["parameters"])
     assert entry["example_call"]["tool_name"] == name
     assert all(value not in ((), [], {}, "", None) for value in entry.values())
-    for other in (*entry.get("see_also", ()), *entry.get("not_for", {}).values()):
+    for other in (*entry.get("see_also", ()), *entry.get("use_instead", {}).values()):
         assert other in CATALOG
         assert other != name
     said = re.findall(r"\w+", entry["description"])
-    assert all(other not in said for other in entry.get("not_for", {}).values())
+    assert all(other not in said for other in entry.get("use_instead", {}).values())
     assert json.loads(tool_get(CATALOG, {"tool_name": name}).text) == json.loads(json.dumps(entry))
 
 

@@ -50,14 +50,14 @@ def mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[st
 def neighbours(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
     """What a tool is not for must name another tool that is."""
     for tool in tools:
-        for neighbour in tool.not_for:
-            if neighbour.take not in places or neighbour.take == tool.name:
-                yield f"{places[tool.name]}: not_for names {neighbour.take}, which is no other tool"
+        for other in tool.use_instead:
+            if other.tool not in places or other.tool == tool.name:
+                yield f"{places[tool.name]}: use_instead names {other.tool}, which is no other tool"
 
 
 def meant(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:
     """Tools that a kind of proper names is said to mean, and that do not exist."""
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
-            for name in {*names.tools, *names.first} - tools.keys():
+            for name in {*names.tools, *names.preferred} - tools.keys():
                 yield f"{VOCABULARY}: names.{kind}: there is no tool {name!r}"

@@ -74,14 +74,14 @@ def compile_folder(folder: Path) -> str:
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
-    searchable, outside = _searchable(written, vocabularies), _outside(vocabularies)
+    searchable, out_of_scope = _searchable(written, vocabularies), _out_of_scope(vocabularies)
     compiled = {
         "sources": sources,
         "categories": categories,
         "listing": _listing(categories, tools),
         "tools": tools,
-        "index": search_index.build(searchable, outside),
-        "spellings": search_index.spellings(searchable + outside, vocabularies),
+        "index": search_index.build(searchable, out_of_scope),
+        "spellings": search_index.spellings(searchable + out_of_scope, vocabularies),
         "synonyms": search_index.synonyms(vocabularies),
     }
     return writer.dumps(compiled)
@@ -184,8 +184,8 @@ def _searchable(written: list[tuple[Category, Tool]], vocabularies: list[Vocabul
     said: dict[str, list[str]] = {}
     kinds = [kind for vocabulary in vocabularies for kind in vocabulary.names.items()]
     for _, tool in written:
-        for neighbour in tool.not_for:
-            said.setdefault(neighbour.take, []).append(neighbour.say)
+        for other in tool.use_instead:
+            said.setdefault(other.tool, []).append(other.phrase)
     return [
         {
             "name": [tool.name.replace("_", " ")],
@@ -194,22 +194,22 @@ def _searchable(written: list[tuple[Category, Tool]], vocabularies: list[Vocabul
             "description": [tool.description],
             "tags": tool.tags,
             "category": [category.title, category.description],
-            "asks": tool.asks,
+            "example_queries": tool.example_queries,
             "aliases": tool.aliases,
-            "asks_of_neighbours": said.get(tool.name, []),
+            "redirected_queries": said.get(tool.name, []),
             "kinds": [f"@{kind}" for kind, names in kinds if names.holds(category.category, tool.name)],
-            "first": [f"@{kind}" for kind, names in kinds if tool.name in names.first],
+            "preferred": [f"@{kind}" for kind, names in kinds if tool.name in names.preferred],
         }
         for category, tool in written
     ]
 
 
-def _outside(vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
+def _out_of_scope(vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
     """What no tool serves, each topic as if it were one more tool after the last."""
     return [
-        {"asks": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
+        {"example_queries": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
         for vocabulary in vocabularies
-        for topic, phrases in vocabulary.outside.items()
+        for topic, phrases in vocabulary.out_of_scope.items()
     ]
 
 

@@ -46,7 +46,7 @@ def tool_entry(source: Source, category: Category, tool: Tool) -> dict[str, Any]
         "parameters": _json_schema(tool),
         "returns": tool.returns.outline or _outline(tool),
         "example": tool.example,
-        "not_for": {neighbour.say: neighbour.take for neighbour in tool.not_for},
+        "use_instead": {other.phrase: other.tool for other in tool.use_instead},
         "call": _call(tool),
         "answer": {
             "csv": tool.returns.csv,
@@ -61,12 +61,12 @@ def finish(tools: Mapping[str, dict[str, Any]]) -> None:
     that send their strays here, and ``hash``."""
     senders: dict[str, list[str]] = {}
     for name, entry in tools.items():
-        for taken in entry["not_for"].values():
+        for taken in entry["use_instead"].values():
             senders.setdefault(taken, []).append(name)
     for name, entry in tools.items():
         near = [other for other in senders.get(name, []) if tools[other]["category"] == entry["category"]]
         named = [word for word in _NAME.findall(entry["description"]) if word in tools]
-        others = {*entry["not_for"].values(), name}
+        others = {*entry["use_instead"].values(), name}
         entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MOST_SEE_ALSO]
         entry["hash"] = hashlib.sha256(json.dumps([name, entry], sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]
 

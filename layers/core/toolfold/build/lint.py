@@ -36,8 +36,8 @@ RULES = {
     "speaks-to-model": "text describes; it gives no orders and hides nothing",
     "line-tokens": "the line of a tool in TOOL_LIST fits its allowance",
     "schema-tokens": "name, description and parameters of a tool fit their allowance",
-    "asks": "each tool has enough asks to be found by, and no more",
-    "shared-words": "an alias or an ask belongs to one tool",
+    "example-queries": "each tool has enough example queries to be found by, and no more",
+    "shared-words": "an alias or an example query belongs to one tool",
 }
 """Rule → what holds where it is kept."""
 
@@ -66,7 +66,7 @@ the upstream needs cannot be left out."""
 WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
 """A comment on the line of a finding that lets it pass: ``# lint: allow schema-tokens: why``."""
 
-ASKS = range(8, 16)
+EXAMPLE_QUERIES = range(8, 16)
 """Phrases for a tool. Fewer leave ways of asking out; more drown those of its neighbours in the index."""
 
 GENERIC = frozenset(
@@ -214,9 +214,9 @@ def _worded(tool: _Tool) -> Iterator[Finding]:
         if found := _EMPTY.search(tool.written[key]):
             advice = "drop it, or say what is true of this tool alone"
             yield tool.finding("empty-words", f"the {key} says {found.group()!r}", advice, key)
-    if len(tool.written.get("asks", ())) not in ASKS:
-        problem = f"has {len(tool.written.get('asks', ()))} asks"
-        yield tool.finding("asks", problem, f"write {ASKS.start} to {ASKS.stop - 1}, each in other words", "asks")
+    if (count := len(tool.written.get("example_queries", ()))) not in EXAMPLE_QUERIES:
+        advice = f"write {EXAMPLE_QUERIES.start} to {EXAMPLE_QUERIES.stop - 1}, each in other words"
+        yield tool.finding("example-queries", f"has {count} example queries", advice, "example_queries")
 
 
 def _weighed(tool: _Tool) -> Iterator[Finding]:
@@ -258,15 +258,16 @@ def _alike(tools: list[_Tool]) -> Iterator[Finding]:
             shown = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
             problem = f"is too alike {other.name} ({other.document.where(other.at)}): {shown}"
             advice = (
-                "make one of them, or say in both summaries what sets them apart, or in not_for what the other is for"
+                "make one of them, or say in both summaries what sets them apart, or in use_instead which requests "
+                "are the other's"
             )
             yield one.finding("too-alike", problem, advice, "name")
 
 
 def _is_set_apart(one: _Tool, other: _Tool) -> bool:
     """Whether each names, in its summary, a thing that is in its own name and nowhere with the other (copper,
-    aluminum), or one says which requests belong to the other (``not_for``)."""
-    if other.name in one.compiled.not_for.values() or one.name in other.compiled.not_for.values():
+    aluminum), or one says which requests belong to the other (``use_instead``)."""
+    if other.name in one.compiled.use_instead.values() or one.name in other.compiled.use_instead.values():
         return True
     return bool(one.named & one.summary - other.text) and bool(other.named & other.summary - one.text)
 
@@ -280,11 +281,11 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 
 def _shared(tools: list[_Tool]) -> Iterator[Finding]:
-    """Names, aliases and asks that two tools claim: a search could not tell whose they are."""
+    """Names, aliases and example queries that two tools claim: a search could not tell whose they are."""
     named = {_spelled(tool.name.replace("_", " ")): (tool.name, "names") for tool in tools}
     asked: dict[str, tuple[str, str]] = {}
     for tool in tools:
-        for key, owners in (("aliases", named), ("asks", asked)):
+        for key, owners in (("aliases", named), ("example_queries", asked)):
             for number, phrase in enumerate(tool.written.get(key, ())):
                 name, what = owners.setdefault(_spelled(phrase), (tool.name, key))
                 if name != tool.name:

@@ -102,11 +102,11 @@ class Parameter(Model):
         return self
 
 
-class Neighbour(Model):
-    """What people say when they mean another tool than the one it stands at."""
+class UseInstead(Model):
+    """A phrase of people who need another tool, and that tool."""
 
-    say: Phrase
-    take: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    phrase: Phrase
+    tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
 
 
 class JsonShape(Model):
@@ -134,12 +134,12 @@ class Tool(Model):
     summary: Summary
     description: Prose
     tags: list[Tag] = Field(min_length=1, max_length=6)
-    asks: list[Phrase] = []
+    example_queries: list[Phrase] = []
     """What people say when they need the tool, in their words."""
     aliases: list[Phrase] = []
     """Other names of what it returns."""
-    not_for: list[Neighbour] = []
-    """What is close, and belongs to a neighbour."""
+    use_instead: list[UseInstead] = []
+    """Requests that are close, and belong to another tool."""
     access: Literal["free", "premium", "mixed"]
     effect: Literal["read", "write", "destructive"] = "read"
     """What a call changes at the source: nothing, something, or something that cannot be brought back."""
@@ -179,7 +179,7 @@ class Auth(Model):
 
     query_key: str
     environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
-    obtain: str
+    signup_url: str
 
 
 class Fault(Model):
@@ -231,22 +231,22 @@ class Names(Model):
 
     categories: list[Identifier] = []
     tools: list[str] = []
-    first: list[str] = []
-    """The tools that are meant when nothing else is said."""
+    preferred: list[str] = []
+    """The tools meant when the request states nothing else."""
     words: str
 
     def holds(self, category: str, tool: str) -> bool:
         """Whether such a name may be meant for that tool."""
-        return category in self.categories or tool in self.tools or tool in self.first
+        return category in self.categories or tool in self.tools or tool in self.preferred
 
 
 class Vocabulary(Model):
     """What words in a request stand for beside themselves."""
 
     names: dict[Identifier, Names] = {}
-    means: dict[str, dict[str, str]] = {}
+    synonyms: dict[str, dict[str, str]] = {}
     """Words of the catalog → language → what else is said for them, separated by commas."""
     ignored: str = ""
     """Words that mean nothing alone."""
-    outside: dict[str, list[str]] = {}
+    out_of_scope: dict[str, list[str]] = {}
     """What the source does not serve → what people say who want it."""

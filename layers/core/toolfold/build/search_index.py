@@ -23,17 +23,17 @@ FIELDS: Mapping[str, float] = {
     "aliases": 3.0,
     "title": 2.0,
     "summary": 2.0,
-    "asks": 1.5,
-    "asks_of_neighbours": 1.0,
+    "example_queries": 1.5,
+    "redirected_queries": 1.0,
     "tags": 1.0,
     "category": 0.5,
     "description": 0.4,
     "kinds": 2.0,
-    "first": 1.5,
+    "preferred": 1.5,
 }
 """What one occurrence of a term is worth in each field. Chosen on the tuning half of tests/benchmarks/retrieval."""
 
-BIGRAM_FIELDS = frozenset({"name", "aliases", "title", "summary", "asks", "asks_of_neighbours"})
+BIGRAM_FIELDS = frozenset({"name", "aliases", "title", "summary", "example_queries", "redirected_queries"})
 BIGRAM_WEIGHT = 0.5
 """Fields of which two words in a row are a term of their own, and its worth beside each of its words."""
 
@@ -82,7 +82,7 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
         ignored = set(words(vocabulary.ignored))
         phrases = [
             ([word for word in words(phrase) if word not in ignored], _stands_for(meant))
-            for meant, said in vocabulary.means.items()
+            for meant, said in vocabulary.synonyms.items()
             for listed in said.values()
             for phrase in listed.split(",")
         ]

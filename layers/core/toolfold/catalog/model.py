@@ -43,11 +43,15 @@ class Source:
 class Tool:
     """One callable entry.
 
-    ``parameters`` is a JSON Schema; ``call`` is what the backend needs: ``function``, ``query`` (parameter → query key
-    where it differs), ``lists`` (parameter → separator), ``repeats`` (parameter → most repetitions), ``sends``
-    (defaults that are always sent); ``answer`` tells where rows are: ``csv``, ``rows``, ``kind``. ``example`` are
-    arguments of a call that works, ``not_for`` is what people may mean → the tool for it, ``hash`` changes whenever the
-    entry does.
+    Attributes:
+        parameters: a JSON Schema (2020-12).
+        effect: what a call changes at the source.
+        example: arguments of a call that works.
+        use_instead: a request that is close → the tool that serves it.
+        hash: changes whenever the entry does.
+        call: what the source adapter needs: ``function``, ``query`` (parameter → query key where it differs),
+            ``lists`` (parameter → separator, most items, allowed items), ``sends`` (defaults that are always sent).
+        answer: where rows are in an answer: ``csv``, ``rows``, ``kind``.
     """
 
     name: str
@@ -64,7 +68,7 @@ class Tool:
     parameters: Mapping[str, Any]
     returns: str
     example: Mapping[str, Any]
-    not_for: Mapping[str, str]
+    use_instead: Mapping[str, str]
     see_also: tuple[str, ...]
     hash: str
     call: Mapping[str, Any]

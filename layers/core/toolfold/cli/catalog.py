@@ -30,7 +30,7 @@ _LINT = """each line: FILE:LINE: RULE: what is wrong; what to do.   exit code: 0
 
 rules:
   source           the YAML compiles; until then nothing else is judged
-  too-alike        tools that are alike say what sets them apart: in their names and summaries, or in not_for
+  too-alike        tools that are alike say what sets them apart: in their names and summaries, or in use_instead
   same-summary     no two summaries have the same words
   says-the-name    a summary says more than the name and the title: what comes back, of what, how often
   too-short        summary and description have words enough to choose by
@@ -39,8 +39,8 @@ rules:
                    addresses or characters that nobody sees
   line-tokens      NAME: summary has at most 30 tokens: it is read in every listing
   schema-tokens    name, description and parameters have at most 350 tokens; 50 more for each parameter after six
-  asks             a tool has 8 to 15 asks: what people say when they need it
-  shared-words     an alias or an ask belongs to one tool
+  example-queries  a tool has 8 to 15 example queries: what people say when they need it
+  shared-words     an alias or an example query belongs to one tool
 
 A comment on the line that is shown lets it pass, with a reason:   # lint: allow RULE: why
 docs/reference/catalog-format.md tells how to write a tool, and why each rule is there.

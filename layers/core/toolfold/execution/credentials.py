@@ -59,5 +59,5 @@ def resolve_api_key(
     raise AuthRequired(
         f"{source.title} needs an API key, and none was given.",
         f"Ask the user to set {variable}, or to send it as Authorization: Bearer or X-API-Key; "
-        f"a key is at {source.auth['obtain']}.",
+        f"a key is at {source.auth['signup_url']}.",
     )

@@ -24,7 +24,7 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     """``{"tools": [entry, …]}`` in the order asked; the text of a single name is its entry alone.
 
     An entry is ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
-    "example_call", "see_also": [names], "not_for": {what one may mean: the tool for it}, "hash"}``; with ``detail``
+    "example_call", "see_also": [names], "use_instead": {what one may mean: the tool for it}, "hash"}``; with ``detail``
     medium or minimal less of it. A tool whose hash ``known`` holds is ``{"name", "found", "unchanged": true, "hash"}``.
     For a name that does not exist it is ``{"name", "found": false, "error"}``, beside its neighbours.
 
@@ -101,7 +101,7 @@ def _full(tool: Tool) -> dict[str, Any]:
         "example_call": detail_levels.example_call(tool),
         "see_also": tool.see_also,
         # What the description says already is not said twice.
-        "not_for": {meant: other for meant, other in tool.not_for.items() if other not in named},
+        "use_instead": {meant: other for meant, other in tool.use_instead.items() if other not in named},
     }
 
 
