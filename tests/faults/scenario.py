@@ -40,9 +40,16 @@ class Scene:
         self.clock, self.told = Clock(), told
         caller = ToolExecutor(self.settings)
         self.keeper = CachedExecutor(
-            self.settings, adapter.call, adapter.base_url_for, self.clock, self.clock.monotonic, self.clock.sleep
+            self.settings,
+            adapter.call,
+            adapter.base_url_for,
+            self.clock,
+            self.clock.monotonic,
+            self.clock.sleep,
+            caller.aws,
         )
         caller._keepers["http_api"] = self.keeper
+        self.aws = caller.aws
         self.tools = MetaTools(store, caller)
 
     def call(self, tool: str = SERIES, key: str = KEY, left_s: float | None = None, **arguments: Any) -> Result:

@@ -94,6 +94,7 @@ def test_shared_cache(
     # Another environment, whose table is well, is not concerned; and this one is well again after the pause.
     aws.faulty.faults.clear()
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.faulty.url)
+    failing.aws.reset()  # a client keeps the endpoint that it was created with
     if how.table == TABLE:
         failing.clock.now += failing.settings.cache_cooldown_s
         failing.call("ALUMINUM", select="last 1")

@@ -11,7 +11,6 @@ from tests.support.clocks import Clock
 from tests.support.executor import Calls, Make
 from tests.support.http import Send
 from tests.support.upstream import Upstream
-from toolfold.aws import credentials
 from toolfold.catalog.model import Catalog
 from toolfold.network.connections import forget_connections
 
@@ -52,6 +51,5 @@ def no_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             monkeypatch.delenv(name)
     lead_to("http://127.0.0.1:1", monkeypatch)
     forget_connections()
-    credentials.forget()
     yield
     forget_connections()

@@ -120,7 +120,8 @@ def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
 def test_the_role_holds_answers_and_reaches_nothing_else(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from botocore.exceptions import ClientError
 
-    from toolfold.cache.dynamodb import Table
+    from toolfold.aws.clients import AwsClients
+    from toolfold.cache.dynamodb import DynamoDBStore
 
     dynamodb, s3 = client(aws, "dynamodb"), client(aws, "s3")
     dynamodb.create_table(
@@ -136,7 +137,7 @@ def test_the_role_holds_answers_and_reaches_nothing_else(aws: str, monkeypatch: 
         monkeypatch.setenv(name.upper(), value)
     control(aws, "reset-auth", b"0")  # from here on, every request is checked
 
-    table = Table(TABLE, f"s3://{OFFLOAD}/cache", 5.0)
+    table = DynamoDBStore(AwsClients(), TABLE, f"s3://{OFFLOAD}/cache", 5.0)
     for size in (10, 500_000):
         table.put(f"entry {size}", bytes(size), 1000.0, 2000.0)
         assert table.get(f"entry {size}") == bytes(size)

@@ -101,7 +101,7 @@ def test_without_the_bucket_there_is_a_preview_without_a_link(
 ) -> None:
     full = call(place).structured["preview"]["full"]
     assert ("url" in full) is (place == f"s3://{BUCKET}")
-    assert ("could not be kept" in caplog.text) is ("url" not in full)
+    assert ("could not be saved" in caplog.text) is ("url" not in full)
     assert "testing" not in caplog.text
 
 

@@ -1,49 +1,78 @@
-"""The operator's key may be kept in Secrets Manager or Parameter Store, over real HTTP (moto server)."""
+"""API keys in Secrets Manager and Parameter Store, over real HTTP (moto server)."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
+from aws_lambda_powertools.utilities.parameters import base
 
 from tests.support.aws_services import lead_to
-from toolfold.aws import credentials as aws_credentials
+from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
 from toolfold.execution import secrets
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
-from toolfold.settings import Settings
+from toolfold.execution.secrets import SecretProvider
 
 KEY = "CANARYKEY0123456"
 VARIABLE = "ALPHA_VANTAGE_API_KEY"
+NOWHERE = "http://127.0.0.1:1"
+TTL_S = 300
+
+Find = Callable[..., str]
 
 
 @pytest.fixture
-def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
     lead_to(endpoint, monkeypatch)
-    aws_credentials.forget()
-    secrets.forget()
-    yield monkeypatch
-    secrets.forget()
+    clients = AwsClients()
+    yield clients
+    clients.reset()
+
+
+@pytest.fixture
+def provider(aws: AwsClients) -> SecretProvider:
+    # A longer time-out than in service: moto imports each service when it is first called.
+    return SecretProvider(aws, TTL_S, 30.0)
+
+
+@pytest.fixture
+def find(provider: SecretProvider, catalog: Catalog) -> Find:
+    """Resolve the key of a source whose variable has a reference."""
+
+    def resolve(reference: str, sent: RequestCredentials = NO_CREDENTIALS) -> str:
+        source = catalog.source("alpha_vantage")
+        return resolve_api_key(source, sent, provider, {VARIABLE: reference})
+
+    return resolve
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The clock by which keys grow old."""
-    clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(secrets, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    """The time of day for toolfold and for Powertools."""
+    clock = SimpleNamespace(now=1_800_000_000.0)
+    monkeypatch.setattr(secrets, "time", SimpleNamespace(time=lambda: clock.now))
+    monkeypatch.setattr(base, "datetime", SimpleNamespace(now=lambda: datetime.fromtimestamp(clock.now)))
     return clock
 
 
-def find(catalog: Catalog, reference: str, credentials: RequestCredentials = NO_CREDENTIALS, **environment: str) -> str:
-    # Longer than in service: the imitation imports each service when it is first asked for.
-    settings = Settings.from_environment({"TOOLFOLD_SECRET_TIMEOUT_S": "30", **environment})
-    return resolve_api_key(catalog.source("alpha_vantage"), credentials, settings, {VARIABLE: reference})
+@pytest.fixture
+def fail(aws: AwsClients, provider: SecretProvider, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Make AWS unreachable for the clients that are created from now on."""
+
+    def failing() -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", NOWHERE)
+        aws.reset()
+        provider._providers.clear()
+
+    return failing
 
 
 def secret(value: str) -> str:
@@ -51,74 +80,87 @@ def secret(value: str) -> str:
     return str(client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=value)["ARN"])
 
 
-def test_a_secret_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
-    assert find(catalog, secret(KEY)) == KEY
+def rotate(arn: str) -> None:
+    client: Any = boto3.client("secretsmanager")
+    client.put_secret_value(SecretId=arn, SecretString="another")
 
 
-def test_a_secret_of_bytes_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+def test_a_secret_is_the_key(aws: AwsClients, find: Find) -> None:
+    assert find(secret(KEY)) == KEY
+
+
+def test_a_binary_secret_is_the_key(aws: AwsClients, find: Find) -> None:
     client: Any = boto3.client("secretsmanager")
     arn = client.create_secret(Name=f"key-{uuid.uuid4()}", SecretBinary=KEY.encode())["ARN"]
-    assert find(catalog, arn) == KEY
+    assert find(arn) == KEY
 
 
-def test_a_field_of_a_secret_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
-    assert find(catalog, secret(json.dumps({"apikey": KEY, "other": "x"})) + "#apikey") == KEY
+def test_a_field_of_a_secret_is_the_key(aws: AwsClients, find: Find) -> None:
+    assert find(secret(json.dumps({"apikey": KEY, "other": "x"})) + "#apikey") == KEY
 
 
 @pytest.mark.parametrize("kind", ["String", "SecureString"])
 @pytest.mark.parametrize("reference", ["ssm:{name}", "{arn}"])
-def test_a_parameter_is_the_key(aws: pytest.MonkeyPatch, catalog: Catalog, kind: str, reference: str) -> None:
+def test_a_parameter_is_the_key(aws: AwsClients, find: Find, kind: str, reference: str) -> None:
     name = f"/toolfold/{kind}"
     client: Any = boto3.client("ssm")
     client.put_parameter(Name=name, Value=KEY, Type=kind, Overwrite=True)
     arn = client.get_parameter(Name=name)["Parameter"]["ARN"]
-    assert find(catalog, reference.format(name=name, arn=arn)) == KEY
+    assert find(reference.format(name=name, arn=arn)) == KEY
 
 
-def test_a_callers_own_key_comes_first_and_nothing_is_read(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
-    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert find(catalog, "ssm:/toolfold/key", RequestCredentials(bearer="mine")) == "mine"
+def test_a_key_in_the_request_comes_first_and_nothing_is_read(find: Find, fail: Callable[[], None]) -> None:
+    fail()
+    assert find("ssm:/toolfold/key", RequestCredentials(bearer="mine")) == "mine"
 
 
-def test_it_is_read_again_when_it_is_old_and_kept_when_that_fails(
-    aws: pytest.MonkeyPatch, catalog: Catalog, clock: SimpleNamespace
+def test_a_key_is_read_again_after_its_ttl(aws: AwsClients, find: Find, clock: SimpleNamespace) -> None:
+    arn = secret(KEY)
+    assert find(arn) == KEY
+    rotate(arn)
+    clock.now += TTL_S - 1
+    assert find(arn) == KEY
+    clock.now += 2
+    assert find(arn) == "another"
+
+
+def test_the_last_key_is_used_when_aws_fails(
+    aws: AwsClients, find: Find, clock: SimpleNamespace, fail: Callable[[], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     arn = secret(KEY)
-    assert find(catalog, arn) == KEY
-    boto3.client("secretsmanager").put_secret_value(SecretId=arn, SecretString="another")
-    clock.now += 299
-    assert find(catalog, arn) == KEY
-    clock.now += 1
-    assert find(catalog, arn) == "another"
-    clock.now += 300
-    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert find(catalog, arn) == "another"
+    assert find(arn) == KEY
+    clock.now += TTL_S + 1
+    fail()
+    assert find(arn) == KEY
+    assert caplog.messages == ["API key cannot be read from AWS: EndpointConnectionError"]
 
 
-def test_a_clock_that_was_set_back_does_not_keep_it(
-    aws: pytest.MonkeyPatch, catalog: Catalog, clock: SimpleNamespace
+def test_a_clock_that_was_set_back_does_not_extend_the_ttl(
+    aws: AwsClients, find: Find, clock: SimpleNamespace
 ) -> None:
     arn = secret(KEY)
-    assert find(catalog, arn) == KEY
-    boto3.client("secretsmanager").put_secret_value(SecretId=arn, SecretString="another")
+    assert find(arn) == KEY
+    rotate(arn)
     clock.now -= 3600
-    assert find(catalog, arn) == "another"
+    assert find(arn) == "another"
 
 
-def test_after_a_restore_nothing_is_known(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+def test_after_a_reset_no_key_is_known(
+    provider: SecretProvider, find: Find, fail: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
     arn = secret(KEY)
-    assert find(catalog, arn) == KEY
-    secrets.forget()
-    aws.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert find(arn) == KEY
+    provider.reset()
+    fail()
     with pytest.raises(AuthRequired):
-        find(catalog, arn)
+        find(arn)
 
 
-def test_its_region_is_in_its_name(aws: pytest.MonkeyPatch, catalog: Catalog) -> None:
+def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:
     client: Any = boto3.client("secretsmanager", region_name="eu-central-1")
     arn = client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=KEY)["ARN"]
     assert ":eu-central-1:" in arn
-    assert find(catalog, arn) == KEY
+    assert find(arn) == KEY
 
 
 @pytest.mark.parametrize(
@@ -132,14 +174,14 @@ def test_its_region_is_in_its_name(aws: pytest.MonkeyPatch, catalog: Catalog) ->
         ("NO JSON", "JSONDecodeError"),
     ],
 )
-def test_one_that_cannot_be_read_is_an_error_that_says_so(
-    aws: pytest.MonkeyPatch, catalog: Catalog, caplog: pytest.LogCaptureFixture, reference: str, code: str
+def test_a_key_that_cannot_be_read_is_logged_with_a_code_alone(
+    aws: AwsClients, find: Find, caplog: pytest.LogCaptureFixture, reference: str, code: str
 ) -> None:
     if reference == "FIELD":
         reference = secret(json.dumps({"apikey": KEY})) + "#absent"
     if reference == "NO JSON":
         reference = secret(KEY) + "#absent"
     with pytest.raises(AuthRequired, match="cannot be read at the moment"):
-        find(catalog, reference)
+        find(reference)
     [line] = [record.getMessage() for record in caplog.records if record.name == "toolfold"]
-    assert line == f"the API key cannot be read from AWS: {code}"
+    assert line == f"API key cannot be read from AWS: {code}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolfold.aws.clients import AwsClients
 from toolfold.catalog.store import S3Store, open_store
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -29,16 +30,23 @@ class App:
         settings: The settings that everything was made with.
         catalog_store: Returns the current catalog when called.
         executor: Performs tool calls.
+        aws: Clients of AWS, for all of the above.
         server: Answers MCP requests.
     """
 
     def __init__(
-        self, settings: Settings, catalog_store: Callable[[], Catalog], executor: ToolExecutor, server: Server
+        self,
+        settings: Settings,
+        catalog_store: Callable[[], Catalog],
+        executor: ToolExecutor,
+        server: Server,
+        aws: AwsClients,
     ) -> None:
         self.settings = settings
         self.catalog_store = catalog_store
         self.executor = executor
         self.server = server
+        self.aws = aws
 
     def reset(self) -> None:
         """Drop the catalog read from S3 and everything the executor remembers.
@@ -61,7 +69,8 @@ def build_app(settings: Settings, *, hosts: tuple[str, ...] = ()) -> App:
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
     """
-    catalog_store = open_store(settings)
-    executor = ToolExecutor(settings)
+    aws = AwsClients()
+    catalog_store = open_store(settings, aws)
+    executor = ToolExecutor(settings, aws=aws)
     server = Server(MetaTools(catalog_store, executor), OriginPolicy(settings.allowed_origins, hosts))
-    return App(settings, catalog_store, executor, server)
+    return App(settings, catalog_store, executor, server, aws)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from toolfold.aws.clients import AwsClients
 from toolfold.cache import base
 from toolfold.cache.base import FailSafeStore, Memory
 from toolfold.cache.entry import Entry, pack, unpack
@@ -326,7 +327,7 @@ class TestSingleFlight:
 )
 def test_the_setting_names_a_place_that_is_not_opened_before_it_is_asked(value: str, named: type | None) -> None:
     settings = Settings.from_environment({"TOOLFOLD_CACHE": value})
-    found = base.create_shared_store(settings, lambda: 0.0)
+    found = base.create_shared_store(settings, lambda: 0.0, AwsClients())
     assert (found is None) if named is None else isinstance(found, named)
 
 

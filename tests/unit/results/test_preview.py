@@ -150,7 +150,7 @@ def test_a_place_that_cannot_be_written_costs_the_link_alone(
     result = shown(PRICES, raw=raw, place=str(tmp_path / "file"))
     assert set(result.structured["preview"]["full"]) == {"tokens"}
     assert "is too long" in result.text
-    assert "could not be kept" in caplog.text
+    assert "could not be saved" in caplog.text
 
 
 def test_the_upstream_s_own_json_stays_json_of_the_same_shape() -> None:

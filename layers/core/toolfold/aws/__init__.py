@@ -1,4 +1,6 @@
 """Clients of AWS services: ``clients`` (boto3), ``s3`` (obstore, for reads before the first response).
 
-May import ``settings`` and ``errors``.
+May import ``toolfold`` alone, for its version.
 """
+
+__all__ = ["clients", "s3"]

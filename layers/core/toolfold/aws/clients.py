@@ -1,103 +1,150 @@
-"""One request to a service of AWS that speaks JSON: DynamoDB, Secrets Manager, Parameter Store.
+"""boto3 clients, made when they are first used and shared by everything that calls AWS.
 
-Each operation is a POST to ``/`` with its name in ``X-Amz-Target``, signed. boto3 does the same, but a first call would
-wait for its import.
+Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), proxies, ``AWS_CA_BUNDLE``,
+profiles, single sign-on and the credentials of containers are read by botocore itself:
+https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html
+
+boto3 takes about 0.2 s to import. It is imported by the first client, never by a module.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Mapping
+import threading
 from typing import Any
 
-from toolfold.aws import credentials
-from toolfold.aws.credentials import AwsError
+from toolfold import __version__
 
-_SERVICES = {
-    # The name in addresses and signatures: what operations are named for, the version of JSON, the endpoint's variable.
-    "dynamodb": ("DynamoDB_20120810", "1.0", "AWS_ENDPOINT_URL_DYNAMODB"),
-    "secretsmanager": ("secretsmanager", "1.1", "AWS_ENDPOINT_URL_SECRETS_MANAGER"),
-    "ssm": ("AmazonSSM", "1.1", "AWS_ENDPOINT_URL_SSM"),
-}
-_LONGEST = 16 << 20
-"""Bytes of a reply; DynamoDB's longest is 16 MB: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
-
-_CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{2,79}\Z")
-_REGION = re.compile(r"[a-z0-9-]{1,63}\Z")
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z")
+"""What AWS's error codes look like. Other text in their place could quote a request."""
 
 
-def ask(service: str, operation: str, asked: Mapping[str, Any], timeout_s: float, region: str = "") -> dict[str, Any]:
-    """What ``service`` (``dynamodb``, ``secretsmanager``, ``ssm``) answers to ``operation`` with the members ``asked``.
+class AwsClients:
+    """Creates boto3 clients and keeps them. Creating an instance costs nothing. Safe to use from many threads."""
 
-    ``timeout_s`` seconds to connect, and as many for the answer. Nothing is repeated, but that ``Get...`` is sent again
-    when a connection that had rested was closed under it. ``region`` where it is not the environment's.
+    def __init__(self) -> None:
+        self._session: Any = None
+        self._clients: dict[tuple[str, str, float], Any] = {}
+        self._lock = threading.RLock()
 
-    Raises:
-        AwsError: it refused, was not reached, was too slow, or answered what is no JSON object.
-    """
-    import json
+    def client(self, service: str, *, timeout_s: float, region: str = "") -> Any:
+        """Return the client of ``service``, for example ``dynamodb``.
 
-    target, version, variable = _SERVICES[service]
-    region = region or credentials.region()
-    if not _REGION.match(region):
-        raise AwsError("InvalidRegionError" if region else "NoRegionError")
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    endpoint = os.environ.get(variable) or os.environ.get("AWS_ENDPOINT_URL") or f"https://{service}.{region}.{domain}"
-    headers = {"Content-Type": f"application/x-amz-json-{version}", "X-Amz-Target": f"{target}.{operation}"}
-    body = json.dumps(asked, separators=(",", ":")).encode()
-    again = operation.startswith("Get")  # all others may write: a counter must not count twice
-    status, content = _post(endpoint, headers, body, service, region, timeout_s, again)
-    try:
-        reply = json.loads(content)
-    except (ValueError, RecursionError):
-        reply = None
-    if status != 200:
-        raise AwsError(_code(reply, status), reply if isinstance(reply, dict) else None)
-    if not isinstance(reply, dict):
-        raise AwsError("UnreadableReply")
-    return reply
+        A request is sent once, because a retry of ``UpdateItem`` could increment a counter twice. The only exception
+        is a read whose idle connection had been closed by the server; see :func:`_retry_read`. Callers that may try
+        again decide so themselves.
 
+        Args:
+            service: the name that boto3 uses.
+            timeout_s: seconds to connect, and as many to wait for the response.
+            region: a region other than the environment's.
 
-def _post(
-    endpoint: str, headers: dict[str, str], body: bytes, service: str, region: str, timeout_s: float, again: bool
-) -> tuple[int, bytes]:
-    from urllib.parse import urlsplit
+        Raises:
+            botocore.exceptions.BotoCoreError: no credentials, no region, or an unreadable profile.
+        """
+        key = (service, region, timeout_s)
+        with self._lock:
+            if key not in self._clients:
+                # A client without credentials never looks for them again, so it must not be kept.
+                self.credentials()
+                self._clients[key] = self._create(service, timeout_s, region)
+            return self._clients[key]
 
-    from toolfold import __version__
-    from toolfold.aws.signature import sign
-    from toolfold.network.session import TransportError, send
+    def credentials(self) -> Any:
+        """Return botocore's ``ReadOnlyCredentials`` (access key, secret key, token) to sign with now.
 
-    try:
-        parts = urlsplit(endpoint)
-    except ValueError:
-        raise AwsError("InvalidEndpointError") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise AwsError("InvalidEndpointError")
-    path = parts.path or "/"
-    headers["Host"] = parts.netloc.rpartition("@")[2]
-    signed = sign(headers, body, service, region, credentials.current(), time.time(), path)
-    try:
-        answer = send(
-            "POST",
-            f"{parts.scheme}://{headers['Host']}{path}",
-            {**signed, "User-Agent": f"toolfold/{__version__}"},
-            body,
-            connect_s=timeout_s,
-            answer_s=timeout_s,
-            deadline=time.monotonic() + 2 * timeout_s,
-            limit=_LONGEST,
-            again=again,
-            trusted=("AWS_CA_BUNDLE",),
+        Raises:
+            botocore.exceptions.BotoCoreError: there are none, or they cannot be read.
+        """
+        with self._lock:
+            found = self.session().get_credentials()
+            if found is None:
+                from botocore.exceptions import NoCredentialsError
+
+                raise NoCredentialsError
+            return found.get_frozen_credentials()
+
+    def region(self) -> str:
+        """Return the region of the environment, else of the profile, else an empty string.
+
+        Raises:
+            botocore.exceptions.BotoCoreError: the profile cannot be read.
+        """
+        return _region_of_environment() or self.session().region_name or ""
+
+    def session(self) -> Any:
+        """Return the ``boto3.Session`` that all clients share.
+
+        Raises:
+            botocore.exceptions.BotoCoreError: the profile cannot be read.
+        """
+        with self._lock:
+            if self._session is None:
+                import boto3
+
+                # botocore itself does not read AWS_REGION, which other SDKs and Lambda set.
+                self._session = boto3.Session(region_name=_region_of_environment() or None)
+            return self._session
+
+    def reset(self) -> None:
+        """Close all connections and forget clients and credentials."""
+        with self._lock:
+            clients = list(self._clients.values())
+            self._clients.clear()
+            self._session = None
+        for client in clients:
+            client.close()
+
+    def _create(self, service: str, timeout_s: float, region: str) -> Any:
+        from botocore.config import Config
+
+        config = Config(
+            connect_timeout=timeout_s,
+            read_timeout=timeout_s,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            # boto3 still signs URLs for S3 with version 2 in some regions.
+            signature_version="s3v4" if service == "s3" else None,
+            # What is stored in S3 carries its own hash.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+            user_agent_extra=f"toolfold/{__version__}",
         )
-    except TransportError as error:
-        raise AwsError(error.code) from None
-    return answer.status, bytes(answer.body)
+        client = self.session().client(service, region_name=region or None, config=config)
+        client.meta.events.register("needs-retry", _retry_read)
+        return client
 
 
-def _code(reply: Any, status: int) -> str:
-    """The service's word for what is wrong, without its namespace; else the HTTP status."""
-    named = str((reply.get("__type") or reply.get("code") or "") if isinstance(reply, dict) else "")
-    found = named.rpartition("#")[2].partition(":")[0]
-    return found if _CODE.match(found) else str(status)
+def error_code(error: BaseException) -> str:
+    """Return one word for ``error`` that may be logged: AWS's own code, or the exception's name.
+
+    An exception's text may hold a URL, an ARN or a key.
+
+    >>> error_code(TimeoutError("https://example.com/?key=1"))
+    'TimeoutError'
+    """
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        code = str(response.get("Error", {}).get("Code", ""))
+        status = str(response.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
+        return code if _CODE.match(code) else status or type(error).__name__
+    return type(error).__name__
+
+
+def _retry_read(attempts: int, operation: Any, caught_exception: Exception | None, **_: Any) -> float | None:
+    """Send a ``Get…`` request once more when its idle connection had been closed.
+
+    AWS closes connections after some seconds, and a function that was frozen does not notice.
+
+    Returns:
+        The seconds to wait, as botocore expects it from handlers of ``needs-retry``; None for no retry.
+    """
+    if attempts != 1 or not operation.name.startswith("Get"):
+        return None
+    from botocore.exceptions import ConnectionClosedError
+
+    return 0.0 if isinstance(caught_exception, ConnectionClosedError) else None
+
+
+def _region_of_environment() -> str:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""

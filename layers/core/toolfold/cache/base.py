@@ -11,7 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from toolfold.aws.clients import error_code
+
 if TYPE_CHECKING:
+    from toolfold.aws.clients import AwsClients
     from toolfold.settings import Settings
 
     T = TypeVar("T")
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger("toolfold")
-
 
 MAX_CLOCK_SKEW_S = 300.0
 """What is dated further in the future than this was written by a clock that was wrong, and says nothing."""
@@ -122,13 +124,12 @@ class FailSafeStore:
             return None
 
     def _rest(self, error: Exception) -> None:
-        # The type alone: a text may hold a path or an address. AWS's own code, where there is one, is a word.
-        code = getattr(error, "code", "")
-        logger.warning("the shared cache fails (%s); it is left alone for a while", code or type(error).__name__)
+        # The code or the type alone: a text may hold a path or an address.
+        logger.warning("the shared cache fails (%s); it is left alone for a while", error_code(error))
         self._place, self._rests_until = None, self._clock() + self._cooldown_s
 
 
-def create_shared_store(settings: Settings, clock: Callable[[], float]) -> FailSafeStore | None:
+def create_shared_store(settings: Settings, clock: Callable[[], float], aws: AwsClients) -> FailSafeStore | None:
     """The place that ``settings.cache`` names, shared with other processes; None where there is none.
 
     The words: empty or ``memory``, ``off``, ``dynamodb://table``; anything else is the path of a file.
@@ -139,9 +140,11 @@ def create_shared_store(settings: Settings, clock: Callable[[], float]) -> FailS
 
     def opened() -> CacheStore:
         if where.startswith("dynamodb://"):
-            from toolfold.cache.dynamodb import Table
+            from toolfold.cache.dynamodb import DynamoDBStore
 
-            return Table(where.removeprefix("dynamodb://"), settings.cache_bucket, settings.cache_timeout_s)
+            return DynamoDBStore(
+                aws, where.removeprefix("dynamodb://"), settings.cache_bucket, settings.cache_timeout_s
+            )
         from pathlib import Path
 
         from toolfold.cache.sqlite import SQLiteStore

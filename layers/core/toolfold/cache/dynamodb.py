@@ -1,74 +1,74 @@
-"""A place on AWS: one DynamoDB table, and a bucket for what is too large for its items.
+"""The shared cache on AWS: one DynamoDB table, and a bucket for values that are too large for its items.
 
-``pk`` is the name, ``v`` the value, ``at`` when it was made, ``n`` a number, ``large`` the object that holds the value
-instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes late, by days: staleness is in the value itself.
+Attributes of an item: ``pk`` is the key, ``v`` the value, ``at`` when it was made, ``n`` a number, ``large`` the object
+in S3 that has the value instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes expired items days late, so
+a value says itself until when it is good.
 """
 
 from __future__ import annotations
 
 import math
-from base64 import b64decode, b64encode
 from typing import Any
 
-from toolfold.aws import clients
-from toolfold.aws.credentials import AwsError
+from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
 
-_ITEM_LIMIT = 390_000
+_MAX_ITEM_BYTES = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
 
-_REFUSED = "ConditionalCheckFailedException"
+_CONDITION_FAILED = "ConditionalCheckFailedException"
+_OBJECT_GONE = ("NoSuchKey", "AccessDenied", "403", "404")
 
 
-class Table:
-    """Values and numbers in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), or nowhere.
+class DynamoDBStore:
+    """Values and numbers in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), if there is one.
 
-    Every request is given ``timeout_s`` to connect and as long to answer, and is not repeated.
+    Args:
+        aws: creates the clients.
+        table: name of the table, whose key is ``pk``, a string.
+        bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
+        timeout_s: seconds to connect, and as many to wait for each response. Requests are not retried.
 
-    Raises:
-        AwsError: DynamoDB cannot be reached, refuses, or is too slow.
-        Exception: of obstore's many kinds, when the bucket is that.
+    Every method raises what boto3 raises.
     """
 
-    def __init__(self, table: str, bucket: str, timeout_s: float) -> None:
-        self._table, self._timeout_s = table, timeout_s
-        name, _, prefix = bucket.removeprefix("s3://").partition("/")
-        self._bucket, self._prefix = name, prefix.strip("/")
-        self._store: Any = None
+    def __init__(self, aws: AwsClients, table: str, bucket: str, timeout_s: float) -> None:
+        self._aws, self._table, self._timeout_s = aws, table, timeout_s
+        self._bucket, _, prefix = bucket.removeprefix("s3://").partition("/")
+        self._prefix = prefix.strip("/")
+        self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
 
     def get(self, name: str) -> bytes | None:
-        item = self._ask("GetItem", Key=_key(name)).get("Item", {})
+        item = self._dynamodb.get_item(TableName=self._table, Key=_key(name)).get("Item", {})
         if "large" in item and self._bucket:
-            return self._large(item["large"]["S"])
-        return b64decode(item["v"]["B"], validate=True) if "v" in item else None
+            return self._get_object(item["large"]["S"])
+        return bytes(item["v"]["B"]) if "v" in item else None
 
     def put(self, name: str, value: bytes, at: float, until: float) -> None:
         item = {**_key(name), "at": _number(at), "expires_at": _number(math.ceil(until))}
-        if len(value) <= _ITEM_LIMIT:
-            item["v"] = {"B": b64encode(value).decode()}
+        if len(value) <= _MAX_ITEM_BYTES:
+            item["v"] = {"B": value}
         elif self._bucket:
-            import obstore
-
             path = f"{self._prefix}/{name}".strip("/")
-            obstore.put(self._s3(), path, value, use_multipart=False)
+            self._s3().put_object(Bucket=self._bucket, Key=path, Body=value)
             item["large"] = {"S": path}
         else:
             return
         try:
-            self._ask(
-                "PutItem",
+            self._dynamodb.put_item(
+                TableName=self._table,
                 Item=item,
                 ConditionExpression="attribute_not_exists(pk) OR #at <= :at OR #at > :wrong",
                 ExpressionAttributeNames={"#at": "at"},
                 ExpressionAttributeValues={":at": _number(at), ":wrong": _number(at + MAX_CLOCK_SKEW_S)},
             )
-        except AwsError as error:
-            if error.code != _REFUSED:  # else another process has put a newer one
+        except Exception as error:
+            if error_code(error) != _CONDITION_FAILED:  # else another process has stored a newer value
                 raise
 
     def add(self, name: str, until: float) -> int:
-        changed = self._ask(
-            "UpdateItem",
+        changed = self._dynamodb.update_item(
+            TableName=self._table,
             Key=_key(name),
             UpdateExpression="ADD n :one SET expires_at = :until",
             ExpressionAttributeValues={":one": _number(1), ":until": _number(math.ceil(until))},
@@ -78,8 +78,8 @@ class Table:
 
     def reserve(self, name: str, now: float, until: float) -> float:
         try:
-            self._ask(
-                "UpdateItem",
+            self._dynamodb.update_item(
+                TableName=self._table,
                 Key=_key(name),
                 UpdateExpression="SET n = :until, expires_at = :forget",
                 ConditionExpression="attribute_not_exists(n) OR n <= :now",
@@ -90,33 +90,22 @@ class Table:
                 },
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except AwsError as error:
-            if error.code != _REFUSED:
-                raise
-            return float(error.reply["Item"]["n"]["N"])
+        except self._dynamodb.exceptions.ConditionalCheckFailedException as error:
+            return float(error.response["Item"]["n"]["N"])
         return 0.0
 
-    def _ask(self, operation: str, **asked: Any) -> dict[str, Any]:
-        return clients.ask("dynamodb", operation, {"TableName": self._table, **asked}, self._timeout_s)
-
-    def _large(self, path: str) -> bytes | None:
-        import obstore
-        from obstore.exceptions import PermissionDeniedError
-
+    def _get_object(self, path: str) -> bytes | None:
         try:
-            return bytes(obstore.get(self._s3(), path).bytes())
-        except (FileNotFoundError, PermissionDeniedError):
-            # The bucket's lifecycle was faster. S3 calls that "denied" to those who may not list.
-            return None
+            return bytes(self._s3().get_object(Bucket=self._bucket, Key=path)["Body"].read())
+        except Exception as error:
+            # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
+            if error_code(error) in _OBJECT_GONE:
+                return None
+            raise
 
     def _s3(self) -> Any:
-        # Made when it is first needed, which is seldom.
-        if self._store is None:
-            from toolfold.aws.s3 import open_bucket
-
-            # It knows but one limit: to connect and to answer.
-            self._store = open_bucket(self._bucket, "", 2 * self._timeout_s, retries=0)
-        return self._store
+        # Created for the first large value; most environments never see one.
+        return self._aws.client("s3", timeout_s=self._timeout_s)
 
 
 def _key(name: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CatalogUnavailable, SettingsError
@@ -52,7 +53,7 @@ def object_name(sha256: str) -> str:
     return f"catalogs/{sha256}.json"
 
 
-def open_store(settings: Settings) -> Callable[[], Catalog]:
+def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[], Catalog]:
     """A function that returns the current catalog, for ``settings.catalog``. Nothing is read before it is called.
 
     The function raises :class:`CatalogUnavailable` when there is no catalog to serve.
@@ -62,7 +63,7 @@ def open_store(settings: Settings) -> Callable[[], Catalog]:
     """
     location = settings.catalog
     if location.startswith("s3://"):
-        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s)
+        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
     return FileStore(location or _bundled())
@@ -135,7 +136,8 @@ class FileStore:
 class S3Store:
     """The catalog that a pointer in S3 names. Each question to S3 may take ``timeout_s``, repetitions included."""
 
-    def __init__(self, location: str, max_age_s: float, timeout_s: float = 5.0) -> None:
+    def __init__(self, location: str, max_age_s: float, timeout_s: float = 5.0, aws: AwsClients | None = None) -> None:
+        self._aws = aws or AwsClients()
         self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not self._bucket:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")
@@ -210,7 +212,9 @@ class S3Store:
             if self._client is None:
                 from toolfold.aws.s3 import open_bucket
 
-                self._client = open_bucket(self._bucket, self._prefix, self._timeout_s, retries=2)
+                self._client = open_bucket(
+                    self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2, aws=self._aws
+                )
             return ask(obstore, self._client)
         except FileNotFoundError:
             logger.error("catalog object %s does not exist", name)

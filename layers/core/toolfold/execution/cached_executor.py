@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.aws.clients import AwsClients
 from toolfold.cache import base
 from toolfold.cache import key as identity
 from toolfold.cache.entry import Entry
@@ -51,10 +52,12 @@ class CachedExecutor:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        aws: AwsClients | None = None,
     ) -> None:
         self._settings, self._address_of = settings, base_url_for
         self._clock, self._monotonic = clock, monotonic
-        memory, shared = base.Memory(settings.cache_memory_bytes), base.create_shared_store(settings, monotonic)
+        memory = base.Memory(settings.cache_memory_bytes)
+        shared = base.create_shared_store(settings, monotonic, aws or AwsClients())
         self._cache = (
             None
             if settings.cache == "off"

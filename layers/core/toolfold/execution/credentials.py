@@ -11,7 +11,7 @@ from toolfold.errors import AuthRequired
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source
-    from toolfold.settings import Settings
+    from toolfold.execution.secrets import SecretProvider
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,10 @@ REFERENCES = ("arn:", "ssm:")
 
 
 def resolve_api_key(
-    source: Source, credentials: RequestCredentials, settings: Settings, environment: Mapping[str, str] | None = None
+    source: Source,
+    credentials: RequestCredentials,
+    secrets: SecretProvider,
+    environment: Mapping[str, str] | None = None,
 ) -> str:
     """The key for ``source``: ``Authorization: Bearer``, then ``X-API-Key``, then ``?apikey=`` (where the deployment
     allows it, the transport fills ``credentials.query``), then the environment. There it is the key itself, or says
@@ -46,9 +49,7 @@ def resolve_api_key(
             return key.strip()
     own = read.get(variable, "").strip()
     if own.startswith(REFERENCES):
-        from toolfold.execution import secrets
-
-        own = secrets.get_secret(own, settings.secret_ttl_s, settings.secret_timeout_s)
+        own = secrets.get_secret(own)
         if not own:
             raise AuthRequired(
                 f"The key that is set up here for {source.title} cannot be read at the moment.",

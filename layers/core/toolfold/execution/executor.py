@@ -9,8 +9,10 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.aws.clients import AwsClients
 from toolfold.errors import InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
+from toolfold.execution.secrets import SecretProvider
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 class ToolExecutor:
     """Performs calls with the settings it was made with. Safe to use from many threads."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, aws: AwsClients | None = None) -> None:
         self.settings = settings
+        self.aws = aws or AwsClients()
+        self._secrets = SecretProvider(self.aws, settings.secret_ttl_s, settings.secret_timeout_s)
         self._keepers: dict[str, CachedExecutor] = {}
         self._lock = threading.Lock()
 
@@ -55,13 +59,15 @@ class ToolExecutor:
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)
-        key = resolve_api_key(source, credentials, self.settings)
+        key = resolve_api_key(source, credentials, self._secrets)
         return self._keeper(source.backend).call(source, tool, checked, key, bypass_cache, deadline)
 
     def reset(self) -> None:
-        """Drop what is held, counted and known of calls, and the connections to where it is shared."""
+        """Drop what is held, counted and known of calls, API keys read from AWS, and the connections to AWS."""
         with self._lock:
             self._keepers.clear()
+            self._secrets.reset()
+            self.aws.reset()
 
     def _keeper(self, backend: str) -> CachedExecutor:
         # Imported on the first call, so that listing and describing tools never pays for it.
@@ -71,7 +77,7 @@ class ToolExecutor:
                 from toolfold.sources.http_api import adapter
 
                 module = {"http_api": adapter}[backend]
-                self._keepers[backend] = CachedExecutor(self.settings, module.call, module.base_url_for)
+                self._keepers[backend] = CachedExecutor(self.settings, module.call, module.base_url_for, aws=self.aws)
             return self._keepers[backend]
 
 

@@ -1,70 +1,84 @@
-"""API keys that are kept in AWS and not in the environment.
+"""API keys that are stored in AWS and not in the environment, by Powertools' ``parameters``.
 
-==============================================  ==============================================================
-``arn:aws:secretsmanager:REGION:…:secret:NAME``   a secret that is the key
-``arn:aws:secretsmanager:…:secret:NAME#FIELD``    a secret that is a JSON object; the key is its FIELD
-``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``   a parameter, decrypted where it is a SecureString
-==============================================  ==============================================================
+A reference has one of these forms:
+
+=================================================  ===========================================================
+``arn:aws:secretsmanager:REGION:…:secret:NAME``    a secret that is the key
+``arn:aws:secretsmanager:…:secret:NAME#FIELD``     a secret that is a JSON object; the key is the value of FIELD
+``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``    a parameter, decrypted if it is a SecureString
+=================================================  ===========================================================
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
+from typing import Any
 
-from toolfold.aws import clients
-from toolfold.aws.credentials import AwsError
+from toolfold.aws.clients import AwsClients, error_code
 
 logger = logging.getLogger("toolfold")
 
-_held: dict[str, tuple[str, float]] = {}
-"""Reference → what was read last, and when (``time.monotonic``). When AWS is out of reach, the old key is better than
-none."""
 
-
-def get_secret(reference: str, max_age_s: float, timeout_s: float) -> str:
-    """The key that ``reference`` names; what was last read when AWS does not answer; empty when there is none.
+class SecretProvider:
+    """Reads keys and keeps them for ``ttl_s`` seconds. Safe to use from many threads.
 
     Args:
-        max_age_s: seconds for which a key is not read again.
-        timeout_s: seconds to connect to AWS, and as many for its answer.
+        aws: creates the clients.
+        ttl_s: seconds for which a key is used before it is read again.
+        timeout_s: seconds to connect to AWS, and as many to wait for its response.
     """
-    key, read_at = _held.get(reference, ("", 0.0))
-    # Not below 0: the clock of an environment that was put to sleep may come back earlier.
-    if key and 0 <= time.monotonic() - read_at < max_age_s:
-        return key
-    try:
-        key = _fetch(reference, timeout_s).strip()
-        _held[reference] = key, time.monotonic()
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with the reference or what it leads to
-        # AWS's own word, or the error's name alone: texts may hold the reference, and JSON's the secret.
-        what = error.code if isinstance(error, AwsError) else type(error).__name__
-        logger.error("the API key cannot be read from AWS: %s", what)
-    return key
 
+    def __init__(self, aws: AwsClients, ttl_s: float, timeout_s: float) -> None:
+        self._aws, self._ttl_s, self._timeout_s = aws, ttl_s, timeout_s
+        self._providers: dict[tuple[str, str], Any] = {}
+        self._last_good: dict[str, str] = {}
+        self._last_call_at = 0.0
 
-def forget() -> None:
-    """Hold no key of before: the next call that needs one reads it anew."""
-    _held.clear()
+    def get_secret(self, reference: str) -> str:
+        """Return the key that ``reference`` names.
 
+        When AWS cannot be reached, the key that was read last is better than none.
 
-def _fetch(reference: str, timeout_s: float) -> str:
-    place, _, field = reference.partition("#")
-    # arn:partition:service:region:account:…
-    parts = place.split(":", 5)
-    region = parts[3] if place.startswith("arn:") else ""
-    if place.startswith("ssm:") or parts[2] == "ssm":
-        asked = {"Name": place.removeprefix("ssm:"), "WithDecryption": True}
-        return str(clients.ask("ssm", "GetParameter", asked, timeout_s, region)["Parameter"]["Value"])
-    found = clients.ask("secretsmanager", "GetSecretValue", {"SecretId": place}, timeout_s, region)
-    if "SecretString" in found:
-        text = str(found["SecretString"])
-    else:
-        from base64 import b64decode
+        Returns:
+            The key; empty when it cannot be read and never was.
+        """
+        # Powertools compares times of day: a clock that was set back would keep a key for too long.
+        now = time.time()
+        clock_set_back, self._last_call_at = now < self._last_call_at, now
+        try:
+            self._last_good[reference] = self._read(reference, force_fetch=clock_set_back).strip()
+        except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
+            # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
+            logger.error("API key cannot be read from AWS: %s", error_code(error.__context__ or error))
+        return self._last_good.get(reference, "")
 
-        text = b64decode(found["SecretBinary"], validate=True).decode()
-    if not field:
-        return text
-    import json
+    def reset(self) -> None:
+        """Forget all keys: the next call reads its key again."""
+        self._providers.clear()
+        self._last_good.clear()
 
-    return str(json.loads(text)[field])
+    def _read(self, reference: str, *, force_fetch: bool) -> str:
+        name, _, field = reference.partition("#")
+        # arn:partition:service:region:account:…
+        parts = name.split(":", 5)
+        region = parts[3] if parts[0] == "arn" else ""
+        options = {"max_age": math.ceil(self._ttl_s), "force_fetch": force_fetch}
+        if parts[0] == "ssm" or parts[2] == "ssm":
+            provider = self._provider("ssm", region)
+            return str(provider.get(name.removeprefix("ssm:"), decrypt=True, **options))
+        provider = self._provider("secretsmanager", region)
+        if field:
+            return str(provider.get(name, transform="json", **options)[field])
+        value = provider.get(name, **options)
+        return value.decode() if isinstance(value, bytes) else str(value)
+
+    def _provider(self, service: str, region: str) -> Any:
+        if (service, region) not in self._providers:
+            from aws_lambda_powertools.utilities import parameters
+
+            create = parameters.SSMProvider if service == "ssm" else parameters.SecretsProvider
+            client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
+            self._providers[service, region] = create(boto3_client=client)
+        return self._providers[service, region]

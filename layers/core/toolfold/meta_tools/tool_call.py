@@ -57,6 +57,7 @@ def tool_call(
         presigned_url_ttl_s=settings.presigned_url_ttl_s,
         keep_s=settings.s3_timeout_s,
         deadline=deadline,
+        aws=caller.aws,
     )
     outcome = caller.call(catalog, tool, inner, credentials, bypass_cache=_flag(own["fresh"]), deadline=deadline)
     shown = present(

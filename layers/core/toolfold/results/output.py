@@ -18,6 +18,7 @@ from toolfold.results import preview, render, tables, tokens, values
 from toolfold.results.tables import Document
 
 if TYPE_CHECKING:
+    from toolfold.aws.clients import AwsClients
     from toolfold.results.select.parser import Selection
 
     _T = TypeVar("_T")
@@ -59,6 +60,7 @@ class OutputOptions:
     presigned_url_ttl_s: float = 3600
     keep_s: float = 5
     deadline: float | None = None
+    aws: AwsClients | None = None
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,10 @@ class _More:
         if wishes.place:
             from toolfold.results import offload
 
-            left_s = wishes.keep_s if wishes.deadline is None else wishes.deadline - time.monotonic()
-            kept = offload.keep(whole, suffix, wishes.place, wishes.presigned_url_ttl_s, min(wishes.keep_s, left_s))
+            left_s = float("inf") if wishes.deadline is None else wishes.deadline - time.monotonic()
+            kept = offload.save(
+                whole, suffix, wishes.place, wishes.presigned_url_ttl_s, wishes.keep_s, left_s, wishes.aws
+            )
         self._tokens = size
         self._full = {**kept, "tokens": size}
         self._ask_less = ask_less

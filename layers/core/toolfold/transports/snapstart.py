@@ -20,10 +20,9 @@ import ssl
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from toolfold.aws import credentials, signature
 from toolfold.cache import dynamodb
 from toolfold.catalog.store import S3Store
-from toolfold.execution import cached_executor, secrets, validation
+from toolfold.execution import cached_executor, validation
 from toolfold.meta_tools import tool_call
 from toolfold.network import connections, outbound, session, ssrf, unpack
 from toolfold.results import offload, output
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 _USED_BY_CALLS = (
-    *(signature, session, ssrf, adapter, unpack, dynamodb, cached_executor, validation, tool_call),
+    *(session, ssrf, adapter, unpack, dynamodb, cached_executor, validation, tool_call),
     *(evaluator, offload, jmespath_query, output),
 )
 """Imported above for the first TOOL_CALL. It is not rehearsed: it would need a key, and ask the upstream."""
@@ -93,11 +92,9 @@ def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
     catalog = server.tools.catalog
     if isinstance(catalog, S3Store):
         yield catalog.invalidate
-    # With the keepers: answers, counts and limits of keys, breakers, the rest of a shared cache that failed.
+    # Cached responses, counts and limits of keys, circuit breakers, API keys from AWS, clients of AWS.
     yield server.tools.caller.reset
     yield connections.forget_connections
-    yield secrets.forget
-    yield credentials.forget
 
 
 def _each(*steps: Callable[[], None]) -> None:
