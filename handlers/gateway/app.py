@@ -1,25 +1,38 @@
 """The Lambda function behind API Gateway: MCP over HTTP, stateless.
 
-Everything happens in the core layer; this file only names its entry, and builds it while Lambda initialises the
-environment, when CPU is plentiful.
+Everything is made once, while Lambda initialises the environment and CPU is plentiful.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from aws_lambda_powertools.logging import correlation_paths
+
+from toolfold.app import build_app
 from toolfold.settings import Settings
+from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
-gateway = LambdaHandler(Settings.from_environment())
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+settings = Settings.from_environment()
+telemetry = configure(settings)
+logger, metrics = telemetry.logger, telemetry.metrics
+gateway = LambdaHandler(build_app(settings), telemetry)
 
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
-    from toolfold.transports import snapstart  # nobody waits for this environment yet
+    from toolfold.transports import snapstart  # no request waits for this environment yet
 
     snapstart.prepare(gateway)
 
 
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one event of payload format 2.0."""
-    return gateway(event, context.aws_request_id, context.get_remaining_time_in_millis() / 1000)
+@telemetry.capture_lambda_handler
+# log_event=False, so that POWERTOOLS_LOGGER_LOG_EVENT cannot turn it on: events hold API keys.
+@logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP, log_event=False)
+@metrics.log_metrics(capture_cold_start_metric=True)
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer one event of API Gateway (payload format 2.0 or 1.0) or of a function URL."""
+    return gateway(event, context.get_remaining_time_in_millis() / 1000)

@@ -13,9 +13,8 @@ from tests.faults.aws import BUCKET, TABLE, Aws
 from tests.faults.docs_table import Row, all_rows, walks
 from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.faulty_proxy import Fault
+from tests.support.lambda_handler import make_handler
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
-from toolfold.transports.lambda_handler import LambdaHandler
 
 MARGIN_S = 1.0
 SETTINGS = {
@@ -58,7 +57,7 @@ def event(tool: str, symbol: str) -> dict[str, Any]:
 @walks("test_out_of_time")
 def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, told: list[logging.LogRecord]) -> None:
     tool, symbol, left_s, faults = CALLS[row.fault]
-    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **SETTINGS}))
+    gateway = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **SETTINGS})
     gateway(event(QUOTE, "MSFT"), remaining_s=29.0)  # what a first call imports
     mock_api.clear_requests()
     told.clear()
@@ -95,7 +94,7 @@ def test_all_that_is_prepared_is_on_the_page() -> None:
 
 
 def test_what_is_held_needs_no_time(mock_api: MockApi) -> None:
-    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}))
+    gateway = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
     gateway(event(QUOTE, "IBM"), remaining_s=29.0)
     late = json.loads(gateway(event(QUOTE, "IBM"), remaining_s=0.9)["body"])["result"]
     assert late["structuredContent"]["cached"]

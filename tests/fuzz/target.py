@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import inputs
+from tests.support.lambda_handler import make_handler
 from toolfold.models import UpstreamResponse
 from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
-from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
-from toolfold.transports import lambda_handler
-from toolfold.transports.lambda_handler import LambdaHandler
 
 TIME_LIMIT_S = 0.050
 """For an input of at most :data:`SIZE_LIMIT` bytes. Most take a hundredth of it; Lambda bills milliseconds."""
@@ -42,17 +40,15 @@ class Finding(Exception):
 class Target:
     """The server and the gateway over the real catalog, with an upstream that always answers the same.
 
-    Patches the process: the upstream, the API key and the log's stream. ``slowest_s`` is the slowest answer so far that
+    Patches the process: the upstream and the API key. ``slowest_s`` is the slowest answer so far that
     stayed slow when asked again.
     """
 
     def __init__(self) -> None:
         os.environ["ALPHA_VANTAGE_API_KEY"] = "KEY"
         adapter.call = lambda *_: UpstreamResponse(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
-        self.nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
-        for handler in log_streams():
-            handler.setStream(self.nowhere)
-        self._gateway = LambdaHandler(Settings.from_environment(_ENVIRONMENT))
+        self._log = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
+        self._gateway = make_handler(_ENVIRONMENT)
         tools = self._gateway.server.tools
         self._server = Server(tools, OriginPolicy(("*",)))
         self._local = Server(tools, OriginPolicy(hosts=LOOPBACK_HOSTS))
@@ -66,7 +62,7 @@ class Target:
         """
         event = inputs.event(data)
         if event is not None:
-            _check_handed_over(self._timed(lambda: self._gateway(event), len(data)))
+            _check_handed_over(self._timed(lambda: self._invoke(event), len(data)))
             return
         sent = inputs.request(data)
         response = self._timed(lambda: self._server.handle_http(sent), len(data))
@@ -74,7 +70,7 @@ class Target:
         if sent.header("host") is not None:
             _check(sent, self._timed(lambda: self._local.handle_http(sent), len(data)))
         for event in inputs.events(sent):
-            answer = self._timed(lambda event=event: self._gateway(event), len(data))
+            answer = self._timed(lambda event=event: self._invoke(event), len(data))
             _check_handed_over(answer)
             if "httpMethod" in event and answer["statusCode"] != response.status:
                 raise Finding(f"the gateway says {answer['statusCode']}, the server {response.status}")
@@ -88,6 +84,14 @@ class Target:
             if took > TIME_LIMIT_S:
                 raise Finding(f"an answer took more than {TIME_LIMIT_S * 1000:.0f} ms")
         return answer
+
+    def _invoke(self, event: Any) -> Any:
+        """Return the gateway's answer to ``event``. Its log goes nowhere."""
+        with contextlib.redirect_stdout(self._log):
+            return self._gateway(event)
+
+    def close(self) -> None:
+        self._log.close()
 
     def growth(self, data: Iterable[bytes], rounds: int = 20) -> int:
         """Bytes by which the process grew while it answered ``data`` again and again."""
@@ -162,11 +166,6 @@ def _check_handed_over(answer: Any) -> None:
         json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise Finding("the answer cannot be handed to the runtime") from None
-
-
-def log_streams() -> list[logging.StreamHandler[Any]]:
-    """Where the gateway's log goes; what a test runner listens with is not meant."""
-    return [handler for handler in lambda_handler.logger.handlers if type(handler) is logging.StreamHandler]
 
 
 def silence() -> None:

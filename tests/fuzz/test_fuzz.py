@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz import inputs
 from tests.fuzz.mutations import mutate
-from tests.fuzz.target import GROWTH_LIMIT, Finding, Target, log_streams
+from tests.fuzz.target import GROWTH_LIMIT, Finding, Target
 from tests.support.examples import examples
 from toolfold.sources.http_api import adapter
 
@@ -25,12 +25,9 @@ def target() -> Iterator[Target]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target: put back here
         patch.setattr(adapter, "call", None)  # likewise
-        streams = {handler: handler.stream for handler in log_streams()}
         target = Target()
         yield target
-        for handler, stream in streams.items():
-            handler.setStream(stream)
-        target.nowhere.close()
+        target.close()
 
 
 @pytest.fixture(autouse=True)

@@ -8,19 +8,16 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.conftest import KEY
+from tests.support.lambda_handler import CONTEXT, make_handler
 from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
-from toolfold.transports.lambda_handler import LambdaHandler
 
 EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted(Path("events").glob("*.json"))}
-CONTEXT = SimpleNamespace(aws_request_id="request-1", get_remaining_time_in_millis=lambda: 29_000)
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -151,10 +148,10 @@ def test_a_rest_api_gets_the_same_answer(load: Callable[..., Handler], name: str
 
 
 def test_a_call_is_answered_before_lambda_ends_the_function(mock_api: MockApi) -> None:
-    gateway = LambdaHandler(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}))
-    gateway(calling("IBM", **{"x-api-key": KEY}), "1", 29)  # imports what a first call imports
+    gateway = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
+    gateway(calling("IBM", **{"x-api-key": KEY}), 29)  # imports what a first call imports
     started = time.monotonic()
-    response = gateway(calling("FAULT.SLOW.5", **{"x-api-key": KEY}), "2", 1.5)  # one second is kept back
+    response = gateway(calling("FAULT.SLOW.5", **{"x-api-key": KEY}), 1.5)  # one second is kept back
     assert time.monotonic() - started < 1.5
     assert json.loads(response["body"])["result"]["structuredContent"]["error"]["code"] == "UPSTREAM_TIMEOUT"
 
@@ -215,7 +212,7 @@ def test_the_log_holds_names_and_codes_and_never_a_key(
     line = json.loads(logged.splitlines()[-1])
     assert (line["rpc"], line["tool"], line["inner_tool"]) == ("tools/call", "TOOL_CALL", "GLOBAL_QUOTE")
     assert line["status"] == 200
-    assert line["request_id"] == "request-1"
+    assert line["function_request_id"] == "request-1"
 
 
 def test_an_allowed_page_may_ask_and_read(load: Callable[..., Handler]) -> None:

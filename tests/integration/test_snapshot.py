@@ -22,12 +22,12 @@ import pytest
 from tests.conftest import KEY
 from tests.support import mcp_requests
 from tests.support.aws_services import lead_to
+from tests.support.lambda_handler import make_handler
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 from toolfold.execution import secrets
 from toolfold.mock_api.server import MockApi
 from toolfold.network import connections
-from toolfold.settings import Settings
 from toolfold.transports import snapstart
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -59,17 +59,8 @@ def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def make(mock_api: MockApi, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[..., LambdaHandler]]:
-    core = logging.getLogger("toolfold")
-
-    def made(**environment: str) -> LambdaHandler:
-        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **environment}
-        gateway = LambdaHandler(Settings.from_environment(settings))
-        core.addHandler(caplog.handler)
-        return gateway
-
-    yield made
-    core.removeHandler(caplog.handler)
+def make(mock_api: MockApi) -> Iterator[Callable[..., LambdaHandler]]:
+    yield lambda **environment: make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **environment})
     gc.unfreeze()
 
 
@@ -185,7 +176,8 @@ def test_a_hook_does_the_rest_when_a_part_of_it_fails(
 
 PROGRAM = """
 import json, sys
-from tests.support.snapshot_copies import CONTEXT, load
+from tests.support.lambda_handler import CONTEXT
+from tests.support.snapshot_copies import load
 app = load()
 before = set(sys.modules)
 for body in json.load(sys.stdin):

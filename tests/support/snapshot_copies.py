@@ -12,13 +12,13 @@ import os
 import random
 import sys
 from contextlib import suppress
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
+from tests.support.lambda_handler import CONTEXT
 from toolfold.execution import secrets
 
 HOOKS: dict[str, Any] = {}
-CONTEXT = SimpleNamespace(aws_request_id="1", get_remaining_time_in_millis=lambda: 20_000)
 
 
 def runtimes_hooks() -> ModuleType:

@@ -1,81 +1,222 @@
-"""What the log of the HTTP transports looks like."""
+"""Logs, metrics and traces: what is written, and what never is."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import correlation_paths
 
-from toolfold.telemetry import JsonLines, configure_logging
+from tests.support.lambda_handler import CONTEXT
+from toolfold.execution.call_log import CallLog
+from toolfold.settings import Settings
+from toolfold.telemetry import Telemetry, configure
 
-logger = logging.getLogger("toolfold")
+SECRET = "https://example.com/?apikey=secret"
+EVENT = {"requestContext": {"requestId": "api-gateway-1"}}
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+library_logger = logging.getLogger("toolfold")
+
+
+@pytest.fixture(autouse=True)
+def level_restored() -> Iterator[None]:
+    before = library_logger.level
+    yield
+    library_logger.setLevel(before)
 
 
 @pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
-    """What has been logged, a dictionary a line."""
-    before = list(logger.handlers), logger.level, logger.propagate
-    configure_logging("INFO")
-    yield lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    logger.handlers, logger.level, logger.propagate = before
+def lines(capsys: pytest.CaptureFixture[str]) -> Lines:
+    """What was written to stdout since the last call, one object for each line."""
+    return lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_line_says_when_how_grave_what_and_all_that_was_given(lines: Any) -> None:
-    logger.warning("call of %s", "RSI", extra={"code": "NO_DATA", "ms": 1.5})
-    (line,) = lines()
-    assert line.pop("timestamp").endswith("Z")
-    assert line == {
-        "level": "WARNING", "message": "call of RSI", "service": "toolfold", "code": "NO_DATA", "ms": 1.5,
-    }  # fmt: skip
+@pytest.fixture
+def telemetry() -> Telemetry:
+    return configured()
 
 
-def test_what_is_below_the_level_is_not_written(lines: Any) -> None:
-    logger.debug("details")
-    assert lines() == []
+def configured(**environment: str) -> Telemetry:
+    return configure(Settings.from_environment(environment))
 
 
-def test_asked_twice_it_writes_once(lines: Any) -> None:
-    configure_logging("ERROR")
-    logger.warning("not grave enough any more")
-    logger.error("grave")
-    assert [line["message"] for line in lines()] == ["grave"]
+def invoke(telemetry: Telemetry, handler: Callable[..., Any]) -> Any:
+    """Call ``handler`` as Lambda does, with the decorators of handlers/gateway/app.py."""
+    logged = telemetry.logger.inject_lambda_context(
+        telemetry.metrics.log_metrics(handler),
+        correlation_id_path=correlation_paths.API_GATEWAY_HTTP,
+        log_event=False,
+    )
+    return telemetry.capture_lambda_handler(logged)(EVENT, CONTEXT)
 
 
-def test_tracebacks_are_left_out_since_their_text_may_hold_a_key(lines: Any) -> None:
-    try:
-        raise ValueError("https://example.com/?apikey=secret")
-    except ValueError:
-        logger.exception("it failed")
-    (line,) = lines()
-    assert "secret" not in json.dumps(line)
+class TestLogs:
+    def test_library_logs_are_json_lines(self, telemetry: Telemetry, lines: Lines) -> None:
+        library_logger.warning("call of %s", "RSI", extra={"code": "NO_DATA", "ms": 1.5})
+
+        (line,) = lines()
+        assert line["timestamp"].endswith("+00:00")
+        expected = {"level": "WARNING", "message": "call of RSI", "service": "toolfold", "code": "NO_DATA", "ms": 1.5}
+        assert expected.items() <= line.items()
+
+    def test_library_logs_have_the_correlation_id_of_the_invocation(self, telemetry: Telemetry, lines: Lines) -> None:
+        invoke(telemetry, lambda event, context: library_logger.info("call"))
+
+        (line,) = lines()
+        assert line["correlation_id"] == "api-gateway-1"
+        assert line["function_request_id"] == CONTEXT.aws_request_id
+        assert isinstance(line["cold_start"], bool)
+
+    def test_child_loggers_write_the_same_lines(self, telemetry: Telemetry, lines: Lines) -> None:
+        logging.getLogger("toolfold.network").warning("slow")
+
+        assert [line["message"] for line in lines()] == ["slow"]
+
+    def test_the_level_of_the_settings_applies(self, lines: Lines) -> None:
+        configured(TOOLFOLD_LOG_LEVEL="ERROR")
+        library_logger.warning("not written")
+        library_logger.error("written")
+
+        assert [line["message"] for line in lines()] == ["written"]
+
+    def test_configuring_twice_writes_each_line_once(self, lines: Lines) -> None:
+        configured()
+        configured()
+        library_logger.warning("once")
+
+        assert len(lines()) == 1
+
+    def test_sampled_invocations_are_logged_at_debug(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
+        monkeypatch.setenv("POWERTOOLS_LOGGER_SAMPLE_RATE", "1")
+        telemetry = configured()
+        for _ in range(2):
+            invoke(telemetry, lambda event, context: library_logger.debug("details"))
+
+        assert [line["message"] for line in lines()][-1:] == ["details"]
+
+    def test_the_service_can_be_named(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
+        monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "other-stack")
+        configured()
+        library_logger.warning("named")
+        monkeypatch.delenv("POWERTOOLS_SERVICE_NAME")
+        configured()
+
+        assert lines()[0]["service"] == "other-stack"
+
+    def test_a_trace_of_x_ray_is_named(
+        self, telemetry: Telemetry, lines: Lines, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f;Sampled=1")
+        library_logger.warning("traced")
+
+        assert lines()[0]["xray_trace_id"] == "1-5759e988-bd862e3fe1be46a994272793"
+
+    def test_values_that_are_not_json_are_written_as_text(self, telemetry: Telemetry, lines: Lines) -> None:
+        library_logger.warning("odd", extra={"value": set})
+
+        assert lines()[0]["value"] == "<class 'set'>"
 
 
-def test_a_value_that_is_no_json_is_written_as_text(lines: Any) -> None:
-    logger.info("odd", extra={"value": {1, 2}.__class__})
-    assert lines()[0]["value"] == "<class 'set'>"
+class TestSecrets:
+    def test_an_exception_is_logged_by_its_class_alone(self, telemetry: Telemetry, lines: Lines) -> None:
+        try:
+            raise ValueError(SECRET)
+        except ValueError:
+            library_logger.exception("failed")
+
+        (line,) = lines()
+        assert line["exception_name"] == "ValueError"
+        assert "secret" not in json.dumps(line)
+
+    def test_events_are_not_logged_even_if_the_environment_asks_for_it(
+        self, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    ) -> None:
+        monkeypatch.setenv("POWERTOOLS_LOGGER_LOG_EVENT", "true")
+        invoke(configured(), lambda event, context: None)
+
+        assert lines() == []
 
 
-@pytest.mark.parametrize(("sampled", "known"), [("1", "1-5759e988-bd862e3fe1be46a994272793"), ("0", None)])
-def test_a_recorded_invocation_can_be_found_by_its_trace(
-    lines: Any, monkeypatch: pytest.MonkeyPatch, sampled: str, known: str | None
-) -> None:
-    trace = f"Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled={sampled}"
-    monkeypatch.setenv("_X_AMZN_TRACE_ID", trace)
-    logger.info("request")
-    assert lines()[0].get("xray_trace_id") == known
+class TestMetrics:
+    def test_a_call_is_counted_by_its_outcome(self, telemetry: Telemetry, lines: Lines) -> None:
+        call = CallLog("GLOBAL_QUOTE")
+        call.code = "RATE_LIMITED"
+        telemetry.record_call(call)
+
+        (line,) = lines()
+        (metrics,) = line.pop("_aws")["CloudWatchMetrics"]
+        assert metrics["Namespace"] == "toolfold"
+        assert metrics["Metrics"] == [{"Name": "Calls", "Unit": "Count"}]
+        assert sorted(metrics["Dimensions"][0]) == ["code", "service"]
+        assert line == {"service": "toolfold", "code": "RATE_LIMITED", "Calls": [1.0]}
+
+    def test_the_namespace_can_be_named(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
+        monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "elsewhere")
+        configured().record_call(CallLog("GLOBAL_QUOTE"))
+
+        assert lines()[0]["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "elsewhere"
+
+    def test_a_metric_that_cannot_be_written_fails_no_call(
+        self, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise OSError(SECRET)
+
+        monkeypatch.setattr("toolfold.telemetry.single_metric", fail)
+        telemetry.record_call(CallLog("GLOBAL_QUOTE"))
+
+        assert [line["message"] for line in lines()] == ["metric not written: OSError"]
+
+    def test_an_invocation_without_a_call_writes_no_metric_and_no_warning(
+        self, telemetry: Telemetry, lines: Lines
+    ) -> None:
+        invoke(telemetry, lambda event, context: None)
+
+        assert lines() == []
 
 
-def test_a_line_that_cannot_be_written_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Path("/dev/full").open("w") as full:
-        monkeypatch.setattr(sys, "stdout", full)
-        JsonLines().write("INFO", "request", {})
-        JsonLines().write("INFO", "a half of a pair: \ud800", {})
-        monkeypatch.undo()
-        with suppress(OSError):
-            full.close()
+class TestTraces:
+    def test_without_tracing_the_handler_is_left_as_it_is(self, telemetry: Telemetry) -> None:
+        assert telemetry.tracer is None
+        assert telemetry.capture_lambda_handler(invoke) is invoke
+
+    @pytest.mark.parametrize(("trace", "is_imported"), [("false", False), ("true", True)])
+    def test_the_x_ray_sdk_is_imported_only_for_tracing(self, trace: str, is_imported: bool) -> None:
+        program = (
+            "import sys\n"
+            "from toolfold.settings import Settings\n"
+            "from toolfold.telemetry import configure\n"
+            f"configure(Settings.from_environment({{'TOOLFOLD_TRACE': '{trace}'}}))\n"
+            "print('aws_xray_sdk' in sys.modules)\n"
+        )
+        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+        assert ran.stdout.strip() == str(is_imported)
+
+    def test_the_handler_is_traced_without_its_response(self) -> None:
+        """In a process of its own, since the SDK patches botocore."""
+        program = (
+            "from aws_xray_sdk.core import xray_recorder\n"
+            "from toolfold.settings import Settings\n"
+            "from toolfold.telemetry import configure\n"
+            "telemetry = configure(Settings.from_environment({'TOOLFOLD_TRACE': 'true'}))\n"
+            "xray_recorder.emitter.send_entity = lambda entity: print(entity.serialize())\n"
+            "def handler(event, context):\n"
+            "    return 'SECRET'\n"
+            "telemetry.capture_lambda_handler(handler)({}, None)\n"
+        )
+        trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+        environment = {**os.environ, "LAMBDA_TASK_ROOT": "/var/task", "_X_AMZN_TRACE_ID": trace}
+        command = [sys.executable, "-c", program]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+        assert json.loads(ran.stdout)["name"] == "## handler"
+        assert "SECRET" not in ran.stdout

@@ -74,6 +74,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     ),
     "TOOLFOLD_PRESIGNED_URL_TTL_S": ("3600", "Seconds for which a link to it in S3 can be opened; at most 86400."),
     "TOOLFOLD_LOG_LEVEL": ("INFO", "From which level on the HTTP server logs: DEBUG, INFO, WARNING or ERROR."),
+    "TOOLFOLD_TRACE": ("false", "On Lambda: whether to record traces with AWS X-Ray."),
     "TOOLFOLD_ALLOW_KEY_IN_QUERY": ("false", "Whether the address may carry the API key as ?apikey=."),
     "TOOLFOLD_ALLOWED_ORIGINS": ("", "Comma-separated web origins that may call over HTTP; * allows every origin."),
 }
@@ -131,6 +132,7 @@ class Settings:
     offload: str
     presigned_url_ttl_s: float
     log_level: str
+    trace: bool
     allow_key_in_query: bool
     allowed_origins: tuple[str, ...]
 
@@ -189,6 +191,7 @@ class Settings:
             offload=_offload(text("TOOLFOLD_OFFLOAD")),
             presigned_url_ttl_s=_link_s(number("TOOLFOLD_PRESIGNED_URL_TTL_S")),
             log_level=_level(text("TOOLFOLD_LOG_LEVEL")),
+            trace=_yes_no("TOOLFOLD_TRACE", text("TOOLFOLD_TRACE")),
             allow_key_in_query=_yes_no("TOOLFOLD_ALLOW_KEY_IN_QUERY", text("TOOLFOLD_ALLOW_KEY_IN_QUERY")),
             allowed_origins=tuple(
                 origin.strip().rstrip("/") for origin in text("TOOLFOLD_ALLOWED_ORIGINS").split(",") if origin.strip()

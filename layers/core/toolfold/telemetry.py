@@ -1,66 +1,128 @@
-"""The log of the HTTP transports: a JSON object a line, which CloudWatch can query.
+"""Logs, metrics and traces, written by Powertools for AWS Lambda. ``configure`` makes them once per process.
 
-It is given names and codes only: no bodies, no arguments, no headers, no query strings, since any of them may hold an
-API key. Nor are tracebacks written, whose last line is an exception's text.
+No log line, metric or trace may hold an API key, so none holds a body, an argument, a header, a query string or the
+text of an exception: only names, codes and figures. That is why events and responses are never captured, and why
+``requests`` is not traced (its exceptions quote URLs).
+
+Environment variables of Powertools that apply here: ``POWERTOOLS_SERVICE_NAME``, ``POWERTOOLS_METRICS_NAMESPACE``,
+``POWERTOOLS_LOGGER_SAMPLE_RATE`` (the share of invocations that are logged at DEBUG, from 0 to 1).
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import sys
-import time
-from collections.abc import Mapping
-from typing import Any
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
-_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+from aws_lambda_powertools.metrics import MetricUnit
 
-_OWN = {*vars(logging.makeLogRecord({})), "message", "asctime"}
-"""What every record has; all else was given by whoever logs."""
+if TYPE_CHECKING:
+    from aws_lambda_powertools.logging.types import LogRecord
+
+    from toolfold.execution.call_log import CallLog
+    from toolfold.settings import Settings
+
+__all__ = ["Telemetry", "configure"]
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+LOGGER_NAME = "toolfold"
+"""What the modules of this package pass to ``logging.getLogger``."""
 
 
-class JsonLines(logging.Handler):
-    """``{"level", "message", "timestamp", "service", …}``: the time in UTC (RFC 3339), then what the line is about.
+class ExceptionNameFormatter(LambdaPowertoolsFormatter):
+    """Log the class of an exception as ``exception_name``, but neither its text nor its traceback."""
 
-    Of an invocation that X-Ray records ``xray_trace_id`` is in it, by which a line and its trace are found together.
-    What cannot be written is dropped: no answer waits for its line.
-    """
+    def serialize(self, log: LogRecord) -> str:
+        """Return ``log`` as one line of JSON."""
+        hidden = ("exception", "exception_notes", "stack_trace")
+        return super().serialize({name: value for name, value in log.items() if name not in hidden})
 
-    def emit(self, record: logging.LogRecord) -> None:
+
+class CurrentStdout:
+    """Write to what ``sys.stdout`` is at that moment, so that redirecting it takes effect."""
+
+    def write(self, text: str) -> int:
+        """Write ``text``."""
+        return sys.stdout.write(text)
+
+    def flush(self) -> None:
+        """Flush what was written."""
+        sys.stdout.flush()
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """The logger, the metrics and the tracer of one process; ``tracer`` is None where tracing is off."""
+
+    logger: Logger
+    metrics: Metrics
+    tracer: Tracer | None
+    service: str
+    namespace: str
+
+    def capture_lambda_handler(self, handler: Handler) -> Handler:
+        """Trace ``handler`` as a subsegment with X-Ray, where tracing is on (a decorator)."""
+        if self.tracer is None:
+            return handler
+        captured: Handler = self.tracer.capture_lambda_handler(handler, capture_response=False, capture_error=False)  # type: ignore[assignment]
+        return captured
+
+    def record_call(self, call: CallLog) -> None:
+        """Count one finished call of a tool in the metric ``Calls``, by its outcome.
+
+        The dimensions are the service and the code, but not the tool: CloudWatch bills each combination of values as a
+        metric of its own.
+        """
+        dimensions = {"service": self.service, "code": call.code}
         try:
-            about = {name: value for name, value in vars(record).items() if name not in _OWN}
-            self.write(record.levelname, record.getMessage(), about)
-        except Exception:  # noqa: BLE001 - as of every handler: a wrong line is told of on stderr
-            self.handleError(record)
-
-    def write(self, level: str, message: str, about: Mapping[str, Any]) -> None:
-        """Write one line, past :mod:`logging`: every request waits for the way there."""
-        now = time.time()
-        line = {
-            "level": level,
-            "message": message,
-            "timestamp": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z",
-            "service": "toolfold",
-        }
-        trace = os.environ.get("_X_AMZN_TRACE_ID", "")
-        if "Sampled=1" in trace:
-            line["xray_trace_id"] = trace.partition("Root=")[2].partition(";")[0]
-        try:
-            sys.stdout.write(_json({**line, **about}) + "\n")
-            sys.stdout.flush()
-        except (OSError, ValueError):
-            return
+            # A metric of its own, not one of self.metrics, whose dimensions all share: an invocation may make more
+            # than one call.
+            with single_metric(
+                name="Calls", unit=MetricUnit.Count, value=1, namespace=self.namespace, default_dimensions=dimensions
+            ):
+                pass
+        except Exception as error:  # noqa: BLE001 - a metric that cannot be written must not fail the call
+            self.logger.warning("metric not written: %s", type(error).__name__)
 
 
-def configure_logging(level: str) -> JsonLines:
-    """Let what is logged under ``toolfold`` come out as JSON lines on standard output, from ``level`` on.
+def configure(settings: Settings) -> Telemetry:
+    """Make the logger, the metrics and, where ``settings.trace`` is on, the tracer.
 
-    ListRequest again it takes the place of what it did before; other handlers stay.
+    What the library modules log under ``toolfold`` comes out of the same logger: with its level, its sampling and the
+    correlation ID of the invocation.
     """
-    lines = JsonLines()
-    core = logging.getLogger("toolfold")
-    core.handlers = [*(other for other in core.handlers if not isinstance(other, JsonLines)), lines]
-    core.setLevel(level)
-    core.propagate = False
-    return lines
+    service = os.environ.get("POWERTOOLS_SERVICE_NAME") or "toolfold"
+    namespace = os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "toolfold"
+    # Powertools names the logging.Logger after the service. It has to be that of the library modules, so the service
+    # is set as a key.
+    logger = Logger(
+        service=LOGGER_NAME,
+        level=settings.log_level,
+        stream=cast(TextIO, CurrentStdout()),
+        logger_formatter=ExceptionNameFormatter(use_rfc3339=True, utc=True),
+    )
+    logger.setLevel(settings.log_level)  # Powertools configures a logger once, whatever level a second one asks for
+    logger.append_keys(service=service)
+    # Most invocations call no tool: https://docs.aws.amazon.com/powertools/python/latest/core/metrics/#flushing-metrics
+    warnings.filterwarnings("ignore", "No application metrics to publish")
+    return Telemetry(
+        logger=logger,
+        metrics=Metrics(service=service, namespace=namespace),
+        tracer=_make_tracer(service) if settings.trace else None,
+        service=service,
+        namespace=namespace,
+    )
+
+
+def _make_tracer(service: str) -> Tracer:
+    """Make the tracer, which imports the X-Ray SDK.
+
+    Calls of AWS services are traced as well. ``requests`` and ``http.client`` are not: see the top of this module.
+    """
+    return Tracer(service=service, patch_modules=("botocore",))

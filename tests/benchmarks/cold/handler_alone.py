@@ -11,6 +11,9 @@ import time
 
 
 class Context:
+    function_name = "benchmark"
+    memory_limit_in_mb = 1024
+    invoked_function_arn = "arn:aws:lambda:eu-central-1:123456789012:function:benchmark"
     aws_request_id = "0"
 
     def get_remaining_time_in_millis(self):

@@ -22,9 +22,11 @@ def main() -> None:
         bytes_ = int(sys.argv[2]) << 20
         resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
 
+    from toolfold.app import build_app
     from toolfold.catalog.search import search
     from toolfold.catalog.store import open_store
     from toolfold.settings import Settings
+    from toolfold.telemetry import configure
     from toolfold.transports.lambda_handler import LambdaHandler
 
     settings = Settings.from_environment({"TOOLFOLD_CATALOG": place, "TOOLFOLD_CATALOG_MAX_AGE_S": "3600"})
@@ -38,7 +40,7 @@ def main() -> None:
     figures["get"] = _round(catalog.get, names)
     figures["query"] = _round(lambda query: search(catalog, query), queries)
 
-    gateway = LambdaHandler(settings)
+    gateway = LambdaHandler(build_app(settings), configure(settings))
     event = json.loads(Path("events/tool-get.json").read_text(encoding="utf-8"))
 
     def call(name: str, arguments: dict[str, Any]) -> Any:

@@ -1,5 +1,6 @@
-"""Bytes from and to the outside world; no rules of their own.
+"""Bytes from and to the outside: Lambda events, HTTP on this machine, stdio. No rules of their own.
 
-``aws_lambda`` turns API Gateway events into requests, ``snapshot`` warms that up ahead of them, ``local_http`` does API
-Gateway's part on a laptop, ``stdio`` serves an agent on the same machine. May import everything below.
+May import everything but ``cli``. Nothing below imports a transport.
 """
+
+__all__ = ["http_server", "lambda_events", "lambda_handler", "snapstart", "stdio"]

@@ -1,12 +1,14 @@
-"""What AWS puts in front of a function, as requests: one table entry for each shape of event.
+"""Parse Lambda events into MCP requests.
 
-==============================  =======  ===========================================================
-API Gateway HTTP API            2.0      https://docs.aws.amazon.com/apigateway/latest/developerguide/
-Lambda function URL             2.0      http-api-develop-integrations-lambda.html
-API Gateway REST API, HTTP API  1.0      set-up-lambda-proxy-integrations.html (same guide)
-==============================  =======  ===========================================================
+================================  ==============  ====================================================================
+event of                          payload format  https://docs.aws.amazon.com/apigateway/latest/developerguide/
+================================  ==============  ====================================================================
+API Gateway HTTP API              2.0 or 1.0      http-api-develop-integrations-lambda.html
+Lambda function URL               2.0             https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
+API Gateway REST API              1.0             set-up-lambda-proxy-integrations.html
+================================  ==============  ====================================================================
 
-The path is not looked at: the routes of the API decide what reaches the function, and a stage may stand before it.
+The path is ignored: the routes of the API decide what reaches the function, and a stage may precede the path.
 """
 
 from __future__ import annotations
@@ -17,25 +19,32 @@ from typing import Any
 
 from toolfold.protocol.http import Headers, Request
 
+__all__ = ["KEY_PARAMETER", "UnknownEvent", "parse_event"]
+
 KEY_PARAMETER = "apikey"
 
 
 class UnknownEvent(ValueError):
-    """An event of no shape that is known here; ``str()`` says what was missed."""
+    """The event has none of the known forms; ``str()`` says what is missing."""
 
 
 def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = None) -> Request:
-    """The request in ``event``, to be answered by ``deadline``.
+    """Return the request in ``event``.
+
+    Args:
+        event: The event, as Lambda passes it.
+        allow_key_in_query: Whether to read the API key from the query string.
+        deadline: When the response must be ready, by ``time.monotonic``.
 
     Raises:
-        UnknownEvent: the event comes from something else, or is damaged.
+        UnknownEvent: The event comes from another service, or is damaged.
     """
     if not isinstance(event, dict):
         raise UnknownEvent("the event is not an object")
     try:
-        version_2 = event.get("version") == "2.0"
-        method = event["requestContext"]["http"]["method"] if version_2 else event["httpMethod"]
-        key = _key(event, version_2) if allow_key_in_query else ""
+        is_version_2 = event.get("version") == "2.0"
+        method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
+        key = _query_key(event, is_version_2) if allow_key_in_query else ""
         return Request(method.upper(), _headers(event), _body(event), key, deadline)
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
@@ -44,10 +53,10 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:
-    """Every header, repeated ones included where the event tells them apart (payload 1.0)."""
-    many = event.get("multiValueHeaders")
-    if many:
-        return tuple([(name.lower(), str(value)) for name, values in many.items() for value in values])
+    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them with commas."""
+    multi_value = event.get("multiValueHeaders")
+    if multi_value:
+        return tuple([(name.lower(), str(value)) for name, values in multi_value.items() for value in values])
     return tuple([(name.lower(), str(value)) for name, value in (event.get("headers") or {}).items()])
 
 
@@ -61,9 +70,9 @@ def _body(event: Mapping[str, Any]) -> bytes:
         raise UnknownEvent("the body is not base64") from None
 
 
-def _key(event: Mapping[str, Any], version_2: bool) -> str:
-    if version_2:
-        from urllib.parse import parse_qs  # where keys may be in the address, which is seldom
+def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
+    if is_version_2:
+        from urllib.parse import parse_qs  # imported here: few deployments allow a key in the query string
 
         return str(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, [""])[0])
     return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER, ""))

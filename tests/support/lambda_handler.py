@@ -1,0 +1,25 @@
+"""The Lambda handler in this process, and the context that Lambda passes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+from toolfold.app import build_app
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+
+CONTEXT = SimpleNamespace(
+    function_name="gateway",
+    memory_limit_in_mb=1024,
+    invoked_function_arn="arn:aws:lambda:eu-central-1:123456789012:function:gateway",
+    aws_request_id="request-1",
+    get_remaining_time_in_millis=lambda: 29_000,
+)
+
+
+def make_handler(environment: Mapping[str, str]) -> LambdaHandler:
+    """Return a handler with the settings in ``environment``."""
+    settings = Settings.from_environment(environment)
+    return LambdaHandler(build_app(settings), configure(settings))
