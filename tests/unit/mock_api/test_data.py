@@ -1,4 +1,4 @@
-"""The synthetic numbers: repeatable, in order, coherent between functions, and inside their ranges."""
+"""The synthetic data: repeatable, in order, consistent between functions, and in plausible ranges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mock_api.expected import EXPECTED, document, query
+from tests.unit.mock_api.expected_responses import EXPECTED, document, query
 from toolfold.mock_api import handle_query
 from toolfold.mock_api.trading_days import holidays, is_trading_day
 
@@ -273,7 +273,7 @@ def test_analytics_are_computed_from_the_prices() -> None:
     assert list(sliding["RUNNING_MEAN"]["IBM"]) == list(sliding["window_start"])
 
 
-def test_today_can_be_moved_and_leaves_the_past_alone() -> None:
+def test_a_later_today_keeps_past_values() -> None:
     asked = query("TIME_SERIES_DAILY", outputsize="full")
     later: dict[str, Any] = json.loads(handle_query(asked, now=datetime(2026, 3, 2, tzinfo=UTC)).body)
     rows, before = later["Time Series (Daily)"], series("TIME_SERIES_DAILY", outputsize="full")

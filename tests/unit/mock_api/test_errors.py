@@ -1,4 +1,4 @@
-"""What the API refuses, and the faults that can be asked for."""
+"""Errors of the API, and the faults that can be requested."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mock_api.expected import EXPECTED, document, query
+from tests.unit.mock_api.expected_responses import EXPECTED, document, query
 from toolfold.mock_api import handle_query
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.registry import ENDPOINTS
 from toolfold.mock_api.responses import Response
 
-# Fault -> the JSON key and the stable part of the text by which a client recognises it.
+# Fault -> JSON key and the stable part of its text, by which a client recognises it.
 ERROR_PATTERNS = {
     "invalid_api_key": ("Error Message", "apikey is invalid or missing"),
     "demo_key_only": ("Information", r"demo\W* API key is for demo purposes"),

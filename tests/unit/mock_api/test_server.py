@@ -1,4 +1,4 @@
-"""The server: real HTTP, kept connections, and connections that misbehave."""
+"""The HTTP server: persistent connections, logging, and faults of connections."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_many_requests_share_one_connection(mock_api: MockApi) -> None:
     connection.close()
 
 
-def test_an_answer_has_type_and_length(mock_api: MockApi) -> None:
+def test_a_response_has_content_type_and_length(mock_api: MockApi) -> None:
     connection = connect(mock_api)
     connection.request("GET", QUOTE)
     response = connection.getresponse()
@@ -76,8 +76,8 @@ def test_requests_are_recorded_in_order_with_repeats_and_keys(mock_api: MockApi)
     connection.close()
 
 
-def test_many_callers_at_once(mock_api: MockApi) -> None:
-    def ask(_: int) -> bytes:
+def test_concurrent_requests(mock_api: MockApi) -> None:
+    def get(_: int) -> bytes:
         connection = connect(mock_api)
         connection.request("GET", QUOTE)
         body = connection.getresponse().read()
@@ -85,11 +85,11 @@ def test_many_callers_at_once(mock_api: MockApi) -> None:
         return body
 
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(ask, range(40)))) == 1
+        assert len(set(pool.map(get, range(40)))) == 1
     assert len(mock_api.requests) == 40
 
 
-def test_the_root_says_what_this_is_and_the_rest_is_not_there(mock_api: MockApi) -> None:
+def test_the_root_path_describes_the_server_and_other_paths_are_404(mock_api: MockApi) -> None:
     connection = connect(mock_api)
     connection.request("GET", "/")
     response = connection.getresponse()
@@ -105,7 +105,7 @@ def test_the_root_says_what_this_is_and_the_rest_is_not_there(mock_api: MockApi)
     assert mock_api.requests == []
 
 
-def test_truncated_promises_more_than_it_sends(mock_api: MockApi) -> None:
+def test_truncated_sends_less_than_content_length(mock_api: MockApi) -> None:
     connection = connect(mock_api)
     connection.request("GET", fault("TRUNCATED"))
     response = connection.getresponse()
@@ -114,7 +114,7 @@ def test_truncated_promises_more_than_it_sends(mock_api: MockApi) -> None:
     connection.close()
 
 
-def test_reset_closes_without_an_answer(mock_api: MockApi) -> None:
+def test_reset_closes_without_a_response(mock_api: MockApi) -> None:
     connection = connect(mock_api)
     connection.request("GET", fault("RESET"))
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
@@ -129,14 +129,14 @@ def test_slow_waits_before_the_first_byte(mock_api: MockApi) -> None:
     assert connection.getresponse().status == 200
     assert 0.3 <= time.monotonic() - started < 3
     connection.close()
-    impatient = connect(mock_api, timeout=0.2)
-    impatient.request("GET", fault("SLOW.60"))
+    short_timeout = connect(mock_api, timeout=0.2)
+    short_timeout.request("GET", fault("SLOW.60"))
     with pytest.raises(TimeoutError):
-        impatient.getresponse()
-    impatient.close()
+        short_timeout.getresponse()
+    short_timeout.close()
 
 
-def test_drip_sends_the_body_in_slow_pieces(mock_api: MockApi) -> None:
+def test_drip_sends_the_body_slowly(mock_api: MockApi) -> None:
     connection = connect(mock_api)
     started = time.monotonic()
     connection.request("GET", fault("DRIP.0.4"))
@@ -147,7 +147,7 @@ def test_drip_sends_the_body_in_slow_pieces(mock_api: MockApi) -> None:
     connection.close()
 
 
-def test_huge_and_redirect_and_retry_after_cross_the_wire(mock_api: MockApi) -> None:
+def test_huge_and_redirect_and_retry_after_over_http(mock_api: MockApi) -> None:
     connection = connect(mock_api, timeout=20)
     connection.request("GET", fault("HUGE", datatype="csv"))
     assert len(connection.getresponse().read()) > 19_000_000
@@ -162,12 +162,12 @@ def test_huge_and_redirect_and_retry_after_cross_the_wire(mock_api: MockApi) -> 
     connection.close()
 
 
-def test_closing_does_not_wait_for_slow_answers_or_kept_connections() -> None:
+def test_close_does_not_wait_for_slow_responses_or_idle_connections() -> None:
     mock_api = MockApi()
     mock_api.start()
-    kept = connect(mock_api)
-    kept.request("GET", QUOTE)
-    kept.getresponse().read()
+    idle = connect(mock_api)
+    idle.request("GET", QUOTE)
+    idle.getresponse().read()
     slow = connect(mock_api)
     slow.request("GET", fault("SLOW.60"))
     time.sleep(0.1)
@@ -176,11 +176,11 @@ def test_closing_does_not_wait_for_slow_answers_or_kept_connections() -> None:
     assert time.monotonic() - started < 2
     with pytest.raises(ConnectionRefusedError):
         connect(mock_api).connect()
-    kept.close()
+    idle.close()
     slow.close()
 
 
-def test_the_log_names_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_log_has_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:
     log = io.StringIO()
     with MockApi(log=log) as mock_api:
         connection = connect(mock_api)
@@ -205,7 +205,7 @@ def test_serve_forever_serves_from_the_calling_thread() -> None:
     assert not thread.is_alive()
 
 
-def test_a_taken_port_is_an_error_and_a_mock_api_that_never_served_can_be_closed() -> None:
+def test_a_taken_port_is_an_error_and_a_server_that_never_served_can_be_closed() -> None:
     mock_api = MockApi()
     with pytest.raises(OSError, match="in use"):
         MockApi(port=mock_api.port)

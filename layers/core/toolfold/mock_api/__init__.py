@@ -1,11 +1,8 @@
-"""A local imitation of the Alpha Vantage HTTP API: all 129 functions, deterministic synthetic data, every error.
+"""Local imitation of the Alpha Vantage HTTP API: all 129 functions, deterministic synthetic data and every known error.
 
-What lives here: ``answers`` (query in, :class:`Answer` out, no I/O), ``faults`` (errors and broken connections on
-demand), ``families`` (one file per group of functions: accepted parameters and the document they answer with),
-``studies`` (technical indicators) and ``server`` (the socket around it).
-
-It imports the standard library and nothing else of toolfold: the mock API judges the query strings that the catalog
-produces, so it must not learn them from the catalog.
+Contains the query router, the faults that can be requested, the endpoints, the technical indicators and an HTTP server.
+Imports the standard library and nothing else of toolfold: tests compare the queries that the catalog produces with this
+package, so it must not take its facts from the catalog.
 """
 
 from .responses import Response

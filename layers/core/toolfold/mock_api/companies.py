@@ -1,4 +1,4 @@
-"""Who is listed: tickers and names of well-known issuers (facts), with invented levels for their prices."""
+"""Listed companies and funds: tickers and names of well-known issuers (facts), with invented price levels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .seeded_random import SeededRandom
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """``level`` is where the synthetic price lives, ``dividend`` what is paid per year, both in ``currency``."""
+    """An issuer. Its price moves around ``level``; ``dividend`` is paid per year. Both are in ``currency``."""
 
     symbol: str
     name: str
@@ -24,6 +24,7 @@ class Company:
 
     @property
     def is_fund(self) -> bool:
+        """Whether this is a fund, which has no company data."""
         return self.kind == "ETF"
 
 
@@ -118,7 +119,7 @@ COMPANIES = _table()
 
 
 def get_company(symbol: str) -> Company:
-    """The issuer of ``symbol``; any ticker that is not in the table gets an invented one."""
+    """Return the issuer of ``symbol``. A ticker that is not in the table gets an invented issuer."""
     symbol = symbol.upper()
     known = COMPANIES.get(symbol)
     if known:

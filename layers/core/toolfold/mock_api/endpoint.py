@@ -1,4 +1,4 @@
-"""What a function answers: its parameters, its document, and how the document becomes CSV."""
+"""Definition of an endpoint: its parameters, the builder of its document, and how the document becomes CSV."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ ENTITLEMENT = Parameter("entitlement", enum=("delayed", "realtime"))
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where the rows of a document are, and the CSV columns they turn into.
+    """Location of the rows in a document, and the CSV columns that they become.
 
-    ``kind``: ``list`` of objects; ``map`` from date to object, the date being the first column; ``object``, a single
-    row; ``pairs``, a flat map of two columns. ``keys`` are the row keys in the order of the columns (for a map, of
-    the columns after the first).
+    Attributes:
+        path: Key of the rows in the document; empty for the document itself.
+        kind: ``list`` of objects; ``map`` from date to object, with the date as the first column; ``object``, a single
+            row; ``pairs``, a flat map of two columns.
+        header: The CSV header.
+        keys: The row keys in the order of the columns (of a map: of the columns after the first).
+        line_end: Line terminator of the CSV.
     """
 
     path: str
@@ -34,10 +38,11 @@ class Table:
     line_end: str = "\n"
 
     def columns(self, request: ApiRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Header and row keys of this call."""
+        """Return the header and the row keys for this request."""
         return self.header, self.keys
 
     def rows(self, document: Document, request: ApiRequest) -> Iterable[Sequence[Any]]:
+        """Return the CSV rows of a document."""
         path = self.path.replace("{interval}", request.text("interval"))
         keys = self.columns(request)[1]
         found: Any = document.get(path, {}) if path else document
@@ -52,11 +57,18 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One function. ``table`` is None where there is no CSV; ``json`` is False where there is nothing but CSV.
+    """One function of the API.
 
-    ``symbol`` names the parameter that is looked up; an unknown one answers with ``unknown`` (a document), or with
-    the ``refusal`` envelope where ``unknown`` is None. ``access`` is what a free key gets: the data, the premium
-    envelope, or rows that only look like data.
+    Attributes:
+        function: Value of the ``function`` parameter.
+        parameters: The accepted parameters. Others are ignored, as the vendor does.
+        build: Builds the JSON document of a valid request.
+        table: How the document becomes CSV; None where there is no CSV.
+        has_json: False where the function returns nothing but CSV.
+        access: What a free key gets: the data, the premium error, or placeholder rows.
+        symbol: The parameter that holds the symbol; empty where there is none.
+        unknown_symbol: Builds the document for an unknown symbol; None where that is an error.
+        error_name: The error body of an invalid request.
     """
 
     function: str
@@ -69,32 +81,28 @@ class Endpoint:
     unknown_symbol: Builder | None = None
     error_name: str = "invalid_call"
 
-    @property
-    def entitled(self) -> bool:
-        return ENTITLEMENT in self.parameters
-
 
 class ApiError(Exception):
-    """The values are well formed but the vendor has no answer to them; ``args[0]`` is the envelope to send."""
+    """Well-formed values for which the vendor has no data; ``args[0]`` names the error body."""
 
 
 def strip_number(key: str) -> str:
-    """A JSON row key without its number: ``"05. price"`` and ``"5: Time"`` to ``price`` and ``Time``."""
+    """Return a row key without its number: ``price`` for ``"05. price"``, ``Time`` for ``"5: Time"``."""
     return re.sub(r"^\d+(\.\d+)?[.:] ", "", key)
 
 
 def number_keys(*names: str, width: int = 1) -> tuple[str, ...]:
-    """Names with the vendor's number before each: ``1. open``, ``2. high``."""
+    """Return names with the vendor's number before each: ``1. open``, ``2. high``."""
     return tuple(f"{index:0{width}d}. {name}" for index, name in enumerate(names, 1))
 
 
 def list_table(path: str, *keys: str, line_end: str = "\n") -> Table:
-    """A list of objects whose CSV columns are the row keys without their numbers."""
+    """Return the table of a list of objects whose CSV columns are the row keys without their numbers."""
     return Table(path, "list", tuple(strip_number(key) for key in keys), keys, line_end)
 
 
 def to_csv(table: Table, document: Document, request: ApiRequest) -> str:
-    """Header and rows; None becomes an empty field."""
+    """Return header and rows as CSV. None becomes an empty field."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator=table.line_end)
     writer.writerow(table.columns(request)[0])
@@ -103,12 +111,18 @@ def to_csv(table: Table, document: Document, request: ApiRequest) -> str:
 
 
 def empty_document(_: ApiRequest) -> Document:
-    """How company functions answer an unknown symbol."""
+    """Return ``{}``, as company functions do for an unknown symbol."""
     return {}
 
 
 def document_without_rows(*echoed: str, rows: str, **fixed: Any) -> Builder:
-    """How list functions answer an unknown symbol: their frame, and no rows."""
+    """Return a builder of a document without rows, as list functions return it for an unknown symbol.
+
+    Args:
+        echoed: Parameters whose values the document repeats.
+        rows: Key of the empty list.
+        fixed: Further members of the document.
+    """
 
     def build(request: ApiRequest) -> Document:
         return {**{name: request.text(name) for name in echoed}, **fixed, rows: []}

@@ -1,7 +1,7 @@
-"""Everything that can go wrong, on demand: the vendor's own envelopes, and what networks do.
+"""Faults on demand: the vendor's own error bodies, and failures of networks and servers.
 
-A fault is asked for by key (``apikey=fault-daily-quota``, every call fails) or by symbol (``FAULT.DAILY_QUOTA``, one
-call fails). Some take a number: ``FAULT.SLOW.3`` is three seconds.
+A fault is requested by key (``apikey=fault-daily-quota``, every request fails) or by symbol (``FAULT.DAILY_QUOTA``, one
+request fails). Some take a number: ``FAULT.SLOW.3`` waits three seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HUGE_BYTES = 20_000_000
 _PREMIUM = "https://www.alphavantage.co/premium/"
 _THANKS = "Thank you for using Alpha Vantage! "
 
-# The vendor's error messages: JSON key and text, as a client has to recognise them. {...} is filled in per call.
+# The vendor's error messages: JSON key and text, by which a client recognises them. {...} is filled in.
 ERROR_BODIES: dict[str, tuple[str, str]] = {
     "invalid_api_key": (
         "Error Message",
@@ -93,7 +93,7 @@ ERROR_BODIES: dict[str, tuple[str, str]] = {
         f"{_THANKS}You are not yet entitled to {{feed}} US market data access. "
         f"Please subscribe to any premium plan at {_PREMIUM}",
     ),
-    # An invented text: a notice that no client can know.
+    # A made-up notice that no client can know.
     "notice": ("Information", "The lighthouse will be repainted on Thursday. No action is needed."),
 }
 ERROR_BODIES["json_in_csv_request"] = ERROR_BODIES["premium_endpoint"]
@@ -105,7 +105,7 @@ PLACEHOLDER_MESSAGE = (
     "To access the actual data, please subscribe to either the 600 requests per minute or the 1200 requests per "
     f"minute premium plan at {_PREMIUM} ..."
 )
-# function -> the name that its rows-that-only-look-like-data come under
+# function -> the name of its placeholder rows
 PLACEHOLDER_NAMES = {
     "REALTIME_OPTIONS": "Realtime Options",
     "REALTIME_OPTIONS_FMV": "Realtime Options FMV",
@@ -122,7 +122,7 @@ _OLD_STAMP = "2024-10-18 19:59:00.000"
 
 @dataclass(frozen=True, slots=True)
 class FaultRequest:
-    """A fault that was asked for, and the query that asked."""
+    """A requested fault, and the query that requested it."""
 
     name: str
     number: float | None
@@ -131,11 +131,12 @@ class FaultRequest:
 
     @property
     def function(self) -> str:
+        """The value of the ``function`` parameter."""
         return get_first(self.query, "function")
 
 
 def requested_fault(query: Query, endpoint: Endpoint | None) -> Response | None:
-    """The answer that the key or a symbol of the query asks for, if any does."""
+    """Return the faulty response that the key or a symbol of the query requests, or None."""
     key = get_first(query, "apikey")
     if key.startswith(KEY_PREFIX):
         return _build_fault(key.removeprefix(KEY_PREFIX), query, endpoint)
@@ -152,14 +153,14 @@ def _build_fault(text: str, query: Query, endpoint: Endpoint | None) -> Response
     name, number = (match[1], match[2]) if match else (words, None)
     fault = FaultRequest(name, float(number.replace("_", ".")) if number else None, query, endpoint)
     build = FAULTS.get(name)
-    if build is None:  # a typing error in a test must be seen
+    if build is None:  # a misspelt name must not pass as data
         listed = ", ".join(sorted(FAULTS))
         return Response(404, TEXT, f"The mock API has no such fault. It knows: {listed}\n".encode())
     return build(fault)
 
 
 def error_response(name: str, query: Query) -> Response:
-    """One of the vendor's messages; always JSON, also where CSV was asked for."""
+    """Return one of the vendor's error bodies. It is always JSON, also where CSV was requested."""
     key, text = ERROR_BODIES[name]
     filled = text.format(
         function=get_first(query, "function"),
@@ -170,12 +171,12 @@ def error_response(name: str, query: Query) -> Response:
 
 
 def analytics_error_response(_: FaultRequest | None = None) -> Response:
-    """Only the two keys are known; the texts are invented."""
+    """Return an error of the analytics functions. Only the two keys are known; the texts are invented."""
     return json_response({"error": "The window has no data for these symbols.", "trace": "sandbox"})
 
 
 def placeholder_response(function: str, endpoint: Endpoint | None) -> Response:
-    """Rows that look like data and are none, as the vendor shows them to keys of a smaller plan."""
+    """Return rows that look like data and are not, as the vendor returns them to keys of a smaller plan."""
     options = function not in PLACEHOLDER_NAMES or "OPTIONS" in function or endpoint is None or endpoint.table is None
     name = function if function in PLACEHOLDER_NAMES else "REALTIME_OPTIONS"
     if options or endpoint is None or endpoint.table is None:
@@ -188,7 +189,7 @@ def placeholder_response(function: str, endpoint: Endpoint | None) -> Response:
 
 
 def _empty_list(fault: FaultRequest) -> Response:
-    """The function's own frame without rows, where it has one."""
+    """Return the function's own document without rows, where it has one."""
     endpoint = fault.endpoint
     if endpoint is None or endpoint.unknown_symbol is None:
         return json_response({"data": []})
@@ -221,7 +222,7 @@ def _slow(fault: FaultRequest) -> Response:
 
 
 def _huge(fault: FaultRequest) -> Response:
-    """About 20 MB of rows, in the format that was asked for."""
+    """Return about 20 MB of rows, in the requested format."""
     if get_first(fault.query, "datatype") == "csv":
         row = "2026-01-13,100.0000\n"
         return csv_response("timestamp,value\n" + row * (HUGE_BYTES // len(row)))

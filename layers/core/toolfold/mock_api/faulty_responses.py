@@ -1,4 +1,4 @@
-"""Answers that harm, mislead or have changed: what a client must survive, on demand. All of it is made up."""
+"""Responses that are harmful, misleading or changed, and that a client has to handle. All of them are made up."""
 
 from __future__ import annotations
 
@@ -18,44 +18,53 @@ _ROWS = [{"date": "2026-01-13", "value": str(number)} for number in range(40)]
 
 
 def sample_rows() -> Response:
-    """Some rows as JSON, whatever was asked for."""
+    """Return some rows as JSON, for every function."""
     return json_response({"data": _ROWS})
 
 
 def gigabyte_body() -> Response:
-    """A billion bytes that begin like data; sent piece by piece, so that only the client needs room for them."""
+    """Return a billion bytes that begin like data, to be sent in pieces to save memory here."""
     line = b"2026-01-13,100.0000\n"
     return replace(csv_response(""), body=line * (_MEGABYTE // len(line)), times=GIANT_BYTES // _MEGABYTE)
 
 
 def gzip_bomb() -> Response:
-    """A hundred kilobytes that unpack to a hundred megabytes."""
+    """Return a hundred kilobytes that decompress to a hundred megabytes."""
     return Response(200, JSON, _bomb(), headers=(("Content-Encoding", "gzip"),))
 
 
 @functools.cache
 def _bomb() -> bytes:
-    packer = zlib.compressobj(9, wbits=31)  # 31: with the header of gzip
+    packer = zlib.compressobj(9, wbits=31)  # 31: with a gzip header
     pieces = [packer.compress(b"0" * _MEGABYTE) for _ in range(BOMB_BYTES // _MEGABYTE)]
     return b"".join([*pieces, packer.flush()])
 
 
 def invalid_utf8(query: Query, endpoint: Endpoint | None) -> Response:
-    """A company whose name is in Latin-1."""
+    """Return a company whose name is encoded in Latin-1."""
     if _wants_csv(query, endpoint):
         return replace(csv_response(""), body="symbol,name\nXMPL,Soci\u00e9t\u00e9\n".encode("latin-1"))
     return Response(200, JSON, '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'.encode("latin-1"))
 
 
 def wrong_content_length(query: Query, endpoint: Endpoint | None, by: int) -> Response:
-    """A ``Content-Length`` that is ``by`` bytes off; where it promises more, the connection stays open and silent."""
+    """Return a ``Content-Length`` that is wrong by ``by`` bytes.
+
+    Where it is too large, the connection stays open and silent.
+    """
     sent = _table(_columns(endpoint)) if _wants_csv(query, endpoint) else sample_rows()
     return replace(sent, length=len(sent.body) + by)
 
 
 def changed_columns(query: Query, endpoint: Endpoint | None, change: str) -> Response:
-    """Rows with a column that nobody knows (``new_column``), without the last one (``missing_column``), or with
-    another name for the first (``renamed_column``)."""
+    """Return rows with a changed header.
+
+    Args:
+        query: The query, for the format.
+        endpoint: The endpoint, for the expected columns.
+        change: ``new_column`` adds an unknown column, ``missing_column`` drops the last one, ``renamed_column`` renames
+            the first.
+    """
     columns = _columns(endpoint)
     if change == "new_column":
         columns = [*columns, "mood"]

@@ -1,4 +1,4 @@
-"""Price walks: daily bars from a seeded walk, minutes inside a day, and coarser bars made from finer ones.
+"""Price series: daily bars from a seeded random walk, minutes inside a day, and coarser bars made from finer ones.
 
 Everything is computed forward from :data:`ORIGIN`, so a day has the same prices whatever day is today.
 """
@@ -16,9 +16,9 @@ from typing import NamedTuple
 from .seeded_random import SeededRandom
 from .trading_days import ORIGIN, all_days, trading_days, weekdays
 
-# How strongly yesterday's distance from the trend is kept: keeps a walk of 25 years within a believable range.
+# Factor of yesterday's distance from the trend: it keeps a random walk of 25 years in a plausible range.
 PERSISTENCE = 0.998
-# The day on which the trend passes through the level of a walk.
+# The day on which the trend equals the level of a series.
 ANCHOR_DATE = date(2026, 1, 1)
 
 CALENDARS: dict[str, Callable[[date, date], Sequence[date]]] = {
@@ -29,7 +29,7 @@ CALENDARS: dict[str, Callable[[date, date], Sequence[date]]] = {
 
 
 class Bar(NamedTuple):
-    """Open, high, low, close and volume of one day or minute span; ``label`` is ``YYYY-MM-DD[ HH:MM:SS]``."""
+    """Open, high, low, close and volume of one day or span of minutes; ``label`` is ``YYYY-MM-DD[ HH:MM:SS]``."""
 
     label: str
     open: float
@@ -41,7 +41,17 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PriceSeries:
-    """``growth`` is the trend per year, ``swing`` the typical move per day, both as fractions."""
+    """Parameters of a price series.
+
+    Attributes:
+        name: Seed of the random walk.
+        level: The price that the trend has on ``ANCHOR_DATE``.
+        growth: The trend per year, as a fraction.
+        volatility: The typical move per day, as a fraction.
+        decimals: Decimals of the prices.
+        volume: The typical volume per day.
+        calendar: A key of ``CALENDARS``.
+    """
 
     name: str
     level: float
@@ -54,7 +64,7 @@ class PriceSeries:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Minutes since midnight: the core session, and the wider one around it."""
+    """Regular and extended trading hours, in minutes since midnight."""
 
     open_minute: int
     close_minute: int
@@ -68,7 +78,7 @@ ALL_DAY_SESSION = Session(0, 1440, 0, 1440)
 
 @lru_cache(maxsize=48)
 def daily_bars(series: PriceSeries, today: date) -> tuple[Bar, ...]:
-    """Every day from ORIGIN to ``today``, oldest first."""
+    """Return the bars of every day from ORIGIN to ``today``, oldest first."""
     rng = SeededRandom("walk", series.name)
     round_to = series.decimals
     distance = 0.0
@@ -90,12 +100,12 @@ def daily_bars(series: PriceSeries, today: date) -> tuple[Bar, ...]:
 
 
 def weekly_bars(bars: Iterable[Bar]) -> list[Bar]:
-    """One bar per calendar week, dated on its last day; the newest may be an unfinished week."""
+    """Return one bar per calendar week, dated on its last day. The newest week may be unfinished."""
     return _group_bars(bars, lambda bar: date.fromisoformat(bar.label[:10]).isocalendar()[:2])
 
 
 def monthly_bars(bars: Iterable[Bar]) -> list[Bar]:
-    """One bar per calendar month, dated on its last day."""
+    """Return one bar per calendar month, dated on its last day."""
     return _group_bars(bars, lambda bar: bar.label[:7])
 
 
@@ -104,6 +114,7 @@ def _group_bars(bars: Iterable[Bar], key: Callable[[Bar], object]) -> list[Bar]:
 
 
 def merge_bars(bars: Sequence[Bar]) -> Bar:
+    """Return one bar for several consecutive ones."""
     return Bar(
         bars[-1].label,
         bars[0].open,
@@ -116,9 +127,9 @@ def merge_bars(bars: Sequence[Bar]) -> Bar:
 
 @lru_cache(maxsize=256)
 def _minute_prices(series: PriceSeries, bar: Bar, session: Session) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Price at each minute edge and volume weight of each minute of the wide session of one day.
+    """Return the price at each minute boundary and the volume weight of each minute of the extended session of one day.
 
-    Inside the core session the path runs from open to close and touches high and low exactly once.
+    Inside the regular session the path runs from open to close and reaches high and low exactly once.
     """
     rng = SeededRandom("minutes", series.name, bar.label)
     waves = [(rng.uniform(2, 9), rng.uniform(-1, 1), rng.uniform(0, 6.28)) for _ in range(5)]
@@ -143,7 +154,7 @@ def _minute_prices(series: PriceSeries, bar: Bar, session: Session) -> tuple[tup
 
 
 def _extended_hours_prices(rng: SeededRandom, start: float, length: int) -> list[float]:
-    """Prices of quiet trading, moving away from ``start`` by at most a quarter of a percent."""
+    """Return prices of quiet trading that move away from ``start`` by at most a quarter of a percent."""
     lean, phase = rng.uniform(-0.002, 0.002), rng.uniform(0, 6.28)
     span = max(length, 1)
     return [
@@ -155,7 +166,7 @@ def _extended_hours_prices(rng: SeededRandom, start: float, length: int) -> list
 def intraday_bars(
     series: PriceSeries, days: Iterable[Bar], minutes: int, session: Session, *, extended_hours: bool = True
 ) -> list[Bar]:
-    """Bars of ``minutes`` aligned to the clock and labelled with their start, oldest first."""
+    """Return bars of ``minutes`` aligned to the clock and labelled with their start, oldest first."""
     span = (
         (session.extended_open_minute, session.extended_close_minute)
         if extended_hours

@@ -1,4 +1,4 @@
-"""What a plan allows each key: requests counted by day and by second, as the vendor's free plan does."""
+"""Request quotas of each API key, per day and per second, as in the vendor's free plan."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 _EASTERN_S = -5 * 3600
-"""A day begins at midnight, Eastern Standard Time. When the vendor's begins is documented nowhere."""
+"""Offset of Eastern Standard Time: a day begins at its midnight. The vendor does not document when its day begins."""
 
 _GRACE_S = 0.001
-"""Clocks are compared by this much: who waited for a second has waited for a second."""
+"""Tolerance of the comparison of times: a client that waits for one second is not refused for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``key`` is the mock API's own key with the same rights (see ``answers``)."""
+    """Limits of a plan. ``key`` is the mock API's own key with the same rights (see ``router``)."""
 
     key: str
     per_day: int
@@ -26,7 +26,12 @@ PLANS: Mapping[str, Plan] = {"free": Plan("free", per_day=25, per_second=1)}
 
 
 class QuotaCounter:
-    """Counts the requests of every key. ``clock``: seconds since 1970. Safe to use from many threads."""
+    """Counts the requests of every key. Safe to use from many threads.
+
+    Args:
+        plan: The limits of every key.
+        clock: Returns seconds since 1970.
+    """
 
     def __init__(self, plan: Plan, clock: Callable[[], float]) -> None:
         self.plan = plan
@@ -36,9 +41,9 @@ class QuotaCounter:
         self._lock = threading.Lock()
 
     def count_request(self, key: str) -> str | None:
-        """The envelope that one more request of ``key`` gets for its rate; None when it is within the plan.
+        """Count one request of ``key``; return the name of the error body when it exceeds the plan, else None.
 
-        Only what is within the plan counts. Whether the vendor counts refused requests too is not known.
+        Only requests within the plan count. Whether the vendor counts refused requests too is not known.
         """
         with self._lock:
             now = self._clock()

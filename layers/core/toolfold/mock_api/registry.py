@@ -1,4 +1,4 @@
-"""All functions in one table."""
+"""Registry of all endpoints by function name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a query string to a checked call: what a function accepts, and how its values are read."""
+"""Validation of a query string: the parameters of a function, and access to their values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, datetime
 
 Query = Sequence[tuple[str, str]]
 
-# Where a symbol-like value may stand; faults and unknown symbols are looked for in all of them.
+# Parameters that hold symbols: a fault can be requested in each of them.
 SYMBOL_PARAMETERS = ("symbol", "symbols", "SYMBOLS", "tickers", "keywords", "from_symbol", "from_currency")
 
 
@@ -28,7 +28,7 @@ def _parses(convert: Callable[[str], object]) -> Callable[[str], bool]:
     return check
 
 
-# One entry per kind of value: does this text belong to it?
+# Kind of value -> whether a text is a valid value of that kind.
 VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
     "text": lambda text: bool(text.strip()),
     "integer": lambda text: re.fullmatch(r"[+-]?\d{1,9}", text) is not None,
@@ -42,7 +42,21 @@ VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One query parameter, with the limits that the vendor's documentation gives for it."""
+    """One query parameter, with the limits that the vendor's documentation gives for it.
+
+    Attributes:
+        name: Name in the query string; case counts.
+        kind: A key of ``VALUE_CHECKS``.
+        required: Whether a request without it is an error.
+        default: Value when none is sent.
+        enum: The allowed values; empty for any.
+        pattern: Regular expression that the whole value has to match.
+        minimum: Lowest allowed number.
+        maximum: Highest allowed number.
+        above: Number that the value has to exceed.
+        comma_list: Whether the value is a list separated by commas.
+        repeats: How often the parameter may be sent.
+    """
 
     name: str
     kind: str = "text"
@@ -57,6 +71,7 @@ class Parameter:
     repeats: int = 1
 
     def accepts(self, text: str) -> bool:
+        """Return whether the value is valid."""
         parts = split_list(text) if self.comma_list else [text]
         return all(self._accepts_one(part) for part in parts)
 
@@ -79,53 +94,66 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A checked call. ``values`` holds every known parameter that was sent or has a default; ``today`` is the newest
-    day of which the mock API knows anything."""
+    """A validated request.
+
+    Attributes:
+        function: Value of the ``function`` parameter.
+        values: Every known parameter that was sent or has a default.
+        today: The newest day of the data.
+    """
 
     function: str
     values: Mapping[str, tuple[str, ...]]
     today: date
 
     def all_values(self, name: str) -> tuple[str, ...]:
+        """Return every value of a parameter that may repeat."""
         return self.values.get(name, ())
 
     def text(self, name: str) -> str:
+        """Return the first value, or an empty string."""
         return next(iter(self.all_values(name)), "")
 
     def integer(self, name: str) -> int:
+        """Return the value as an integer."""
         return int(self.text(name))
 
     def number(self, name: str) -> float:
+        """Return the value as a float."""
         return float(self.text(name))
 
     def boolean(self, name: str) -> bool:
+        """Return whether the value is ``true``."""
         return self.text(name) == "true"
 
     def comma_list(self, name: str) -> list[str]:
+        """Return the parts of a list separated by commas."""
         return split_list(self.text(name)) if self.text(name) else []
 
     def date_value(self, name: str) -> date | None:
+        """Return the value as a date, or None when it was not sent."""
         return date.fromisoformat(self.text(name)) if self.text(name) else None
 
 
 def split_list(text: str) -> list[str]:
-    """Comma list to parts; a comma inside brackets, as in ``HISTOGRAM(bins=5,x=1)``, does not split."""
+    """Split a list at its commas, except inside brackets as in ``HISTOGRAM(bins=5,x=1)``."""
     return [part.strip() for part in re.split(r",(?![^()]*\))", text)]
 
 
 def get_values(query: Query, name: str) -> tuple[str, ...]:
-    """Every value sent for ``name``, in order; an empty value counts as not sent."""
+    """Return every value sent for ``name``, in order. An empty value counts as not sent."""
     return tuple(value for key, value in query if key == name and value != "")
 
 
 def get_first(query: Query, name: str) -> str:
+    """Return the first value sent for ``name``, or an empty string."""
     return next(iter(get_values(query, name)), "")
 
 
 def parse_request(query: Query, function: str, parameters: Sequence[Parameter], today: date) -> ApiRequest | None:
-    """The checked call, or None when a required parameter is missing or a value is refused.
+    """Return the validated request, or None when a required parameter is missing or a value is invalid.
 
-    Parameters that the function does not know are ignored, as the vendor does.
+    Parameters that the function does not have are ignored, as the vendor does.
     """
     values: dict[str, tuple[str, ...]] = {}
     for parameter in parameters:
@@ -142,5 +170,5 @@ def parse_request(query: Query, function: str, parameters: Sequence[Parameter], 
 
 
 def is_unknown_symbol(symbol: str) -> bool:
-    """Symbols that no market knows: everything that starts with NOSUCH."""
+    """Return whether no market has this symbol: it starts with ``NOSUCH``."""
     return symbol.upper().startswith("NOSUCH")

@@ -1,4 +1,4 @@
-"""What the mock API sends back: bytes, and how the connection behaves while they are sent."""
+"""HTTP responses: status, headers and body, and how the connection behaves while they are sent."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ Connection = Literal["normal", "truncated", "closed", "reset", "drip"]
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP answer.
+    """One HTTP response.
 
-    ``delay_s``: seconds of silence before the first byte (for ``drip``: how long the body takes).
-    ``connection``: ``normal``; ``truncated``, the length that is promised is never reached; ``closed`` and
-    ``reset`` (a TCP reset), no answer; ``drip``, the body comes in slow pieces.
-    ``times``: how often the body is sent, one after the other. ``length``: the ``Content-Length`` that is claimed,
-    where it is not the true one.
+    Attributes:
+        status: HTTP status code.
+        content_type: Value of ``Content-Type``.
+        body: The bytes of the body.
+        delay_s: Seconds of silence before the first byte; for ``drip``, how long the body takes.
+        headers: Further headers.
+        connection: ``normal``; ``truncated``, the body is shorter than ``Content-Length``; ``closed`` and ``reset`` (a
+            TCP reset), no response; ``drip``, the body is sent in small pieces.
+        times: How often the body is sent, one after the other.
+        length: ``Content-Length`` where it is not the true one.
     """
 
     status: int
@@ -36,9 +41,10 @@ class Response:
 
 
 def json_response(document: Any) -> Response:
-    """Pretty-printed as the vendor does."""
+    """Return the document as JSON, indented as the vendor does."""
     return Response(200, JSON, json.dumps(document, indent=4).encode())
 
 
 def csv_response(text: str) -> Response:
+    """Return the text as CSV, with the vendor's content type."""
     return Response(200, CSV, text.encode())

@@ -1,4 +1,4 @@
-"""One query in, one answer out: the rules of the API in the order in which it applies them. No I/O."""
+"""Answer one query: apply the rules of the API in the order in which the vendor applies them, without I/O."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from .responses import Response, csv_response, json_response
 
 __all__ = ["NEWEST_DAY", "handle_query"]
 
-# A Tuesday on which New York traded. Without ``now`` it is always this day, so that answers never change.
+# A Tuesday on which New York traded. It is the default of ``now``, so that responses never change.
 NEWEST_DAY = date(2026, 1, 13)
 
 DEMO_KEY, FREE_KEY = "demo", "free"
-FREE_SYMBOLS, FREE_CALCULATIONS = 5, 1  # what analytics give to a free key
+FREE_SYMBOLS, FREE_CALCULATIONS = 5, 1  # limits of a free key in analytics
 
 
 def handle_query(query: Query, *, now: datetime | None = None) -> Response:
-    """Answer ``query``, the parsed query string in its order and with its repeats.
+    """Return the response to a query. Never raises.
 
-    ``now`` moves the newest day of the data; only its date counts, and every session of that date has ended.
-    The same query and the same date give the same bytes, in every process and on every day. Never raises.
+    The same query and the same date give the same bytes, in every process and on every day.
+
+    Args:
+        query: The parsed query string, in its order and with repeated names.
+        now: Moves the newest day of the data. Only the date counts; every session of that date has ended.
     """
     today = now.date() if now else NEWEST_DAY
     function = get_first(query, "function")
@@ -48,6 +51,7 @@ def handle_query(query: Query, *, now: datetime | None = None) -> Response:
 
 
 def _build_response(request: ApiRequest, endpoint: Endpoint, query: Query) -> Response:
+    """Return the data of an endpoint in the requested format, or the error that the endpoint raises."""
     try:
         if not endpoint.symbol or not is_unknown_symbol(request.text(endpoint.symbol)):
             document = endpoint.build(request)
@@ -65,6 +69,7 @@ def _build_response(request: ApiRequest, endpoint: Endpoint, query: Query) -> Re
 
 
 def _free_key_error(request: ApiRequest, endpoint: Endpoint, query: Query) -> Response | None:
+    """Return what a free key gets instead of data, or None where it gets the data."""
     if endpoint.access == "premium":
         return error_response("premium_endpoint", query)
     if endpoint.access == "placeholder":

@@ -1,4 +1,4 @@
-"""The socket around :func:`answer`: a small HTTP/1.1 server on one address, for tests, demos and offline work."""
+"""HTTP/1.1 server around :func:`handle_query`, for tests, demos and work without a network."""
 
 from __future__ import annotations
 
@@ -23,30 +23,36 @@ from .responses import TEXT, Response
 from .router import DEMO_KEY, handle_query
 
 PATH = "/query"
-IDLE_TIMEOUT_S = 60.0  # a kept connection that stays silent is closed after this long
+IDLE_TIMEOUT_S = 60.0  # idle connections are closed after this time
 DRIP_PIECES = 20
 ABOUT = b"""\
 This is the toolfold mock API: a local imitation of the Alpha Vantage API.
-Every number in it is synthetic. Ask at /query?function=GLOBAL_QUOTE&symbol=IBM&apikey=any
+Every number in it is synthetic. Try /query?function=GLOBAL_QUOTE&symbol=IBM&apikey=any
 """
 
 ParsedQuery = list[tuple[str, str]]
 
 
 class MockApi:
-    """The imitated API on ``http://host:port/query``; port 0 takes a free one.
+    """The imitated API on ``http://host:port/query``.
 
     As a context manager it serves from a background thread::
 
         with MockApi() as mock_api:
             urlopen(f"{mock_api.url}?function=MARKET_STATUS&apikey=any")
 
-    ``now`` moves the newest day of the data (see :func:`answer`). ``log`` gets one line per request with function and
-    status, never a key. The address is bound on creation: OSError if it is taken.
+    Args:
+        host: Address to listen on.
+        port: Port to listen on; 0 takes a free one.
+        now: Moves the newest day of the data (see :func:`handle_query`).
+        log: Gets one line per request with function and status, never a key.
+        plan: A key of ``quotas.PLANS``: every key has its rights and quotas. None counts nothing.
+        latency_s: Seconds of silence before every response.
+        clock: Returns seconds since 1970, for the quotas.
+        sleep: Replaces the waiting for delays.
 
-    ``plan="free"`` gives every key the rights of a free one, 25 requests a day and one a second (``plans``); without
-    it nothing is counted. ``latency_s`` is the silence before every answer. ``clock`` (seconds since 1970) tells the
-    plan's days and seconds, ``sleep`` spends the silences; both can be replaced.
+    Raises:
+        OSError: The address is taken; it is bound on creation.
     """
 
     def __init__(
@@ -76,7 +82,7 @@ class MockApi:
             api = mock_api
 
         self._server = _Server((host, port), Handler, bind_and_activate=False)
-        # Kept connections live in their own threads; they must not hold up the end of the process.
+        # Each connection has a thread of its own, which must not delay the end of the process.
         self._server.daemon_threads = True
         self._server.block_on_close = False
         try:
@@ -88,25 +94,28 @@ class MockApi:
 
     @property
     def port(self) -> int:
+        """The port that the server listens on."""
         return int(self._server.server_address[1])
 
     @property
     def url(self) -> str:
+        """The URL of the API."""
         host = str(self._server.server_address[0])
         return f"http://{host}:{self.port}{PATH}"
 
     @property
     def requests(self) -> list[ParsedQuery]:
-        """The parsed queries so far, in the order of their arrival, keys included as they were sent."""
+        """The parsed queries so far, in the order of their arrival, with the keys as they were sent."""
         with self._lock:
             return [list(query) for query in self._requests]
 
     def clear_requests(self) -> None:
+        """Forget the recorded queries."""
         with self._lock:
             self._requests.clear()
 
     def serve_forever(self) -> None:
-        """Serve from this thread until :meth:`close` is called from another, or an exception such as Ctrl-C."""
+        """Serve from this thread until :meth:`close` is called from another, or until an exception such as Ctrl-C."""
         self._serving = True
         self._server.serve_forever(poll_interval=0.05)
 
@@ -117,7 +126,7 @@ class MockApi:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop serving and free the address; answers that are being delayed are given up."""
+        """Stop serving and free the address. Responses that are being delayed are abandoned."""
         self._closing.set()
         if self._serving:
             self._server.shutdown()
@@ -154,12 +163,12 @@ class MockApi:
         )
 
     def _log_request(self, function: str, status: int) -> None:
-        """Only names that the mock API knows are written: anything else might be a secret in the wrong place."""
+        """Log function and status, without unknown function names: they may be secrets in the wrong parameter."""
         if self._log:
             print(f"{function if function in ENDPOINTS else '?'} {status}", file=self._log, flush=True)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait, unless the mock API is closed meanwhile; True when it was."""
+        """Wait, unless the server is closed meanwhile; return True when it was."""
         if self._sleep is None:
             return self._closing.wait(seconds)
         self._sleep(seconds)
@@ -168,7 +177,7 @@ class MockApi:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing to tell of a client that went away in the middle: half of the faults make it do so."""
+        """Ignore clients that disconnect in the middle of a response: half of the faults make them do so."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -192,13 +201,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif parts.path == "/":
             response = Response(200, TEXT, ABOUT)
         else:
-            response = Response(404, TEXT, b"There is nothing here. The API is at /query\n")
+            response = Response(404, TEXT, b"Not found. The API is at /query\n")
         self._send(response)
 
     def _send(self, response: Response) -> None:
         if response.connection in ("closed", "reset"):
             self.close_connection = True
-            if response.connection == "reset":  # what is closed without lingering ends with RST instead of FIN
+            if response.connection == "reset":  # closing without lingering sends RST instead of FIN
                 self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
                 close(self.connection.detach())
             else:
@@ -216,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.end_headers()
             self._send_body(response)
-        except (BrokenPipeError, ConnectionResetError):  # the caller has given up waiting
+        except (BrokenPipeError, ConnectionResetError):  # the client has disconnected
             self.close_connection = True
 
     def _send_body(self, response: Response) -> None:
@@ -235,4 +244,4 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(response.body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the request line holds the key."""
+        """Log nothing: the request line contains the key."""

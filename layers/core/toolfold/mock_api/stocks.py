@@ -1,4 +1,4 @@
-"""Stock prices of a symbol: as traded, adjusted, by day, week, month and minute; dividends and splits."""
+"""Stock prices of a symbol: unadjusted and adjusted, by day, week, month and minute; dividends and splits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ FIRST_DIVIDEND_YEAR = 2000
 
 
 class Dividend(NamedTuple):
+    """One cash dividend."""
+
     ex_date: date
     declared: date
     paid: date
@@ -23,12 +25,14 @@ class Dividend(NamedTuple):
 
 
 class Split(NamedTuple):
+    """One stock split: ``factor`` new shares for an old one."""
+
     day: date
     factor: float
 
 
 class AdjustedBar(NamedTuple):
-    """A day as it was traded, with what the vendor adds to it."""
+    """A day as it was traded, with adjusted close, dividend and split coefficient."""
 
     bar: Bar
     adjusted_close: float
@@ -38,6 +42,7 @@ class AdjustedBar(NamedTuple):
 
 @lru_cache(maxsize=256)
 def price_series_for(symbol: str) -> PriceSeries:
+    """Return the parameters of the price series of a stock."""
     issuer = get_company(symbol)
     rng = SeededRandom("stock", issuer.symbol)
     shares = rng.uniform(2e6, 6e7) * min(1.0, 200 / issuer.level)
@@ -52,7 +57,7 @@ def price_series_for(symbol: str) -> PriceSeries:
 
 @lru_cache(maxsize=256)
 def splits(symbol: str) -> tuple[Split, ...]:
-    """Between none and two, oldest first."""
+    """Return the splits, between none and two, oldest first."""
     rng = SeededRandom("splits", symbol.upper())
     years = sorted(rng.sample(range(2002, 2025), rng.randint(0, 2)))
     return tuple(
@@ -62,7 +67,7 @@ def splits(symbol: str) -> tuple[Split, ...]:
 
 
 def split_factor_after(symbol: str, day: date) -> float:
-    """By how much a share of ``day`` has been multiplied since."""
+    """Return the factor by which a share of ``day`` has been multiplied since."""
     factor = 1.0
     for split in splits(symbol):
         if split.day > day:
@@ -72,7 +77,7 @@ def split_factor_after(symbol: str, day: date) -> float:
 
 @lru_cache(maxsize=256)
 def dividends(symbol: str, today: date) -> tuple[Dividend, ...]:
-    """Quarterly payments up to ``today``, oldest first, in the money of their day; empty for a non-payer."""
+    """Return the quarterly payments up to ``today``, oldest first, unadjusted; empty where none is paid."""
     issuer = get_company(symbol)
     if not issuer.dividend:
         return ()
@@ -96,7 +101,7 @@ def dividends(symbol: str, today: date) -> tuple[Dividend, ...]:
 
 @lru_cache(maxsize=32)
 def unadjusted_bars(symbol: str, today: date) -> tuple[Bar, ...]:
-    """Daily bars at the prices of their day, oldest first: they jump where the stock was split."""
+    """Return daily bars at the prices of their day, oldest first. They jump at a stock split."""
     bars = daily_bars(price_series_for(symbol), today)
     past = [split for split in splits(symbol) if split.day <= today]
     if not past:
@@ -113,7 +118,7 @@ def _scale_bar(bar: Bar, factor: float) -> Bar:
 
 @lru_cache(maxsize=16)
 def adjusted_bars(symbol: str, today: date) -> tuple[AdjustedBar, ...]:
-    """Daily bars as traded with adjusted close, dividend and split coefficient, oldest first."""
+    """Return unadjusted daily bars with adjusted close, dividend and split coefficient, oldest first."""
     paid = {dividend.ex_date.isoformat(): dividend.amount for dividend in dividends(symbol, today)}
     split = {event.day.isoformat(): event.factor for event in splits(symbol) if event.day <= today}
     found: list[AdjustedBar] = []
@@ -129,13 +134,14 @@ def adjusted_bars(symbol: str, today: date) -> tuple[AdjustedBar, ...]:
 
 
 def last_close(symbol: str, today: date) -> float:
+    """Return the newest unadjusted close."""
     return unadjusted_bars(symbol, today)[-1].close
 
 
 def minute_bars(
     symbol: str, today: date, minutes: int, *, month: str = "", extended_hours: bool = True, split_adjusted: bool = True
 ) -> list[Bar]:
-    """Intraday bars, oldest first: of the trailing 30 days, or of ``month`` (YYYY-MM)."""
+    """Return intraday bars, oldest first: of the last 30 days, or of ``month`` (YYYY-MM)."""
     days = daily_bars(price_series_for(symbol), today) if split_adjusted else unadjusted_bars(symbol, today)
     since = (today - timedelta(days=30)).isoformat()
     chosen = [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)]

@@ -1,4 +1,4 @@
-"""Days on which markets trade: weekdays, and the New York sessions without their full-day holidays."""
+"""Trading days: weekdays, and the sessions of the New York exchanges without their full-day holidays."""
 
 from __future__ import annotations
 
@@ -7,55 +7,59 @@ from functools import lru_cache
 
 MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 
-# The first day for which the mock API has prices; the vendor's own history starts around here too.
+# The first day with prices. The vendor's history starts around this day too.
 ORIGIN = date(2000, 1, 3)
 
 
 def all_days(first: date, last: date) -> list[date]:
+    """Return every day from ``first`` to ``last``, both included."""
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
 def weekdays(first: date, last: date) -> list[date]:
+    """Return every Monday to Friday from ``first`` to ``last``."""
     return [day for day in all_days(first, last) if day.weekday() < SATURDAY]
 
 
 @lru_cache(maxsize=8)
 def trading_days(first: date, last: date) -> tuple[date, ...]:
+    """Return the days from ``first`` to ``last`` on which New York traded."""
     return tuple(day for day in weekdays(first, last) if day not in holidays(day.year))
 
 
 def is_trading_day(day: date) -> bool:
+    """Return whether New York trades on this day."""
     return day.weekday() < SATURDAY and day not in holidays(day.year)
 
 
 def trading_day_on_or_after(day: date) -> date:
-    """The first trading day that is not before ``day``."""
+    """Return the first trading day that is not before ``day``."""
     while not is_trading_day(day):
         day += timedelta(days=1)
     return day
 
 
 def trading_day_on_or_before(day: date) -> date:
-    """The last trading day that is not after ``day``."""
+    """Return the last trading day that is not after ``day``."""
     while not is_trading_day(day):
         day -= timedelta(days=1)
     return day
 
 
 def month_end(day: date) -> date:
-    """The last calendar day of the month of ``day``."""
+    """Return the last calendar day of the month of ``day``."""
     return add_months(day.replace(day=1), 1) - timedelta(days=1)
 
 
 def add_months(day: date, months: int) -> date:
-    """``day`` moved by whole months; only meaningful for days up to the 28th."""
+    """Return ``day`` moved by whole months. Only valid for days up to the 28th."""
     index = day.year * 12 + day.month - 1 + months
     return date(index // 12, index % 12 + 1, day.day)
 
 
 @lru_cache(maxsize=64)
 def holidays(year: int) -> frozenset[date]:
-    """Full-day closings of the New York exchanges by rule; one-off closings (storms, mourning) are left out."""
+    """Return the full-day holidays of the New York exchanges by rule, without one-off closings (storms, mourning)."""
     days = {
         _nth(year, 1, MONDAY, 3),  # Martin Luther King
         _nth(year, 2, MONDAY, 3),  # Presidents
@@ -83,7 +87,7 @@ def _observed(day: date) -> date:
 
 
 def _easter(year: int) -> date:
-    """Easter Sunday, by the anonymous Gregorian algorithm."""
+    """Return Easter Sunday, by the anonymous Gregorian algorithm."""
     golden, century, short = year % 19, year // 100, year % 100
     correction = (century - (century + 8) // 25 + 1) // 3
     epact = (19 * golden + century - century // 4 - correction + 15) % 30

@@ -1,5 +1,5 @@
-"""One file per group of functions: which parameters they accept and the document they answer with.
+"""One module per group of functions: their parameters, and the documents that they return.
 
-Each file holds a tuple ``SHAPES``; ``mock_api.registry`` joins them into one table. Documents are plain JSON-able
-dictionaries with the keys, the number formats and the missing-value marks that the vendor uses.
+Each module has a tuple ``ENDPOINTS``; ``mock_api.registry`` joins them into one table. Documents are dictionaries that
+can be encoded as JSON, with the keys, number formats and missing-value marks that the vendor uses.
 """

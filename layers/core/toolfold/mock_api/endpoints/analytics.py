@@ -1,4 +1,4 @@
-"""Analytics over fixed and sliding windows: true numbers, computed from the synthetic prices."""
+"""Analytics over fixed and sliding windows, computed from the synthetic prices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANGE = r"full|\d+(minute|hour|day|week|month|year)|\d{4}-\d{2}(-\d{2}(T\d{2}:\d
 INTERVALS = (*MINUTES, "DAILY", "WEEKLY", "MONTHLY")
 PERIODS_PER_YEAR = {"DAILY": 252, "WEEKLY": 52, "MONTHLY": 12}
 SYMBOL_LIMIT = 50  # of the larger plans
-KENDALL_POINTS = 300  # every pair of points is compared: more would take seconds
+KENDALL_POINTS = 300  # all pairs of points are compared: more points would take seconds
 Values = dict[str, list[float]]
 
 
@@ -37,6 +37,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def covariance(left: Sequence[float], right: Sequence[float]) -> float:
+    """Return the sample covariance."""
     if len(left) < 2:
         return 0.0
     mean_left, mean_right = fmean(left), fmean(right)
@@ -89,7 +90,7 @@ FIXED = (*SINGLE, "MAX_DRAWDOWN", "HISTOGRAM", "AUTOCORRELATION", "COVARIANCE", 
 
 
 def _triangle(returns: Values, name: str, options: dict[str, str], factor: float) -> Document:
-    """Lower half of the matrix of all pairs, the diagonal included."""
+    """Return the lower half of the matrix of all pairs, with the diagonal."""
     symbols = list(returns)
     method = METHODS.get(options.get("method", "PEARSON").upper(), _pearson)
     rows = []
@@ -129,7 +130,7 @@ def _autocorrelation(returns: Sequence[float], lag: int) -> float:
 
 
 def parse_calculation(text: str) -> tuple[str, dict[str, str]]:
-    """``STDDEV(annualized=True)`` to its name and its options."""
+    """Split ``STDDEV(annualized=True)`` into its name and its options."""
     match = re.fullmatch(r"([A-Z_]+)(?:\(([^()]*)\))?", text)
     if match is None:
         return text, {}
@@ -161,7 +162,7 @@ def _fixed_calculation(text: str, returns: Values, stamps: list[str], interval: 
 
 
 def _sliding_calculation(text: str, returns: Values, stamps: list[str], request: ApiRequest) -> Document:
-    """Each window is dated on its last bar; the windows are ``WINDOW_SIZE`` bars wide."""
+    """Return a calculation for each window of ``WINDOW_SIZE`` bars, dated on the last bar."""
     name, options = parse_calculation(text)
     factor = _annual_factor(options, request.text("INTERVAL"))
     size = request.integer("WINDOW_SIZE")
@@ -196,7 +197,7 @@ _UNITS = {"day": 1, "week": 7}
 
 
 def _span(ranges: Sequence[str], newest: str) -> tuple[str, str]:
-    """First and last label of the window; a single date is a start, two are start and end."""
+    """Return the first and last label of the window. One date is a start, two are start and end."""
     last = datetime.fromisoformat(newest)
     start = ranges[0]
     end = ranges[1] if len(ranges) > 1 else ""
@@ -223,7 +224,7 @@ def _span(ranges: Sequence[str], newest: str) -> tuple[str, str]:
 
 
 def _window(request: ApiRequest) -> tuple[list[str], list[str], Values]:
-    """Symbols, the labels of the bars in the window, and the returns between them."""
+    """Return the symbols, the labels of the bars in the window, and the returns between them."""
     symbols = list(dict.fromkeys(symbol.upper() for symbol in request.comma_list("SYMBOLS")))
     if len(symbols) > SYMBOL_LIMIT or any(is_unknown_symbol(symbol) for symbol in symbols):
         raise ApiError("analytics_error")

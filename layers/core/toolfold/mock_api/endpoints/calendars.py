@@ -15,8 +15,8 @@ from toolfold.mock_api.trading_days import add_months, trading_day_on_or_after
 from .statements import quarterly_eps, report_day
 
 CRLF = "\r\n"
-NEVER = "null"  # written out, in the column of a date that never came
-FIRST_LISTING_DAY = date(2010, 1, 1)  # the vendor knows listings from here on
+NEVER = "null"  # written in the column of a date that does not exist
+FIRST_LISTING_DAY = date(2010, 1, 1)  # the vendor's first day
 
 MADE_UP_ACTIVE, MADE_UP_DELISTED = 240, 120
 _FIRST = ("Amber", "Birch", "Cobalt", "Delta", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper", "Kestrel",
@@ -28,6 +28,8 @@ EXCHANGES = ("NYSE", "NASDAQ", "NYSE ARCA", "NYSE MKT", "BATS")
 
 
 class Listing(NamedTuple):
+    """One listed or delisted symbol."""
+
     symbol: str
     name: str
     exchange: str
@@ -37,17 +39,18 @@ class Listing(NamedTuple):
 
 
 def made_up_ticker(index: int) -> str:
-    """A ticker of the form ZZxxx, which no exchange gives out."""
+    """Return a ticker of the form ZZxxx, which no exchange assigns."""
     return "ZZ" + "".join(chr(ord("A") + index // 26**power % 26) for power in (2, 1, 0))
 
 
 def made_up_name(rng: SeededRandom) -> str:
+    """Return the name of a company that does not exist."""
     return f"{rng.choice(_FIRST)} {rng.choice(_SECOND)}"
 
 
 @lru_cache(maxsize=1)
 def _listings() -> tuple[Listing, ...]:
-    """Known issuers and many invented ones, by symbol."""
+    """Return the known issuers and many made-up ones, by symbol."""
     found = [_known(issuer) for issuer in COMPANIES.values() if issuer.region == "United States"]
     for index in range(MADE_UP_ACTIVE + MADE_UP_DELISTED):
         rng = SeededRandom("listing", index)
@@ -73,7 +76,7 @@ LISTING_KEYS = ("symbol", "name", "exchange", "assetType", "ipoDate", "delisting
 
 
 def _listing_status(request: ApiRequest) -> Document:
-    """Those that traded on the day, or those that had been delisted by then."""
+    """Return the symbols that traded on the day, or those that had been delisted by then."""
     day = request.date_value("date") or request.today
     delisted = request.text("state") == "delisted"
     rows: list[dict[str, str]] = []
@@ -95,7 +98,7 @@ HORIZONS = {"3month": 3, "6month": 6, "12month": 12}
 
 
 def _earnings_calendar(request: ApiRequest) -> Document:
-    """Reports to come, by day; estimate and time of the day are empty where nobody has said anything."""
+    """Return coming reports by day. Estimate and time of day are empty where they are not announced."""
     until = add_months(request.today.replace(day=1), HORIZONS[request.text("horizon")])
     only = request.text("symbol")
     issuers = [get_company(only)] if only else list(COMPANIES.values())
@@ -124,7 +127,7 @@ IPO_COUNT = 24
 
 
 def _ipo_calendar(request: ApiRequest) -> Document:
-    """New listings of the next weeks, all invented; a price range of 0 is one not yet told."""
+    """Return new listings of the next weeks, all made up. A price range of 0 is not announced yet."""
     rows = []
     day = request.today
     for index in range(IPO_COUNT):

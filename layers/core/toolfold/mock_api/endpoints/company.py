@@ -1,4 +1,4 @@
-"""What a company or a fund is and has paid: overview, logo, profile, dividends, splits, shares."""
+"""Company and fund data: overview, logo, profile, dividends, splits, shares."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .statements import (
     trailing_year,
 )
 
-UNLISTED = "n/a"  # how a fund profile marks a value it does not have
+UNLISTED = "n/a"  # mark of a missing value in a fund profile
 
 
 def _overview(request: ApiRequest) -> Document:
     issuer = get_company(request.text("symbol"))
-    if issuer.is_fund:  # a fund has no company overview; the vendor answers {}
+    if issuer.is_fund:  # a fund has no company overview; the vendor returns {}
         return {}
     symbol, today = issuer.symbol, request.today
     rng = SeededRandom("overview", symbol)
@@ -117,7 +117,7 @@ SECTORS = (
 
 
 def _weights(rng: SeededRandom, count: int, total: float) -> list[float]:
-    """Falling weights that add up to ``total``."""
+    """Return falling weights that add up to ``total``."""
     raw = sorted((rng.uniform(0.2, 1.0) ** 3 for _ in range(count)), reverse=True)
     return [total * one / sum(raw) for one in raw]
 
@@ -132,7 +132,7 @@ def _etf_profile(request: ApiRequest) -> Document:
         {"symbol": one.symbol, "description": one.name.upper(), "weight": f"{weight:.4f}"}
         for one, weight in zip(held, _weights(rng, len(held), 0.93), strict=True)
     ]
-    # Cash and the like are held too, and have no ticker.
+    # Cash has no ticker.
     holdings.append({"symbol": UNLISTED, "description": "US DOLLAR", "weight": "0.0012"})
     return {
         "net_assets": str(rng.randint(2, 600) * 10**9),

@@ -1,4 +1,4 @@
-"""Trades of members of Congress: every member is invented, since a made-up trade must not name a real person."""
+"""Trades of members of Congress. Every member is made up, since a made-up trade must not name a real person."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from toolfold.mock_api.seeded_random import SeededRandom
 
 
 class Member(NamedTuple):
+    """A made-up member of Congress."""
+
     bioguide_id: str
     name: str
     chamber: str
@@ -20,7 +22,7 @@ class Member(NamedTuple):
     district: str
 
 
-# Ids of this form, with 99 in front, are not in use.
+# No real id begins with 99 after its letter.
 MEMBERS = (
     Member("E990001", "Jordan Example", "HOUSE", "D", "CA", "99"),
     Member("S990002", "Casey Sample", "HOUSE", "R", "TX", "98"),
@@ -34,13 +36,13 @@ TRADE_KEYS = (
     "ticker_reported", "ticker_source", "asset_name", "asset_type_code", "transaction_type", "transaction_date",
     "notification_date", "amount_min", "amount_max", "owner_code", "filing_status", "filed_date",
 )  # fmt: skip
-# The brackets in which the law has amounts reported.
+# The ranges in which amounts are reported by law.
 AMOUNTS = (("1001.00", "15000.00"), ("15001.00", "50000.00"), ("50001.00", "100000.00"), ("100001.00", "250000.00"))
 TRADES_PER_PAIR = 6
 
 
 def _trade(rng: SeededRandom, member: Member, symbol: str, today: date) -> dict[str, str | None]:
-    """A senator's filing knows no district, no notification and no status: those are null."""
+    """Return one trade. A senator's filing has no district, notification date and status: those are null."""
     house = member.chamber == "HOUSE"
     traded = today - timedelta(days=rng.randint(20, 1400))
     filed = traded + timedelta(days=rng.randint(5, 44))

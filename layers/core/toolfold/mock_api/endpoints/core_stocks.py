@@ -33,16 +33,18 @@ PERIOD_ADJUSTED = DAILY_ADJUSTED[:7]
 
 
 def newest_first(rows: Sequence[tuple[str, dict[str, str]]], request: ApiRequest) -> dict[str, dict[str, str]]:
-    """Rows as a map from stamp to values, newest first, cut to the compact size when that is asked for."""
+    """Return rows as a map from timestamp to values, newest first, cut to the compact size when that is requested."""
     compact = request.text("outputsize") == "compact"
     return dict(reversed(rows[-COMPACT_POINTS:] if compact else rows))
 
 
 def size_name(request: ApiRequest) -> str:
+    """Return the name of the output size in the meta data."""
     return {"compact": "Compact", "full": "Full size"}[request.text("outputsize")]
 
 
 def meta(*entries: tuple[str, str]) -> dict[str, str]:
+    """Return numbered meta data entries."""
     return {f"{index}. {name}": value for index, (name, value) in enumerate(entries, 1)}
 
 
@@ -132,7 +134,7 @@ def _period_adjusted(request: ApiRequest, *, name: str) -> Document:
 
 
 def _map(path: str, keys: tuple[str, ...], *, underscores: bool = False) -> Table:
-    """Price columns; daily adjusted writes ``adjusted_close`` where weekly and monthly write ``adjusted close``."""
+    """Return a table of prices. Daily has ``adjusted_close`` where weekly and monthly have ``adjusted close``."""
     names = [strip_number(key).replace(" ", "_") if underscores else strip_number(key) for key in keys]
     return Table(path, "map", ("timestamp", *names), keys)
 

@@ -1,4 +1,4 @@
-"""Foreign exchange and crypto currencies."""
+"""Foreign exchange and cryptocurrencies."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def _dollars(code: str) -> float:
 
 
 def currency_pair_series(base: str, quote: str) -> PriceSeries:
-    """The walk of one currency in units of another: weekdays for two physical ones, every day with a coin."""
+    """Return the price series of one currency in units of another.
+
+    It has weekdays for two physical currencies, every day where one of them is a coin.
+    """
     base, quote = base.upper(), quote.upper()
     level = _dollars(base) / _dollars(quote)
     if base in COINS or quote in COINS:
@@ -125,7 +128,7 @@ def _rate(request: ApiRequest) -> Document:
 
 
 def _coin_document(request: ApiRequest, title: str, path: str, bars: list[Bar], *, intraday: bool) -> Document:
-    """Prices and volume; volume inside a day is a real number, the only one of the price series."""
+    """Return prices and volume. Intraday volume is a JSON number, the only one of the price series."""
     digits = 5 if intraday else 8
     rows = []
     for bar in bars:
@@ -151,7 +154,7 @@ def _coin_document(request: ApiRequest, title: str, path: str, bars: list[Bar], 
 
 def _coin_series(request: ApiRequest) -> PriceSeries:
     series = currency_pair_series(request.text("symbol"), request.text("market"))
-    # A coin nobody knows, in a physical currency, still trades every day.
+    # An unknown coin in a physical currency trades every day too.
     return series if series.calendar == "every" else PriceSeries(series.name, series.level, 0.1, 0.03, 8, 1e6, "every")
 
 

@@ -1,4 +1,4 @@
-"""Commodities and economic indicators: a name, an interval, a unit and dated values, with "." where one is missing."""
+"""Commodities and economic indicators: a name, an interval, a unit and dated values, with "." for a missing value."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ from toolfold.mock_api.seeded_random import SeededRandom
 from toolfold.mock_api.trading_days import add_months, is_trading_day, month_end, weekdays
 
 MISSING = "."
-# Every so many rows a value is missing, so that a reader meets the mark in each series.
+# Rows without a value, so that each series contains the mark of a missing value.
 MISSING_EVERY, MISSING_AT = 61, 17
 FRIDAY = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """``level`` is the value around 2026, ``growth`` its trend per year, ``swing`` the typical move per month.
-    ``intervals``: the ones that can be asked for, the default first; ``fixed``: the only one there is."""
+    """One commodity or economic indicator.
+
+    Attributes:
+        level: The value around 2026.
+        growth: The trend per year, as a fraction.
+        volatility: The typical move per month, as a fraction.
+        intervals: The intervals that can be requested, the default first.
+        fixed: The interval where there is only one.
+    """
 
     function: str
     title: str
@@ -75,7 +82,7 @@ SERIES = (
            fixed="monthly"),
 )  # fmt: skip
 
-# Treasury maturities: title, and how far their yield lies from that of ten years
+# Treasury maturities: title, and difference of their yield to that of ten years
 MATURITIES = {
     "3month": ("3-Month", -0.5), "2year": ("2-Year", -0.6), "5year": ("5-Year", -0.4), "7year": ("7-Year", -0.2),
     "10year": ("10-Year", 0.0), "30year": ("30-Year", 0.6),
@@ -85,7 +92,7 @@ MATURITY = Parameter("maturity", enum=tuple(MATURITIES), default="10year")
 
 @lru_cache(maxsize=64)
 def _months(series: Series, today: date) -> dict[date, float]:
-    """Monthly values, oldest first, up to the last finished month."""
+    """Return monthly values, oldest first, up to the last finished month."""
     rng = SeededRandom("economy", series.function)
     values: dict[date, float] = {}
     month, distance = date(series.first_year, 1, 1), 0.0
@@ -98,7 +105,7 @@ def _months(series: Series, today: date) -> dict[date, float]:
 
 
 def _by_months(span: int) -> Callable[[Series, date], list[tuple[date, float]]]:
-    """Means over ``span`` months that are complete, dated on the first day of the first of them."""
+    """Return means over ``span`` complete months, dated on the first day of the first of them."""
 
     def values(series: Series, today: date) -> list[tuple[date, float]]:
         months = list(_months(series, today).items())
@@ -109,7 +116,7 @@ def _by_months(span: int) -> Callable[[Series, date], list[tuple[date, float]]]:
 
 
 def _on_days(wanted: Callable[[date], bool]) -> Callable[[Series, date], list[tuple[date, float]]]:
-    """Values of single days, near the value of their month."""
+    """Return values of single days, near the value of their month."""
 
     def values(series: Series, today: date) -> list[tuple[date, float]]:
         months = _months(series, today)

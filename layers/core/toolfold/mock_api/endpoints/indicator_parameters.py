@@ -1,4 +1,4 @@
-"""The parameters of the technical indicators, with the labels that the meta data of an answer gives them."""
+"""Parameters of the technical indicators, with their labels in the meta data of a response."""
 
 from __future__ import annotations
 

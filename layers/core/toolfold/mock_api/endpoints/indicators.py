@@ -1,4 +1,4 @@
-"""The technical indicators: one line per indicator, one builder for all of them."""
+"""Endpoints of the technical indicators: one table entry per indicator, one builder for all."""
 
 from __future__ import annotations
 
@@ -22,27 +22,37 @@ from .indicator_parameters import INTERVAL, MINUTE_INTERVAL, PARAMETERS
 
 @dataclass(frozen=True, slots=True)
 class IndicatorInput:
-    """What a formula reads: the bars, the series that ``series_type`` names, and the numbers of the call."""
+    """Input of an indicator: the bars and the validated request."""
 
     bars: BarColumns
     request: ApiRequest
 
     @property
     def series(self) -> list[float]:
+        """The prices that ``series_type`` names."""
         return self.bars.series(self.request.text("series_type"))
 
     @property
     def period(self) -> int:
+        """The value of ``time_period``."""
         return self.request.integer("time_period")
 
     def integers(self, *names: str) -> list[int]:
+        """Return the values of several integer parameters."""
         return [self.request.integer(name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class Indicator:
-    """One indicator. ``settings`` are its parameters in the order of the meta data, a tuple being one numbered group;
-    ``rows`` the keys of a row, in the order in which ``compute`` gives the lines."""
+    """One technical indicator.
+
+    Attributes:
+        parameters: The parameters in the order of the meta data; a tuple is one numbered group.
+        row_keys: The keys of a row, in the order in which ``compute`` returns the lines.
+        compute: Returns the lines of the indicator.
+        result: The name in the key of the rows where it is not ``function``.
+        decimals: Decimals of the values.
+    """
 
     function: str
     title: str
@@ -56,10 +66,12 @@ class Indicator:
 
     @property
     def path(self) -> str:
+        """The key of the rows in the document."""
         return f"Technical Analysis: {self.result or self.function}"
 
     @property
     def parameter_names(self) -> list[str]:
+        """The names of all parameters, without groups."""
         return [name for group in self.parameters for name in ((group,) if isinstance(group, str) else group)]
 
 
@@ -226,19 +238,19 @@ PERIODS: dict[str, Callable[[tuple[Bar, ...]], Sequence[Bar]]] = {
 
 def _bars(request: ApiRequest) -> Sequence[Bar]:
     symbol, interval = request.text("symbol"), request.text("interval")
-    if interval in PERIODS:  # month only selects minutes; with a longer interval it is ignored
+    if interval in PERIODS:  # ``month`` is ignored with intervals of a day and more
         return PERIODS[interval](daily_bars(price_series_for(symbol), request.today))
     return minute_bars(symbol, request.today, int(interval.removesuffix("min")), month=request.text("month"))
 
 
 def _numbers(parameters: Sequence[str | tuple[str, ...]], request: ApiRequest) -> dict[str, str | float]:
-    """The numbered meta data entries of the settings, beginning at 5; a group shares one number: 5.1, 5.2."""
+    """Return the numbered meta data entries of the parameters from 5 on. A group shares one number: 5.1, 5.2."""
     found: dict[str, str | float] = {}
     for index, group in enumerate(parameters, 5):
         names = (group,) if isinstance(group, str) else group
         for part, name in enumerate(names, 1):
             number = str(index) if isinstance(group, str) else f"{index}.{part}"
-            if name.startswith("="):  # T3 tells a constant that cannot be chosen
+            if name.startswith("="):  # a constant of T3 that cannot be chosen
                 found[f"{number}: {name[1:]}"] = 0.7
                 continue
             parameter, label = PARAMETERS[name]
@@ -271,8 +283,8 @@ def _build(request: ApiRequest, *, indicator: Indicator) -> Document:
     return {"Meta Data": head, indicator.path: rows}
 
 
-def _shape(indicator: Indicator) -> Endpoint:
-    """CSV columns come in alphabetical order, whatever the order of the JSON keys."""
+def _endpoint(indicator: Indicator) -> Endpoint:
+    """Return the endpoint of an indicator. CSV columns are in alphabetical order, unlike the JSON keys."""
     interval = MINUTE_INTERVAL if indicator.function == "VWAP" else INTERVAL
     own = tuple(PARAMETERS[name][0] for name in indicator.parameter_names if not name.startswith("="))
     keys = tuple(sorted(indicator.row_keys))
@@ -285,4 +297,4 @@ def _shape(indicator: Indicator) -> Endpoint:
     )
 
 
-ENDPOINTS = tuple(_shape(indicator) for indicator in INDICATORS)
+ENDPOINTS = tuple(_endpoint(indicator) for indicator in INDICATORS)

@@ -1,4 +1,4 @@
-"""News with sentiment, call transcripts, movers of the day, insiders and institutions."""
+"""News with sentiment, call transcripts, top gainers and losers, insider transactions and institutional holdings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOPICS = (
     "economy_monetary", "economy_macro", "energy_transportation", "finance", "life_sciences", "manufacturing",
     "real_estate", "retail_wholesale", "technology",
 )  # fmt: skip
-# Upper limit of each label; the vendor writes one of them with an underscore in its explanation and not in the data.
+# Upper limit of each label. The vendor's explanation has an underscore in one of them, its data has not.
 LABELS = ((-0.35, "Bearish"), (-0.15, "Somewhat-Bearish"), (0.15, "Neutral"), (0.35, "Somewhat-Bullish"))
 SENTIMENT_TEXT = (
     "x <= -0.35: Bearish; -0.35 < x <= -0.15: Somewhat-Bearish; -0.15 < x < 0.15: Neutral; "
@@ -39,7 +39,7 @@ def _label(score: float) -> str:
 
 
 def _news(request: ApiRequest) -> Document:
-    """Articles backwards from ``time_to``; an article is about every ticker and topic that was asked for."""
+    """Return articles backwards from ``time_to``. Each article is about every requested ticker and topic."""
     tickers = request.comma_list("tickers")
     if any(is_unknown_symbol(ticker) for ticker in tickers):
         raise ApiError("invalid_inputs_news")
@@ -173,7 +173,7 @@ INSIDER_YEARS = 6
 
 
 def _insiders(request: ApiRequest) -> Document:
-    """Transactions of the last years, newest first; a grant has no price, which is written 0.0."""
+    """Return the transactions of the last years, newest first. A grant has no price, which is written 0.0."""
     symbol = request.text("symbol").upper()
     since = request.text("from")
     prices = {bar.label: bar.close for bar in unadjusted_bars(symbol, request.today)}
@@ -199,7 +199,7 @@ HOLDERS = 60
 
 
 def _institutions(request: ApiRequest) -> Document:
-    """Sixty invented holders, the largest first; the totals are those of the list."""
+    """Return sixty made-up holders, the largest first, and the totals of the list."""
     symbol = request.text("symbol").upper()
     shares, last = shares_outstanding(symbol), reported_quarters(request.today)[-1]
     rng = SeededRandom("institutions", symbol)

@@ -1,4 +1,4 @@
-"""Option chains, fair values, and the ratios made from them."""
+"""Option chains, fair values, and the ratios computed from them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Contract = dict[str, str]
 
 @lru_cache(maxsize=8)
 def chain(symbol: str, day: date) -> tuple[Contract, ...]:
-    """All contracts of ``symbol`` as of the trading day ``day``: by expiration, by strike, call before put."""
+    """Return all contracts of ``symbol`` on the trading day ``day``: by expiration, by strike, call before put."""
     spot = last_close(symbol, day)
     step = _strike_step(spot)
     middle = round(spot / step)
@@ -53,7 +53,7 @@ def _strike_step(spot: float) -> float:
 
 
 def _expirations(day: date) -> list[date]:
-    """The next Fridays, and the third Friday of the months after them; a holiday moves one to the day before."""
+    """Return the next Fridays, and the third Friday of the months after them; for a holiday, the day before."""
     friday = day + timedelta(days=(FRIDAY - day.weekday()) % 7)
     fridays = [friday + timedelta(days=7 * n) for n in range(60)]
     weeks = fridays[:WEEKLY_EXPIRATIONS]
@@ -66,7 +66,7 @@ def _normal(value: float) -> float:
 
 
 def _contract(symbol: str, day: date, *, expiration: date, strike: float, kind: str, spot: float) -> Contract:
-    """Price and greeks by Black and Scholes, with a smile."""
+    """Return price and greeks by Black and Scholes, with a volatility smile."""
     name = f"{symbol}{expiration:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}"
     rng = SeededRandom("option", name, day)
     years = max((expiration - day).days, 0.5) / 365
@@ -98,13 +98,13 @@ def _contract(symbol: str, day: date, *, expiration: date, strike: float, kind: 
         str(rng.randint(1, 200)), f"{mark + half:.2f}", str(rng.randint(1, 200)), str(volume), str(interest),
         day.isoformat(),
     ]  # fmt: skip
-    # Worth nothing at any volatility: there is none that explains the price.
+    # A worthless contract has no implied volatility.
     quoted = [MISSING] * len(greeks) if mark < 0.005 else [f"{value:.5f}" for value in greeks]
     return dict(zip(ALL_KEYS, [*values, *quoted], strict=True))
 
 
 def _chosen(request: ApiRequest, day: date) -> list[Contract]:
-    """The chain, filtered by contract and expiration; empty on a day without trading."""
+    """Return the chain, filtered by contract and expiration; empty on a day without trading."""
     if day > request.today or day < FIRST_DAY or not is_trading_day(day):
         return []
     contracts = chain(request.text("symbol").upper(), day)
@@ -128,7 +128,7 @@ def _realtime(request: ApiRequest) -> Document:
 
 
 def _fair_value(request: ApiRequest) -> Document:
-    """As the chain, but nobody quotes: the mark is a model's."""
+    """Return the chain without quotes: the mark comes from a model."""
     silent = {"bid": "0.00", "bid_size": "0", "ask": "0.00", "ask_size": "0"}
     document = _realtime(request)
     rows = [{**row, **silent} for row in document["data"]]
@@ -141,7 +141,7 @@ def _history(request: ApiRequest) -> Document:
 
 
 def _put_call(contracts: list[Contract]) -> str:
-    """Volume of puts over volume of calls."""
+    """Return the volume of puts divided by the volume of calls."""
     traded = {kind: sum(int(one["volume"]) for one in contracts if one["type"] == kind) for kind in ("put", "call")}
     return f"{traded['put'] / (traded['call'] or 1):.2f}"
 
@@ -164,7 +164,7 @@ def _put_call_ratio(request: ApiRequest) -> Document:
 
 
 def _volume_ratio(request: ApiRequest) -> Document:
-    """One row per contract, null where there is no open interest; which other columns the vendor has is not known."""
+    """Return one row per contract, null where there is no open interest. The vendor's other columns are not known."""
     day = request.date_value("date") or _today(request)
     dated = {"date": day.isoformat()} if request.function.startswith("HISTORICAL") else {}
     rows = []
@@ -176,7 +176,7 @@ def _volume_ratio(request: ApiRequest) -> Document:
 
 
 class _ChainTable(Table):
-    """Six more columns when greeks were asked for."""
+    """Table with six more columns when greeks are requested."""
 
     __slots__ = ()
 

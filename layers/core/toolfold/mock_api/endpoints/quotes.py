@@ -28,12 +28,12 @@ QUOTE_KEYS = number_keys(
 )  # fmt: skip
 QUOTE_HEADER = ("symbol", "open", "high", "low", "price", "volume", "latestDay", "previousClose", "change",
                 "changePercent")  # fmt: skip
-# Asking for delayed data changes the name of the only key of a quote.
+# With entitlement=delayed the only key of a quote has another name.
 QUOTE_TITLES = {"delayed": "Global Quote - DATA DELAYED BY 15 MINUTES"}
 
 
 class _QuoteTable(Table):
-    """A quote's single row, whatever the entitlement calls it."""
+    """Table of the single row of a quote, under every name that the entitlement gives it."""
 
     __slots__ = ()
 
@@ -122,7 +122,7 @@ MATCH_LIMIT = 10
 
 
 def _score(wanted: str, issuer: Company) -> float:
-    """1 for the very ticker, less for a ticker or a word of the name that begins with what is wanted."""
+    """Return 1 for the ticker itself, less for a ticker or a word of the name that begins with ``wanted``."""
     symbol, name = issuer.symbol.lower(), issuer.name.lower()
     if wanted in (symbol, name):
         return 1.0
@@ -168,7 +168,7 @@ MARKET_KEYS = ("market_type", "region", "primary_exchanges", "local_open", "loca
 
 
 def _market_status(request: ApiRequest) -> Document:
-    """Status at the end of the day: stock markets have closed, the others follow the calendar."""
+    """Return the status at the end of the day: stock markets have closed, the others follow the calendar."""
     status = {
         "Equity": "closed",
         "Forex": "open" if is_trading_day(request.today) else "closed",

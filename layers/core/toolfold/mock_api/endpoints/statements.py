@@ -1,4 +1,4 @@
-"""Financial statements and earnings: coherent quarters, from which years, ratios and estimates are made."""
+"""Financial statements and earnings: consistent quarters, and the years, ratios and estimates computed from them."""
 
 from __future__ import annotations
 
@@ -55,19 +55,20 @@ SHARES = "commonStockSharesOutstanding"
 
 
 def shares_outstanding(symbol: str) -> int:
-    """Shares of today, so that the market value lies between a few and a few thousand billions."""
+    """Return the shares of today, so that the market value is between a few and a few thousand billions."""
     issuer = get_company(symbol)
     return int(SeededRandom("shares", issuer.symbol).uniform(0.1, 5.0) * 1e11 / issuer.level) // 1000 * 1000
 
 
 def reported_quarters(today: date) -> list[date]:
-    """Ends of the quarters that have been reported by ``today``, oldest first."""
+    """Return the ends of the quarters that have been reported by ``today``, oldest first."""
     ends = [month_end(date(year, month, 1)) for year in range(FIRST_YEAR, today.year + 1) for month in (3, 6, 9, 12)]
     return [end for end in ends if end + REPORTING_LAG <= today]
 
 
 @lru_cache(maxsize=64)
 def quarters(symbol: str, today: date) -> dict[date, Figures]:
+    """Return the figures of all reported quarters by their end, oldest first."""
     issuer = get_company(symbol)
     rng = SeededRandom("statements", issuer.symbol)
     shares = shares_outstanding(symbol)
@@ -86,7 +87,7 @@ def quarters(symbol: str, today: date) -> dict[date, Figures]:
 
 
 def _quarter(revenue: float, shares_of_revenue: tuple[float, float, float], shares: float) -> Figures:
-    """One quarter from its revenue: profit adds up from top to bottom, assets equal liabilities plus equity."""
+    """Return one quarter from its revenue: profit adds up from top to bottom, assets equal liabilities plus equity."""
     gross, admin, research = (revenue * part for part in shares_of_revenue)
     depreciation, interest, interest_income = 0.05 * revenue, 0.012 * revenue, 0.005 * revenue
     operating = gross - admin - research
@@ -128,7 +129,7 @@ def _quarter(revenue: float, shares_of_revenue: tuple[float, float, float], shar
 
 
 def _years(by_end: dict[date, Figures], stock_keys: Sequence[str] = ()) -> dict[date, Figures]:
-    """Complete years: flows are summed, ``stock_keys`` are those of the last quarter."""
+    """Return complete years: flows are summed, ``stock_keys`` are those of the last quarter."""
     found: dict[date, Figures] = {}
     for end in by_end:
         year = [by_end[one] for one in by_end if one.year == end.year]
@@ -139,16 +140,18 @@ def _years(by_end: dict[date, Figures], stock_keys: Sequence[str] = ()) -> dict[
 
 
 def trailing_year(symbol: str, today: date) -> Figures:
-    """Sums of the last four reported quarters."""
+    """Return the sums of the last four reported quarters."""
     last = list(quarters(symbol.upper(), today).values())[-4:]
     return {key: sum(quarter[key] for quarter in last) for key in last[0]}
 
 
 def last_quarter(symbol: str, today: date) -> tuple[date, Figures]:
+    """Return end and figures of the newest reported quarter."""
     return list(quarters(symbol.upper(), today).items())[-1]
 
 
 def quarterly_eps(symbol: str, today: date) -> dict[date, float]:
+    """Return earnings per share by quarter end, oldest first."""
     return {
         end: round(figures["netIncome"] / figures[SHARES], 2)
         for end, figures in quarters(symbol.upper(), today).items()
@@ -156,7 +159,7 @@ def quarterly_eps(symbol: str, today: date) -> dict[date, float]:
 
 
 def _rows(reports: dict[date, Figures], keys: Sequence[str], currency: str) -> list[dict[str, str]]:
-    """Newest first, whole numbers as text, "None" for what the mock API (as many filings) does not break out."""
+    """Return rows, newest first, with whole numbers as text and "None" for values that are not reported."""
     rows = []
     for end, figures in reversed(reports.items()):
         unit = {SHARES: 1000}
@@ -171,7 +174,7 @@ def _rows(reports: dict[date, Figures], keys: Sequence[str], currency: str) -> l
 def _statement(keys: Sequence[str], stock_keys: Sequence[str] = ()) -> Callable[[ApiRequest], Document]:
     def build(request: ApiRequest) -> Document:
         issuer = get_company(request.text("symbol"))
-        if issuer.is_fund:  # funds file no such statements; the vendor answers {}
+        if issuer.is_fund:  # funds have no statements; the vendor returns {}
             return {}
         by_end = quarters(issuer.symbol, request.today)
         return {
@@ -184,7 +187,7 @@ def _statement(keys: Sequence[str], stock_keys: Sequence[str] = ()) -> Callable[
 
 
 def _earnings(request: ApiRequest) -> Document:
-    """Years and quarters; as with the vendor, the first year is the running one, dated on its newest quarter."""
+    """Return years and quarters. As with the vendor, the first year is the current one, dated on its newest quarter."""
     issuer = get_company(request.text("symbol"))
     if issuer.is_fund:
         return {}
@@ -200,7 +203,7 @@ def _earnings(request: ApiRequest) -> Document:
     quarterly = []
     for index, (end, eps) in enumerate(reversed(per_share.items())):
         estimate = round(eps * rng.uniform(0.93, 1.04), 2)
-        old = index >= 70  # nobody recorded what was expected of the oldest quarters
+        old = index >= 70  # the oldest quarters have no estimates
         surprise = round(eps - estimate, 2)
         quarterly.append(
             {
@@ -217,7 +220,7 @@ def _earnings(request: ApiRequest) -> Document:
 
 
 def report_day(symbol: str, end: date) -> date:
-    """A trading day about three weeks after the end of the quarter, the same distance each time for one company."""
+    """Return a trading day about three weeks after the quarter's end, always at the same distance for one company."""
     return trading_day_on_or_before(end + timedelta(days=SeededRandom("report day", symbol.upper()).randint(18, 24)))
 
 
@@ -262,6 +265,7 @@ def _estimate(symbol: str, day: date, horizon: str, eps: float, revenue: float) 
 
 
 def market_value(symbol: str, today: date) -> float:
+    """Return the market capitalization."""
     return last_close(symbol, today) * shares_outstanding(symbol)
 
 

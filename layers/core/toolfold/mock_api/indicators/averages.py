@@ -11,17 +11,18 @@ Average = Callable[[Sequence[float], int], Line]
 
 
 def skip_leading_none(average: Callable[[Sequence[float]], Line], line: Sequence[float | None]) -> Line:
-    """Apply ``average`` to a line that begins with Nones, and keep those Nones."""
+    """Apply ``average`` to the values of a line that begins with Nones, and keep those Nones."""
     values = [value for value in line if value is not None]
     return [None] * (len(line) - len(values)) + average(values)
 
 
 def map_points(function: Callable[..., float], *lines: Sequence[float | None]) -> Line:
-    """Point by point; None where any of the lines has None."""
+    """Apply ``function`` point by point; None where any of the lines has None."""
     return [None if None in points else function(*points) for points in zip(*lines, strict=True)]
 
 
 def sma(values: Sequence[float], period: int) -> Line:
+    """Return the simple moving average."""
     line: Line = []
     total = 0.0
     for index, value in enumerate(values):
@@ -33,7 +34,7 @@ def sma(values: Sequence[float], period: int) -> Line:
 
 
 def exponential_smoothing(values: Sequence[float], period: int, weight: float) -> Line:
-    """Exponential smoothing that starts from the mean of the first ``period`` points."""
+    """Return the exponential smoothing that starts from the mean of the first ``period`` points."""
     if len(values) < period:
         return [None] * len(values)
     current = sum(values[:period]) / period
@@ -45,14 +46,17 @@ def exponential_smoothing(values: Sequence[float], period: int, weight: float) -
 
 
 def ema(values: Sequence[float], period: int) -> Line:
+    """Return the exponential moving average."""
     return exponential_smoothing(values, period, 2 / (period + 1))
 
 
 def wilder_average(values: Sequence[float], period: int) -> Line:
+    """Return Wilder's moving average."""
     return exponential_smoothing(values, period, 1 / period)
 
 
 def wma(values: Sequence[float], period: int) -> Line:
+    """Return the linearly weighted moving average."""
     line: Line = []
     total = weighted = 0.0
     for index, value in enumerate(values):
@@ -71,22 +75,26 @@ def _again(line: Line, period: int) -> Line:
 
 
 def dema(values: Sequence[float], period: int) -> Line:
+    """Return the double exponential moving average."""
     once = ema(values, period)
     return map_points(lambda a, b: 2 * a - b, once, _again(once, period))
 
 
 def tema(values: Sequence[float], period: int) -> Line:
+    """Return the triple exponential moving average."""
     once = ema(values, period)
     twice = _again(once, period)
     return map_points(lambda a, b, c: 3 * a - 3 * b + c, once, twice, _again(twice, period))
 
 
 def trima(values: Sequence[float], period: int) -> Line:
+    """Return the triangular moving average."""
     half = period // 2 + 1
     return skip_leading_none(lambda line: sma(line, half), sma(values, period - half + 1))
 
 
 def t3(values: Sequence[float], period: int, factor: float = 0.7) -> Line:
+    """Return Tillson's T3 moving average."""
     lines = [ema(values, period)]
     for _ in range(5):
         lines.append(_again(lines[-1], period))
@@ -96,6 +104,7 @@ def t3(values: Sequence[float], period: int, factor: float = 0.7) -> Line:
 
 
 def kama(values: Sequence[float], period: int) -> Line:
+    """Return Kaufman's adaptive moving average."""
     if len(values) <= period:
         return [None] * len(values)
     steps = [0.0, *(abs(b - a) for a, b in pairwise(values))]
@@ -112,7 +121,7 @@ def kama(values: Sequence[float], period: int) -> Line:
 
 
 def mama(values: Sequence[float], fast: float, slow: float) -> tuple[Line, Line]:
-    """An adaptive pair in the manner of MESA: the weight grows with the efficiency of the last ten points."""
+    """Return an adaptive pair like MESA's: the weight grows with the efficiency of the last ten points."""
     low, high = min(fast, slow, 0.99), min(max(fast, slow), 0.99)
     mother: Line = []
     follower: Line = []
@@ -134,14 +143,15 @@ MOVING_AVERAGES: tuple[Average, ...] = (
 )  # fmt: skip
 
 
-def average(values: Sequence[float | None], period: int, code: int) -> Line:
+def moving_average(values: Sequence[float | None], period: int, code: int) -> Line:
+    """Return the moving average with the vendor's code (0 to 8) of a line that may begin with Nones."""
     return skip_leading_none(lambda line: MOVING_AVERAGES[code](line, period), values)
 
 
 def rolling_extreme_index(
     values: Sequence[float], period: int, better: Callable[[float, float], bool]
 ) -> list[int | None]:
-    """Index of the best point of each window, the newest of equals; None before the first full window."""
+    """Return the index of the best point of each window, the newest of equals; None before the first full window."""
     queue: deque[int] = deque()
     found: list[int | None] = []
     for index, value in enumerate(values):
@@ -155,24 +165,27 @@ def rolling_extreme_index(
 
 
 def rolling_max(values: Sequence[float], period: int) -> Line:
+    """Return the maximum of each window."""
     return [None if n is None else values[n] for n in rolling_extreme_index(values, period, lambda a, b: a > b)]
 
 
 def rolling_min(values: Sequence[float], period: int) -> Line:
+    """Return the minimum of each window."""
     return [None if n is None else values[n] for n in rolling_extreme_index(values, period, lambda a, b: a < b)]
 
 
 def standard_deviation(values: Sequence[float], period: int) -> Line:
-    """Population standard deviation of each window."""
+    """Return the population standard deviation of each window."""
     means = sma(values, period)
     squares = sma([value * value for value in values], period)
     return map_points(lambda mean, square: max(square - mean * mean, 0.0) ** 0.5, means, squares)
 
 
 def differences(values: Sequence[float]) -> list[float]:
-    """Difference to the point before; one shorter than ``values``."""
+    """Return the difference of each point to the one before; one shorter than ``values``."""
     return [b - a for a, b in pairwise(values)]
 
 
 def safe_ratio(part: float, whole: float) -> float:
+    """Return ``part / whole``, or 0 where ``whole`` is 0."""
     return part / whole if whole else 0.0

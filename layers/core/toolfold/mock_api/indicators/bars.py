@@ -1,4 +1,4 @@
-"""Bars as columns, which is how indicators read them."""
+"""Bars as columns, the input of the indicators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolfold.mock_api.price_series import Bar
 
 @dataclass(frozen=True, slots=True)
 class BarColumns:
-    """Prices and volumes, oldest first; all of the same length."""
+    """Prices and volumes, oldest first; all columns have the same length."""
 
     label: list[str]
     open: list[float]
@@ -21,15 +21,17 @@ class BarColumns:
     volume: list[float]
 
     def series(self, name: str) -> list[float]:
+        """Return the column that ``series_type`` names."""
         return {"open": self.open, "high": self.high, "low": self.low, "close": self.close}[name]
 
     @property
     def typical_price(self) -> list[float]:
+        """The mean of high, low and close of each bar."""
         return [(h + low + c) / 3 for h, low, c in zip(self.high, self.low, self.close, strict=True)]
 
     @property
     def true_range(self) -> list[float]:
-        """From the second bar on: one shorter than the other columns."""
+        """The true range from the second bar on: one shorter than the other columns."""
         before = self.close[:-1]
         rest = zip(self.high[1:], self.low[1:], before, strict=True)
         return [max(high, close) - min(low, close) for high, low, close in rest]
@@ -46,5 +48,6 @@ class BarColumns:
 
 
 def to_columns(bars: Sequence[Bar]) -> BarColumns:
+    """Return bars as columns."""
     parts = [list(part) for part in zip(*bars, strict=True)] or [[] for _ in Bar._fields]
     return BarColumns(*parts)

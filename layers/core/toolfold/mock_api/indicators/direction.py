@@ -1,4 +1,4 @@
-"""Trend and range: directional movement, Aroon, true range, parabolic SAR, and the cycle family."""
+"""Trend and range: directional movement, Aroon, true range, parabolic SAR, and the Hilbert transform family."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ CYCLE_WARM_UP = 63
 
 
 def _from_second(line: Line, bars: BarColumns) -> Line:
-    """Lines over differences begin one bar later."""
+    """Prepend None: lines over differences begin one bar later."""
     return [None, *line][: len(bars.close)]
 
 
 def true_range(bars: BarColumns) -> Line:
+    """Return the true range."""
     return _from_second(list(bars.true_range), bars)
 
 
 def average_true_range(bars: BarColumns, period: int) -> Line:
+    """Return the average true range (ATR)."""
     return _from_second(wilder_average(bars.true_range, period), bars)
 
 
 def normalized_average_true_range(bars: BarColumns, period: int) -> Line:
+    """Return the average true range in percent of the close (NATR)."""
     return map_points(lambda size, close: 100 * safe_ratio(size, close), average_true_range(bars, period), bars.close)
 
 
 def directional_movement(bars: BarColumns, period: int, *, up: bool) -> Line:
-    """Wilder's running sum of directional movement."""
+    """Return Wilder's running sum of directional movement (PLUS_DM, MINUS_DM)."""
     moves = bars.directional_movements[0 if up else 1]
     return _from_second(map_points(lambda mean: mean * period, wilder_average(moves, period)), bars)
 
 
 def directional_indicator(bars: BarColumns, period: int, *, up: bool) -> Line:
-    """Directional movement in percent of the true range."""
+    """Return directional movement in percent of the true range (PLUS_DI, MINUS_DI)."""
     sums = map_points(lambda mean: mean * period, average_true_range(bars, period))
     return map_points(
         lambda move, total: 100 * safe_ratio(move, total), directional_movement(bars, period, up=up), sums
@@ -44,22 +47,25 @@ def directional_indicator(bars: BarColumns, period: int, *, up: bool) -> Line:
 
 
 def directional_index(bars: BarColumns, period: int) -> Line:
+    """Return the directional movement index (DX)."""
     plus, minus = directional_indicator(bars, period, up=True), directional_indicator(bars, period, up=False)
     return map_points(lambda a, b: 100 * safe_ratio(abs(a - b), a + b), plus, minus)
 
 
 def average_directional_index(bars: BarColumns, period: int) -> Line:
+    """Return the average directional movement index (ADX)."""
     return skip_leading_none(lambda values: wilder_average(values, period), directional_index(bars, period))
 
 
 def average_directional_index_rating(bars: BarColumns, period: int) -> Line:
+    """Return the average directional movement index rating (ADXR)."""
     line = average_directional_index(bars, period)
     earlier: Line = [line[n - period + 1] if n >= period - 1 else None for n in range(len(line))]
     return map_points(lambda now, then: (now + then) / 2, line, earlier)
 
 
 def aroon(bars: BarColumns, period: int) -> tuple[Line, Line]:
-    """Aroon down and up: how recent the extreme of the last ``period`` + 1 bars is, in percent."""
+    """Return Aroon down and up: how recent the extreme of the last ``period`` + 1 bars is, in percent."""
     lows = rolling_extreme_index(bars.low, period + 1, lambda a, b: a < b)
     highs = rolling_extreme_index(bars.high, period + 1, lambda a, b: a > b)
     return _recency(lows, period), _recency(highs, period)
@@ -70,11 +76,12 @@ def _recency(found: Sequence[int | None], period: int) -> Line:
 
 
 def aroon_oscillator(bars: BarColumns, period: int) -> Line:
+    """Return Aroon up minus Aroon down."""
     return map_points(lambda down, up: up - down, *aroon(bars, period))
 
 
 def parabolic_sar(bars: BarColumns, step: float, limit: float) -> Line:
-    """Wilder's stop and reverse."""
+    """Return Wilder's stop and reverse."""
     if len(bars.close) < 2:
         return [None] * len(bars.close)
     rising, stop, peak, pace = True, bars.low[0], bars.high[0], step
@@ -93,12 +100,13 @@ def parabolic_sar(bars: BarColumns, step: float, limit: float) -> Line:
 
 
 def hilbert_trendline(values: Sequence[float]) -> Line:
+    """Return a smoothed trendline."""
     line = skip_leading_none(lambda points: ema(points, 7), sma(values, 20))
     return [None if index < CYCLE_WARM_UP else value for index, value in enumerate(line)]
 
 
 def dominant_cycle_period(values: Sequence[float]) -> Line:
-    """A dominant cycle between 10 and 45 bars that drifts slowly."""
+    """Return a dominant cycle between 10 and 45 bars that drifts slowly."""
     return [
         None if index < CYCLE_WARM_UP else 27.5 + 17.5 * math.sin(index / 29 + value % 1)
         for index, value in enumerate(values)
@@ -106,7 +114,7 @@ def dominant_cycle_period(values: Sequence[float]) -> Line:
 
 
 def dominant_cycle_phase(values: Sequence[float]) -> Line:
-    """Degrees from -45 to 315, going round once in about a month of bars."""
+    """Return degrees from -45 to 315, with one turn in about a month of bars."""
     return [
         None if index < CYCLE_WARM_UP else (index * 17 + 10 * math.sin(value)) % 360 - 45
         for index, value in enumerate(values)
@@ -114,18 +122,18 @@ def dominant_cycle_phase(values: Sequence[float]) -> Line:
 
 
 def hilbert_sine(values: Sequence[float]) -> tuple[Line, Line]:
-    """Lead sine and sine of the phase."""
+    """Return lead sine and sine of the phase."""
     phase = dominant_cycle_phase(values)
     lead = map_points(lambda degrees: math.sin(math.radians(degrees + 45)), phase)
     return lead, map_points(lambda degrees: math.sin(math.radians(degrees)), phase)
 
 
 def hilbert_trend_mode(values: Sequence[float]) -> Line:
-    """1 in a trend, 0 in a cycle: here, whether the price is away from its trendline by more than 1.5 percent."""
+    """Return 1 in a trend, 0 in a cycle: whether the price is more than 1.5 percent away from its trendline."""
     return map_points(lambda price, base: float(abs(price - base) > 0.015 * base), values, hilbert_trendline(values))
 
 
 def hilbert_phasor(values: Sequence[float]) -> tuple[Line, Line]:
-    """In-phase part and quadrature: the detrended price, now and a quarter of a cycle ago."""
+    """Return in-phase part and quadrature: the detrended price, now and a quarter of a cycle ago."""
     away = map_points(lambda price, base: price - base, values, hilbert_trendline(values))
     return away, [None if index < 5 else away[index - 5] for index in range(len(away))]

@@ -1,4 +1,4 @@
-"""The mock API judges the catalog, so it may learn nothing from it."""
+"""The mock API is a reference for the catalog, so it must not import anything of toolfold."""
 
 from __future__ import annotations
 

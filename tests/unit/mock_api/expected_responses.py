@@ -1,7 +1,7 @@
-"""What is known of the vendor's answers, and how to ask for them.
+"""Known facts about the vendor's responses, and helpers that build queries.
 
-``expected_shapes.json`` holds one valid query per function, its formats, top-level keys, row keys and CSV header; the
-mock API does not read it.
+``expected_responses.json`` holds one valid query per function, its formats, top-level keys, row keys and CSV header.
+The mock API does not read it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from toolfold.mock_api import handle_query
 
-EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_shapes.json").read_text())
+EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_responses.json").read_text())
 
 
 def query(function: str, **more: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Every function answers in each of its formats with the keys and columns that are known of the vendor's answers."""
+"""Every function returns each of its formats with the known keys and columns of the vendor's responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mock_api.expected import EXPECTED, document, interval, query, rows_of
+from tests.unit.mock_api.expected_responses import EXPECTED, document, interval, query, rows_of
 from toolfold.mock_api import handle_query
 from toolfold.mock_api.endpoint import strip_number
 from toolfold.mock_api.registry import ENDPOINTS
@@ -17,7 +17,7 @@ JSON_FUNCTIONS = [name for name, facts in EXPECTED.items() if "json" in facts["f
 CSV_FUNCTIONS = [name for name, facts in EXPECTED.items() if "csv" in facts["formats"]]
 
 
-def test_the_table_holds_exactly_the_known_functions() -> None:
+def test_the_registry_has_exactly_the_known_functions() -> None:
     assert set(ENDPOINTS) == set(EXPECTED)
     assert len(EXPECTED) == 129
 
@@ -53,12 +53,12 @@ def test_csv_has_the_known_header_and_full_rows(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", [name for name in CSV_FUNCTIONS if EXPECTED[name]["row_keys"]])
-def test_csv_and_json_tell_the_same_rows(function: str) -> None:
+def test_csv_and_json_have_the_same_rows(function: str) -> None:
     lines = list(csv.reader(handle_query(query(function, datatype="csv")).body.decode().splitlines()))
     rows = rows_of(function, document(function))
     assert len(lines) - 1 == len(rows)
-    told = [str(value) for value in rows[0].values() if value is not None]
-    assert set(told) <= set(lines[1])
+    values = [str(value) for value in rows[0].values() if value is not None]
+    assert set(values) <= set(lines[1])
 
 
 @pytest.mark.parametrize("function", [name for name in EXPECTED if name not in CSV_FUNCTIONS])
@@ -112,12 +112,12 @@ def test_numbers_are_text_where_the_vendor_sends_text() -> None:
     assert isinstance(bar["4. close"], str)
 
 
-def test_delayed_data_changes_the_name_of_the_quote() -> None:
+def test_delayed_data_renames_the_key_of_the_quote() -> None:
     assert list(document("GLOBAL_QUOTE", entitlement="delayed")) == ["Global Quote - DATA DELAYED BY 15 MINUTES"]
     assert list(document("GLOBAL_QUOTE", entitlement="realtime")) == ["Global Quote"]
 
 
-def test_greeks_come_when_they_are_asked_for() -> None:
+def test_greeks_are_included_on_request() -> None:
     plain_row = document("REALTIME_OPTIONS")["data"][0]
     full_row = document("REALTIME_OPTIONS", require_greeks="true")["data"][0]
     assert set(full_row) - set(plain_row) == {"implied_volatility", "delta", "gamma", "theta", "vega", "rho"}
@@ -154,7 +154,7 @@ def missing_marks(function: str, mark: str | None, **more: str) -> int:
         *((name, ".") for name, facts in EXPECTED.items() if facts["csv_header"] == "timestamp,value"),
     ],
 )
-def test_missing_values_are_marked_as_the_vendor_marks_them(function: str, mark: str | None) -> None:
+def test_missing_values_have_the_vendors_marks(function: str, mark: str | None) -> None:
     assert missing_marks(function, mark) > 0
 
 
