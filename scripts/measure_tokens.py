@@ -165,7 +165,7 @@ def _tiers(tools: MetaTools) -> str:
     forms: list[tuple[str, Callable[[Any], tuple[Any, str]]]] = [
         ("1: all that a call needs", detail_levels.full),
         ("2: line, names and types of parameters", detail_levels.medium),
-        ("3: name and line", lambda tool: detail_levels.line(catalog.summary(catalog.position(tool.name) or 0))),
+        ("3: name and line", lambda tool: detail_levels.minimal(catalog.summary(catalog.position(tool.name) or 0))),
     ]
     cells = []
     for name, form in forms:
@@ -233,7 +233,7 @@ def _forms(tools: MetaTools) -> str:
     for name, arguments in SHAPED.items():
         tool = tools.catalog().get(name)
         assert tool is not None
-        outcome = tools.caller.call(tools.catalog(), tool, arguments, KEY)
+        outcome = tools.executor.call(tools.catalog(), tool, arguments, KEY)
         document = shape.document(outcome.body, outcome.kind, tool.answer)
         found = document.tables or (shape.Table("", tuple(document.rest), [tuple(document.rest.values())]),)
         lines = [

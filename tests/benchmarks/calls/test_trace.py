@@ -49,7 +49,7 @@ def test_every_call_fits_its_tool_or_is_meant_not_to(catalog: Catalog) -> None:
         assert bool(problems) == (call.kind == "wrong"), call
         if call.kind in ("data", "premium"):
             assert (tool.access == "premium") == (call.kind == "premium"), call
-        parser.parse(call.select)
+        parser.parse_select(call.select)
 
 
 def test_subjects_follow_zipf() -> None:

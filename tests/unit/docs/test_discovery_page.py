@@ -39,7 +39,7 @@ def test_the_page_has_every_argument_and_key(tools: MetaTools) -> None:
 
 
 def test_the_page_has_the_defaults_of_the_code() -> None:
-    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {list_request.MOST_TOOLS} |" in TEXT
+    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {list_request.MAX_TOOLS} |" in TEXT
     assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
-    assert tool_list.NOISE == 0.4
-    assert tool_list.MIDDLE == 3
+    assert tool_list.MIN_RELATIVE_SCORE == 0.4
+    assert tool_list.MEDIUM_TOOLS == 3

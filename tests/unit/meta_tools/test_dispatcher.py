@@ -58,16 +58,16 @@ def test_a_missing_catalog_is_an_answer_for_each_meta_tool(tools: MetaTools) -> 
         raise CatalogUnavailable("The tool catalog has not been published.", "Try again in a minute.")
 
     for name in NAMES:
-        assert error(MetaTools(missing, tools.caller).call(name, {}))["code"] == "CATALOG_UNAVAILABLE"
-    assert len(MetaTools(missing, tools.caller).definitions()) == 3
-    assert "TOOL_LIST" in MetaTools(missing, tools.caller).instructions()
+        assert error(MetaTools(missing, tools.executor).call(name, {}))["code"] == "CATALOG_UNAVAILABLE"
+    assert len(MetaTools(missing, tools.executor).definitions()) == 3
+    assert "TOOL_LIST" in MetaTools(missing, tools.executor).instructions()
 
 
 def test_a_defect_of_ours_is_an_answer_without_internals(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
     def broken() -> Any:
         raise RuntimeError(f"https://upstream/?apikey={KEY}")
 
-    found = error(MetaTools(broken, tools.caller).call("TOOL_LIST", {}))
+    found = error(MetaTools(broken, tools.executor).call("TOOL_LIST", {}))
     assert found["code"] == "INTERNAL_ERROR"
     assert "RuntimeError at broken:" in caplog.text
     assert KEY not in json.dumps(found) + caplog.text

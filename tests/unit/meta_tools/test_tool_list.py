@@ -81,8 +81,8 @@ def test_a_blank_query_does_not_undo_the_filters() -> None:
 
 
 def test_a_catalog_too_large_to_list_says_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_stats, "WHOLE_TOOLS", 100)
-    monkeypatch.setattr(catalog_stats, "MOST_NAMED", 5)
+    monkeypatch.setattr(catalog_stats, "MAX_LISTED_TOOLS", 100)
+    monkeypatch.setattr(catalog_stats, "MAX_NAMES", 5)
     result = ask()
     assert result.structured["tools"] == []
     assert result.structured["matched"] == 129

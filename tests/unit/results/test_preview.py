@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.answers import NAMES, ONE_EACH, all_answers
 from toolfold.results import output as presenting
-from toolfold.results.output import LEAST_TOKENS, OutputOptions, Presented, present
+from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult, render_result
 from toolfold.results.select import parser
 
 PRICES = "timestamp,open,close,volume\n" + "".join(
@@ -25,9 +25,9 @@ TREE = json.dumps({"payload": {"MATRIX": [[n, n + 1] for n in range(4000)], "abo
 encode = bpe_openai.get_encoding("o200k_base").encode
 
 
-def shown(body: str, budget: int = 1000, **wishes: Any) -> Presented:
+def shown(body: str, budget: int = 1000, **wishes: Any) -> RenderedResult:
     kind = "json" if body[0] in "[{" else "csv"
-    return present(body, kind, {}, OutputOptions(max_tokens=budget, **wishes))
+    return render_result(body, kind, {}, OutputOptions(max_tokens=budget, **wishes))
 
 
 def without_notices(text: str) -> str:
@@ -39,8 +39,8 @@ def without_notices(text: str) -> str:
     ("name", "raw"), [(name, False) for name in ONE_EACH] + [(name, True) for name in NAMES if name.endswith(".json")]
 )
 def test_every_tool_s_answer_fits(name: str, raw: bool) -> None:
-    answer, budget = all_answers()[name], LEAST_TOKENS
-    result = present(answer.body, answer.kind, answer.tool.answer, OutputOptions(raw=raw, max_tokens=budget))
+    answer, budget = all_answers()[name], MIN_TOKENS
+    result = render_result(answer.body, answer.kind, answer.tool.answer, OutputOptions(raw=raw, max_tokens=budget))
     assert len(encode(result.text)) <= 1.1 * budget
     if "preview" not in result.structured:
         return
@@ -54,8 +54,11 @@ def test_every_tool_s_answer_fits(name: str, raw: bool) -> None:
         assert len({len(row) for row in csv.reader(io.StringIO(result.structured["result"]))}) == 1
     # The example of asking for less works on the answer itself.
     example = json.loads(preview["ask_less"].partition("select=")[2])
-    less = present(
-        answer.body, answer.kind, answer.tool.answer, OutputOptions(select=parser.parse(example), max_tokens=budget)
+    less = render_result(
+        answer.body,
+        answer.kind,
+        answer.tool.answer,
+        OutputOptions(select=parser.parse_select(example), max_tokens=budget),
     )
     assert len(encode(less.text)) < preview["full"]["tokens"]
 
@@ -109,14 +112,14 @@ def test_a_tree_keeps_its_structure() -> None:
 
 
 def test_what_is_selected_is_previewed_when_it_is_long() -> None:
-    result = shown(PRICES, select=parser.parse("timestamp,close"))
+    result = shown(PRICES, select=parser.parse_select("timestamp,close"))
     assert result.structured["result"]["columns"] == ["timestamp", "close"]
     assert result.structured["preview"]["rows_total"] == 5000
 
 
 def test_the_whole_goes_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    result = shown(PRICES, place=str(folder))
+    result = shown(PRICES, offload_to=str(folder))
     full = result.structured["preview"]["full"]
     path = Path(full["path"])
     assert path.read_text() == shown(PRICES, 10**6).text
@@ -125,7 +128,7 @@ def test_the_whole_goes_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -
     assert full["path"] in result.text
     assert full["expires_at"] in result.text
     assert full["tokens"] == pytest.approx(len(encode(path.read_text())), rel=0.2)
-    other = shown(PRICES, place=str(folder)).structured["preview"]["full"]["path"]
+    other = shown(PRICES, offload_to=str(folder)).structured["preview"]["full"]["path"]
     assert other != full["path"]
 
 
@@ -137,7 +140,7 @@ def test_files_of_yesterday_are_removed_and_others_are_left(tmp_path: Path) -> N
     for name in ("answer-old.csv", "mine.csv"):
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (yesterday, yesterday))
-    shown(PRICES, place=str(tmp_path))
+    shown(PRICES, offload_to=str(tmp_path))
     assert not (tmp_path / "answer-old.csv").exists()
     assert (tmp_path / "mine.csv").exists()
 
@@ -147,7 +150,7 @@ def test_a_place_that_cannot_be_written_costs_the_link_alone(
     tmp_path: Path, raw: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    result = shown(PRICES, raw=raw, place=str(tmp_path / "file"))
+    result = shown(PRICES, raw=raw, offload_to=str(tmp_path / "file"))
     assert set(result.structured["preview"]["full"]) == {"tokens"}
     assert "is too long" in result.text
     assert "could not be saved" in caplog.text
@@ -182,7 +185,7 @@ def test_no_answer_is_larger_than_a_lambda_function_may_return(body: str, raw: b
 
 def test_a_link_that_would_fill_the_budget_is_in_the_data_alone(tmp_path: Path) -> None:
     place = str(tmp_path.joinpath(*["x" * 200] * 8))
-    result = shown(PRICES, LEAST_TOKENS, place=place)
+    result = shown(PRICES, MIN_TOKENS, offload_to=place)
     assert result.structured["preview"]["full"]["path"] not in result.text
     assert "structuredContent.preview.full" in result.text
-    assert presenting.LEAST_TOKENS == LEAST_TOKENS
+    assert presenting.MIN_TOKENS == MIN_TOKENS

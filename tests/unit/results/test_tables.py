@@ -10,15 +10,15 @@ import pytest
 
 from toolfold.errors import UpstreamError
 from toolfold.results import render, tables, values
-from toolfold.results.output import OLD_S, OutputOptions, Presented, present
+from toolfold.results.output import OLD_S, OutputOptions, RenderedResult, render_result
 
 QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.0500", "10. change percent": "0.31%"}})
 NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})
 
 
-def shown(body: str, *, raw: bool = False, answer: dict[str, Any] | None = None, **about: Any) -> Presented:
+def shown(body: str, *, raw: bool = False, answer: dict[str, Any] | None = None, **about: Any) -> RenderedResult:
     kind = "json" if body[0] in "[{" else "csv"
-    return present(body, kind, answer or {}, OutputOptions(raw=raw), **about)
+    return render_result(body, kind, answer or {}, OutputOptions(raw=raw), **about)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_age_of_a_held_answer_is_in_the_data_and_told_when_it_is_old(age_s: 
 
 
 def test_an_answer_past_its_time_says_so() -> None:
-    late = shown(QUOTE, cached=True, age_s=7200, late="RATE_LIMITED")
+    late = shown(QUOTE, cached=True, age_s=7200, stale_reason="RATE_LIMITED")
     assert late.text.startswith("# 2 h old and past its time: RATE_LIMITED now, so nothing newer can be had\n")
     assert late.structured["late"] == "RATE_LIMITED"
     assert "late" not in shown(QUOTE).structured

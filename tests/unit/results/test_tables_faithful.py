@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support.answers import NAMES, ONE_EACH, all_answers
 from toolfold.results import render, tables
-from toolfold.results.output import OutputOptions, present
+from toolfold.results.output import OutputOptions, render_result
 
 NOTHING = {"", "None", "null", "n/a", "N/A", ".", "-", "--", "NaN", "nan"}
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?%?")
@@ -202,6 +202,6 @@ def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
 
 @given(trees)
 def test_the_upstream_s_own_form_is_untouched(tree: Any) -> None:
-    shown = present(json.dumps(tree), "json", {}, OutputOptions(raw=True, max_tokens=100_000))
+    shown = render_result(json.dumps(tree), "json", {}, OutputOptions(raw=True, max_tokens=100_000))
     assert shown.structured["result"] == tree
     assert json.loads(shown.text) == tree

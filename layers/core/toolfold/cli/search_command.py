@@ -36,7 +36,7 @@ def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, expla
         CatalogUnavailable: there is no catalog to search.
     """
     catalog = tools.catalog()
-    wanted = list_request.read(catalog, arguments)
+    wanted = list_request.parse_list_request(catalog, arguments)
     found = search.search(catalog, wanted.query, wanted.filters.positions(catalog))
     hits = found.hits[: wanted.limit or USUAL]
     briefs = [catalog.summary(hit.position) for hit in hits]

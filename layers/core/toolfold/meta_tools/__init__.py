@@ -1,6 +1,20 @@
-"""What the three meta-tools mean: pure functions over a catalog and a caller, no protocol and no I/O of their own.
+"""The three meta-tools TOOL_LIST, TOOL_GET and TOOL_CALL: functions of a catalog and an executor, without a protocol.
 
-``definitions`` is what a client sees of them, ``tool_list``, ``tool_get`` and ``tool_call`` are what they do,
-``dispatch`` joins both. May import ``catalog`` (read side) and ``calling``; the type that flows out is
-:class:`toolfold.meta_tools.result.Result`.
+``dispatcher`` is the entry, ``definitions`` what clients see of the tools, ``tool_list``, ``tool_get`` and
+``tool_call`` what they do. May import ``catalog`` (its read side), ``execution`` and ``results``.
 """
+
+__all__ = [
+    "arguments",
+    "catalog_stats",
+    "definitions",
+    "detail_levels",
+    "dispatcher",
+    "filters",
+    "list_request",
+    "packing",
+    "result",
+    "tool_call",
+    "tool_get",
+    "tool_list",
+]

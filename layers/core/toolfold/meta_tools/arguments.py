@@ -1,7 +1,7 @@
-"""Arguments of the meta-tools, as models send them: mended where they cannot be misread, refused in a sentence else.
+"""Parse the arguments of the meta-tools: accept the forms that models send, reject the rest in one sentence.
 
-Numbers come as strings, lists as their JSON text or with commas, one string for a list, null or nothing for "not
-given". Nothing that is repeated to the caller is longer than :data:`SHOWN` or holds a control character.
+Numbers may come as strings, lists as their JSON text or with commas, a single string for a list, null or blank text for
+"not given". No error repeats more than :data:`MAX_QUOTED` characters or a control character.
 """
 
 from __future__ import annotations
@@ -13,131 +13,145 @@ from typing import Any
 
 from toolfold.errors import InvalidArguments
 
-SHOWN = 64
-"""Characters of what was sent that are repeated: enough to recognise it."""
+MAX_QUOTED = 64
+"""Characters of a value that an error repeats: enough to recognise it."""
 
-MOST_ITEMS = 50
-"""Items of a list that are read. More than there are categories or tags to combine."""
+MAX_ITEMS = 50
+"""Items of a list argument: more than there are categories or tags to combine."""
 
-LIKE = 0.4
-"""How alike a known word must be to be offered for an unknown one, as for the names of tools."""
+MIN_SIMILARITY = 0.4
+"""How similar a known word must be to be suggested for an unknown one, as for the names of tools."""
+
+_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 
 
-def shown(value: Any) -> str:
-    """``value`` for a sentence: text in quotes, cut, what does not print escaped; of an object or list its kind."""
+def quote(value: Any) -> str:
+    """Return ``value`` as an error may show it: text quoted, shortened and escaped; an object or list by its kind."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    return f"'{escaped(value)}'" if isinstance(value, str) else escaped(json.dumps(value))
+    return f"'{escape(value)}'" if isinstance(value, str) else escape(json.dumps(value))
 
 
-def escaped(text: str) -> str:
-    """``text`` in at most :data:`SHOWN` characters, with what does not print escaped."""
-    plain = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text[:SHOWN])
-    return plain[: SHOWN - 1] + "…" if len(text) > SHOWN or len(plain) > SHOWN else plain
+def escape(text: str) -> str:
+    """Return at most :data:`MAX_QUOTED` characters of ``text``, with unprintable ones escaped."""
+    printable = "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in text[:MAX_QUOTED]
+    )
+    is_cut = len(text) > MAX_QUOTED or len(printable) > MAX_QUOTED
+    return printable[: MAX_QUOTED - 1] + "…" if is_cut else printable
 
 
-def refused(tool: str, message: str, suggestion: str, **details: Any) -> InvalidArguments:
-    """The error for arguments of the meta-tool ``tool`` that cannot be used."""
+def invalid(tool: str, message: str, suggestion: str, **details: Any) -> InvalidArguments:
+    """Return the error for an argument of the meta-tool ``tool`` that cannot be used."""
     return InvalidArguments(f"{tool}: {message}.", suggestion, **details)
 
 
-def only(tool: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse an argument that the meta-tool does not have: what it meant would be silently left undone.
+def reject_unknown(tool: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise an error for the first argument that the meta-tool does not have, instead of ignoring it.
 
     Raises:
-        InvalidArguments: for the first such argument. Its value is not repeated: it may well be an API key.
+        InvalidArguments: names the closest known argument. The value is not repeated: it may be an API key.
     """
     for name in arguments:
         if name not in known:
-            from toolfold.fuzzy import closest_matches  # for mistakes alone
+            from toolfold.fuzzy import closest_matches  # needed for errors only
 
-            near = closest_matches(name, known, least=LIKE)
-            hint = f"Did you mean {near[0]}? " if near else ""
-            raise refused(tool, f"there is no argument {shown(name)}", f"{hint}It takes {', '.join(known)}.")
-
-
-def absent(given: Any) -> bool:
-    """Whether nothing was given: null or blank text, which clients send for what they leave out."""
-    return given is None or (isinstance(given, str) and not given.strip())
+            closest = closest_matches(name, known, least=MIN_SIMILARITY)
+            hint = f"Did you mean {closest[0]}? " if closest else ""
+            raise invalid(tool, f"there is no argument {quote(name)}", f"{hint}It takes {', '.join(known)}.")
 
 
-def number(tool: str, arguments: Mapping[str, Any], name: str, least: int, most: int) -> int | None:
-    """The whole number given as ``name``, None when none is.
+def is_blank(value: Any) -> bool:
+    """Return whether ``value`` is null or blank text, which clients send for what they leave out."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def parse_integer(tool: str, arguments: Mapping[str, Any], name: str, minimum: int, maximum: int) -> int | None:
+    """Return the whole number given as ``name``, or None when it was not given.
 
     Raises:
-        InvalidArguments: it is no whole number of ``least`` to ``most``.
+        InvalidArguments: it is not a whole number from ``minimum`` to ``maximum``.
     """
     given = arguments.get(name)
-    if absent(given):
+    if is_blank(given):
         return None
-    value = _whole(given)
-    if value is None or not least <= value <= most:
-        allowed = f"a whole number, {least:,} to {most:,}"
-        raise refused(
-            tool, f"{name} must be {allowed}, not {shown(given)}", f"Send {name} as {allowed}, or leave it out."
+    value = whole_number(given)
+    if value is None or not minimum <= value <= maximum:
+        allowed = f"a whole number, {minimum:,} to {maximum:,}"
+        raise invalid(
+            tool, f"{name} must be {allowed}, not {quote(given)}", f"Send {name} as {allowed}, or leave it out."
         )
     return value
 
 
-def _whole(given: Any) -> int | None:
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
+def whole_number(value: Any) -> int | None:
+    """Return the whole number that ``value`` is or spells, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        value = float(given)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
-    return int(value) if math.isfinite(value) and value.is_integer() else None
+    return int(number) if math.isfinite(number) and number.is_integer() else None
 
 
-def choice(tool: str, arguments: Mapping[str, Any], name: str, options: Sequence[str]) -> str | None:
-    """Which of ``options`` is given as ``name``, in any case and with blanks around it; None when nothing is.
+def boolean(value: Any) -> bool | None:
+    """Return the boolean that ``value`` is or spells, False when it was not given, or None when it is neither."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    spelling = str(value).strip().lower()
+    return spelling in _TRUE if spelling in _TRUE + _FALSE else None
+
+
+def parse_choice(tool: str, arguments: Mapping[str, Any], name: str, options: Sequence[str]) -> str | None:
+    """Return which of ``options`` is given as ``name``, without regard to case; None when it was not given.
 
     Raises:
         InvalidArguments: it is none of them.
     """
     given = arguments.get(name)
-    if absent(given):
+    if is_blank(given):
         return None
-    meant = given.strip().lower() if isinstance(given, str) else None
-    if meant not in options:
+    value = given.strip().lower() if isinstance(given, str) else None
+    if value not in options:
         allowed = ", ".join(options)
-        raise refused(tool, f"{name} must be one of {allowed}, not {shown(given)}", f"Send {name} as one of {allowed}.")
-    return meant
+        raise invalid(tool, f"{name} must be one of {allowed}, not {quote(given)}", f"Send {name} as one of {allowed}.")
+    return value
 
 
-def texts(tool: str, arguments: Mapping[str, Any], name: str) -> list[str]:
-    """The strings given as ``name``: a list, its JSON text, one string or several with commas. None may be given.
+def parse_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[str]:
+    """Return the strings given as ``name``: a list, its JSON text, one string or several separated by commas.
 
     Raises:
-        InvalidArguments: it is nothing of that kind, or has more than :data:`MOST_ITEMS` items.
+        InvalidArguments: it is none of these, or has more than :data:`MAX_ITEMS` items.
     """
     given = arguments.get(name)
     if given is None:
         return []
-    items = parsed_list(given) if isinstance(given, str) else given
-    if not isinstance(items, list) or len(items) > MOST_ITEMS or not all(isinstance(item, str) for item in items):
-        told = f"a list of {len(items)}" if isinstance(items, list) else shown(given)
-        raise refused(
+    items = parse_list(given) if isinstance(given, str) else given
+    if not isinstance(items, list) or len(items) > MAX_ITEMS or not all(isinstance(item, str) for item in items):
+        received = f"a list of {len(items)}" if isinstance(items, list) else quote(given)
+        raise invalid(
             tool,
-            f"{name} must be a string, or a list of at most {MOST_ITEMS} strings, not {told}",
+            f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
             f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
         )
     return [item.strip() for item in items if item.strip()]
 
 
-def parsed_list(text: str) -> Any:
-    """What a client that can send only strings means by ``text``: the list whose JSON it is, or parts between commas.
+def parse_list(text: str) -> Any:
+    """Parse a list from a client that can send only strings: JSON, or parts separated by commas.
 
     Returns:
-        A JSON value, most often a list; of JSON that is broken None.
+        A JSON value, usually a list; None for malformed JSON.
     """
     if not text.lstrip().startswith("["):
         return text.split(",")
-    return parsed(text)
+    return parse_json(text)
 
 
-def parsed(text: str) -> Any:
-    """The JSON value that ``text`` is, or None."""
+def parse_json(text: str) -> Any:
+    """Return the JSON value that ``text`` holds, or None when it is malformed."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

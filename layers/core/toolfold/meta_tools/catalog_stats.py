@@ -1,4 +1,4 @@
-"""What the whole catalog holds, told in every TOOL_LIST: categories and tags with their counts."""
+"""Counts of a catalog's categories and tags, part of every answer of TOOL_LIST."""
 
 from __future__ import annotations
 
@@ -7,39 +7,43 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-WHOLE_TOOLS, WHOLE_CHARACTERS = 1000, 50_000
-"""A catalog with more tools, or with a longer listing (some 12,000 tokens), is not listed whole."""
+MAX_LISTED_TOOLS, MAX_LISTED_CHARACTERS = 1000, 50_000
+"""A catalog with more tools, or with a longer listing (some 12,000 tokens), is not listed as a whole."""
 
-MOST_NAMED = 50
-"""Categories and tags that are named of such a catalog: the most frequent."""
+MAX_NAMES = 50
+"""Categories and tags named of such a catalog: the most frequent."""
 
-OFTEN = 4
-"""Tools that carry a tag from which on the text names it. Of the many tags most are on one or two."""
-
-
-def large(catalog: Catalog) -> bool:
-    """Whether ``catalog`` is too large to be listed whole."""
-    return not catalog.listing or len(catalog) > WHOLE_TOOLS or len(catalog.listing) > WHOLE_CHARACTERS
+MIN_TAG_COUNT = 4
+"""Tools that carry a tag for the text to name it. Of the many tags most are on one or two tools."""
 
 
-def categories(catalog: Catalog) -> dict[str, int]:
-    """Category → how many tools it has, in the catalog's order; of a large catalog the largest, the largest first."""
+def is_large(catalog: Catalog) -> bool:
+    """Return whether ``catalog`` is too large to be listed as a whole."""
+    return not catalog.listing or len(catalog) > MAX_LISTED_TOOLS or len(catalog.listing) > MAX_LISTED_CHARACTERS
+
+
+def category_counts(catalog: Catalog) -> dict[str, int]:
+    """Return category → number of tools, in the catalog's order; of a large catalog the largest categories first."""
     counts = {category.name: category.tools for category in catalog.categories}
-    return _most(counts) if large(catalog) and len(counts) > MOST_NAMED else counts
+    return _most_frequent(counts, MAX_NAMES) if is_large(catalog) and len(counts) > MAX_NAMES else counts
 
 
-def tags(catalog: Catalog) -> dict[str, int]:
-    """Tag → how many tools carry it, the most frequent first; of a large catalog no others."""
+def tag_counts(catalog: Catalog) -> dict[str, int]:
+    """Return tag → number of tools, the most frequent first; of a large catalog only these."""
     counts = dict(catalog.counts("tags"))
-    return _most(counts, MOST_NAMED if large(catalog) else len(counts))
+    return _most_frequent(counts, MAX_NAMES if is_large(catalog) else len(counts))
 
 
-def lines(catalog: Catalog) -> list[str]:
-    """The same for a text: a line for the categories, one for the tags that are worth a word."""
-    often = {tag: count for tag, count in tags(catalog).items() if count >= OFTEN}
-    named = (("Categories", categories(catalog)), ("Tags", often))
-    return [f"{name}: {', '.join(f'{of} {count}' for of, count in counts.items())}" for name, counts in named if counts]
+def summary_lines(catalog: Catalog) -> list[str]:
+    """Return the counts as text: a line of categories, and a line of the tags that occur often."""
+    tags = {tag: count for tag, count in tag_counts(catalog).items() if count >= MIN_TAG_COUNT}
+    titled = (("Categories", category_counts(catalog)), ("Tags", tags))
+    return [
+        f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}"
+        for title, counts in titled
+        if counts
+    ]
 
 
-def _most(counts: dict[str, int], most: int = MOST_NAMED) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda item: -item[1])[:most])
+def _most_frequent(counts: dict[str, int], limit: int) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: -item[1])[:limit])

@@ -1,8 +1,8 @@
-"""A tool shown in one of three tiers, as data and as text.
+"""Render a tool at one of three detail levels, as data and as text.
 
-1. full: what it returns and takes in all detail, and a call that works; enough to call it.
-2. medium: its line, and the names and types of what it takes; enough to judge by, no constraints and no examples.
-3. minimal: name and one line.
+1. full: everything it takes and returns, and an example call; enough to call it.
+2. medium: its summary, and the names and types of its parameters; enough to judge by, without constraints and examples.
+3. minimal: its name and summary.
 
 The data holds JSON Schema, for programs; the text says the same in words, in half the tokens, for a model.
 """
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 FULL, MEDIUM, MINIMAL = 1, 2, 3
 
-DETAILS = {"full": FULL, "medium": MEDIUM, "minimal": MINIMAL}
-"""What ``detail`` may be → the tier it means."""
+LEVELS = {"full": FULL, "medium": MEDIUM, "minimal": MINIMAL}
+"""Values of ``detail`` → detail level."""
 
-_BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"))
+_BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
 
 
-def line(brief: ToolSummary) -> tuple[dict[str, Any], str]:
-    """Tier 3: ``{"name", "tier", "description", "category"}``, and ``access`` where a free key is not enough."""
-    return _entry(brief, MINIMAL, brief.summary), f"{brief.name}: {brief.summary}{_premium(brief)}"
+def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
+    """Render ``{"name", "tier", "description", "category"}``, and ``access`` where a free key is not enough."""
+    return _entry(tool, MINIMAL, tool.summary), f"{tool.name}: {tool.summary}{_premium(tool)}"
 
 
 def medium(tool: Tool) -> tuple[dict[str, Any], str]:
-    """Tier 2: tier 3 with ``parameters``, of which only names, types and ``required`` are left."""
+    """Render the minimal entry with ``parameters``, reduced to names, types and ``required``."""
     required = tool.parameters.get("required", ())
-    taken = ", ".join(
-        name + ("" if name in required else "?") + ("" if rule["type"] == "string" else f": {rule['type']}")
-        for name, rule in tool.parameters["properties"].items()
+    parameters = ", ".join(
+        name + ("" if name in required else "?") + ("" if (type_ := type_name(schema)) == "string" else f": {type_}")
+        for name, schema in properties(tool.parameters).items()
     )
     entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
-    return entry, f"{tool.name}({taken}): {tool.summary}{_premium(tool)}"
+    return entry, f"{tool.name}({parameters}): {tool.summary}{_premium(tool)}"
 
 
 def full(tool: Tool) -> tuple[dict[str, Any], str]:
-    """Tier 1: tier 3 with the whole description, ``parameters``, ``returns``, ``example_call`` and ``hash``."""
-    description = described(tool)
+    """Render the whole description, ``parameters``, ``returns``, ``example_call`` and ``hash``."""
+    description = full_description(tool)
     entry = {
         **_entry(tool, FULL, description),
         "parameters": tool.parameters,
@@ -51,34 +51,55 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
         "example_call": example_call(tool),
         "hash": tool.hash,
     }
-    lines = [f"{tool.name}{_premium(tool)}: {description}", *_parameters(tool)]
-    # Where both forms are offered, the one that comes unasked for is enough to know what the tool has.
+    lines = [f"{tool.name}{_premium(tool)}: {description}", *_parameter_lines(tool.parameters, tool.example)]
+    # Of two formats the text names the default one, from which the model learns the fields.
     lines += [f"Returns {tool.returns.partition('; json: ')[0]}", f"Example: {dumps_compact(example_call(tool))}"]
     return entry, "\n".join(lines)
 
 
-def described(tool: Tool) -> str:
-    """All that is said of a tool, its line first."""
+def full_description(tool: Tool) -> str:
+    """Return the summary and the description."""
     return f"{tool.summary}. {tool.description}"
 
 
 def example_call(tool: Tool) -> dict[str, Any]:
-    """The arguments of a TOOL_CALL that works."""
+    """Return the arguments of a TOOL_CALL that works."""
     return {"tool_name": tool.name, "arguments": tool.example}
 
 
+def properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties of an object schema, which may have none."""
+    found: Mapping[str, Any] = schema.get("properties", {})
+    return found
+
+
 def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's parameters as names, types and which of them are required."""
-    properties = {name: _type(rule) for name, rule in schema["properties"].items()}
-    return {**{key: schema[key] for key in ("type", "required", "anyOf") if key in schema}, "properties": properties}
+    """Reduce an object schema to names, types and which properties are required."""
+    kept = {key: schema[key] for key in ("type", "required", "anyOf") if key in schema}
+    return {**kept, "properties": {name: _only_type(rule) for name, rule in properties(schema).items()}}
 
 
-def _type(rule: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}} if rule["type"] == "array" else {"type": rule["type"]}
+def type_name(schema: Any) -> str:
+    """Return the type of a parameter in one word: ``integer``, ``string|null``; ``any`` where the schema names none."""
+    if not isinstance(schema, Mapping):  # true and false are schemas, too
+        return "any"
+    if "type" in schema:
+        return schema["type"] if isinstance(schema["type"], str) else "|".join(schema["type"])
+    alternatives = schema.get("anyOf") or schema.get("oneOf") or ()
+    return "|".join(dict.fromkeys(type_name(alternative) for alternative in alternatives)) or "any"
 
 
-def _entry(tool: Tool | ToolSummary, tier: int, description: str) -> dict[str, Any]:
-    entry = {"name": tool.name, "tier": tier, "description": description, "category": tool.category}
+def _only_type(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or "type" not in schema:
+        return {}
+    items = schema.get("items")
+    if schema["type"] == "array" and isinstance(items, Mapping) and "type" in items:
+        return {"type": "array", "items": {"type": items["type"]}}
+    return {"type": schema["type"]}
+
+
+def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
+    entry = {"name": tool.name, "tier": level, "description": description, "category": tool.category}
     return entry if tool.access == "free" else {**entry, "access": tool.access}
 
 
@@ -86,35 +107,45 @@ def _premium(tool: Tool | ToolSummary) -> str:
     return " (premium)" if tool.access == "premium" else ""
 
 
-def _parameters(tool: Tool) -> Iterator[str]:
-    """A line for each parameter: what a call needs to know of it. What the example call shows is not shown twice."""
-    schema = tool.parameters
+def _parameter_lines(schema: Mapping[str, Any], example: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each parameter. A value that the example call shows is not repeated."""
     required = schema.get("required", ())
-    for name, rule in schema["properties"].items():
+    for name, schema_or_true in properties(schema).items():
+        rule = schema_or_true if isinstance(schema_or_true, Mapping) else {}
         words = [*_constraints(rule), *(["required"] if name in required else ())]
         head = f"{name} ({', '.join(words)})" if words else name
-        examples = () if name in tool.example or "default" in rule else rule.get("examples", ())
-        yield f"- {head}: {rule['description']}" + (f" E.g. {_plain(examples[0])}" if examples else "")
-    if choices := [choice["required"][0] for choice in schema.get("anyOf", ())]:
+        examples = () if name in example or "default" in rule else rule.get("examples", ())
+        yield f"- {head}: {rule.get('description', '')}" + (f" E.g. {_as_text(examples[0])}" if examples else "")
+    choices = [choice["required"][0] for choice in schema.get("anyOf", ()) if choice.get("required")]
+    if choices:
         yield f"One of {' or '.join(choices)} is required."
 
 
 def _constraints(rule: Mapping[str, Any]) -> Iterator[str]:
-    if rule["type"] == "array":
-        yield f"array of {rule['minItems']} to {rule['maxItems']} strings"
+    """Yield what a value must satisfy, in words: ``integer``, ``≥1``, ``default 10``."""
+    if rule.get("type") == "array":
+        yield _array(rule)
     elif "enum" in rule:
         yield "|".join(map(str, rule["enum"]))
-    elif rule["type"] != "string":
-        yield rule["type"]
+    elif (type_ := type_name(rule)) != "string":
+        yield type_
     for keyword, sign in _BOUNDS:
         if keyword in rule:
             yield f"{sign}{rule[keyword]}"
     if "default" in rule:
-        yield f"default {_plain(rule['default'])}"
-    # A description says the format in words, and an example shows it; the expression is for a rule without one.
+        yield f"default {_as_text(rule['default'])}"
+    # A description names the format and an example shows it; the expression is for parameters without an example.
     if "pattern" in rule and not rule.get("examples"):
         yield f"matching {rule['pattern']}"
 
 
-def _plain(value: Any) -> str:
+def _array(rule: Mapping[str, Any]) -> str:
+    item = type_name(rule.get("items", {}))
+    items = "values" if item == "any" else "/".join(f"{one}s" for one in item.split("|"))
+    if "minItems" in rule and "maxItems" in rule:
+        return f"array of {rule['minItems']} to {rule['maxItems']} {items}"
+    return f"array of {items}"
+
+
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else dumps_compact(value)

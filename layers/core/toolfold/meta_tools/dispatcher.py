@@ -1,4 +1,4 @@
-"""From a meta-tool's name to its result. Every failure becomes a result here; nothing is raised past this point."""
+"""Dispatch a meta-tool by name. Every failure becomes a result here; no exception leaves this module."""
 
 from __future__ import annotations
 
@@ -21,20 +21,26 @@ NAMES = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
 
 
 class MetaTools:
-    """The three meta-tools over a catalog that is asked for at every call, so that it can change or be missing."""
+    """The three meta-tools.
 
-    def __init__(self, catalog: Callable[[], Catalog], caller: ToolExecutor) -> None:
-        self.catalog, self.caller = catalog, caller
+    Args:
+        catalog: returns the current catalog. It is called for every request, so that the catalog can change or be
+            missing for a while.
+        executor: performs the calls.
+    """
+
+    def __init__(self, catalog: Callable[[], Catalog], executor: ToolExecutor) -> None:
+        self.catalog, self.executor = catalog, executor
 
     def definitions(self) -> list[dict[str, Any]]:
-        """The three tools of ``tools/list``."""
-        return definitions(self._catalog_if_any())
+        """Return the three tools for ``tools/list``."""
+        return definitions(self._catalog_or_none())
 
     def instructions(self) -> str:
-        """What a client is told when it connects."""
-        return instructions(self._catalog_if_any())
+        """Return the instructions for a client that connects."""
+        return instructions(self._catalog_or_none())
 
-    def _catalog_if_any(self) -> Catalog | None:
+    def _catalog_or_none(self) -> Catalog | None:
         try:
             return self.catalog()
         except CallError:
@@ -47,13 +53,17 @@ class MetaTools:
         credentials: RequestCredentials = NO_CREDENTIALS,
         deadline: float | None = None,
     ) -> Result:
-        """Call the meta-tool ``name``, one of :data:`NAMES`.
+        """Call a meta-tool.
 
-        ``deadline`` is when the answer must be there, by ``time.monotonic``; None: the settings alone decide.
+        Args:
+            name: one of :data:`NAMES`.
+            arguments: as the client sent them.
+            credentials: the API keys of the request.
+            deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
         """
         try:
             catalog = self.catalog()
-            # Each is imported when it is first called: a cold start pays for what it is asked.
+            # Imported by the first call: a cold start waits only for what its request needs.
             if name == "TOOL_LIST":
                 from toolfold.meta_tools.tool_list import tool_list
 
@@ -64,18 +74,19 @@ class MetaTools:
                 return tool_get(catalog, arguments)
             from toolfold.meta_tools.tool_call import tool_call
 
-            return tool_call(catalog, self.caller, arguments, credentials, deadline)
+            return tool_call(catalog, self.executor, arguments, credentials, deadline)
         except CallError as error:
             return error_result(error)
-        except Exception as error:  # noqa: BLE001 - a defect of ours must not take the server down
-            # The type and place alone: an exception's text may hold an address with a key in it.
-            logger.error("defect in %s: %s at %s", name, type(error).__name__, _place(error))
+        except Exception as error:  # noqa: BLE001 - an internal error must not end the server
+            # Only the type and the place: an exception's text may contain a URL with an API key.
+            logger.error("defect in %s: %s at %s", name, type(error).__name__, _origin(error))
             return error_result(
                 InternalError("toolfold failed on this call.", "Try again; if it fails again, report it.")
             )
 
 
-def _place(error: BaseException) -> str:
+def _origin(error: BaseException) -> str:
+    """Return function and line in which the exception was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

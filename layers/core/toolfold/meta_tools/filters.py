@@ -1,4 +1,4 @@
-"""Which tools a TOOL_LIST is about: the categories, tags and access it names, found among those that there are."""
+"""The filters of a TOOL_LIST: the categories, tags and access it names, matched against the catalog's."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.meta_tools import arguments as reading
+from toolfold.meta_tools.arguments import MIN_SIMILARITY, invalid, parse_choice, parse_strings, quote
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 ACCESS = ("free", "mixed", "premium")
 
-_SUGGESTED = 10
-"""Names offered for one that is unknown and like none: the most frequent."""
+_MAX_SUGGESTED = 10
+"""Names suggested for an unknown one that resembles none: the most frequent."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What a tool must be: of one of the categories, of one of the kinds of access, with any or all of the tags.
+    """Conditions on a tool. An empty tuple is no condition; names are the catalog's own.
 
-    Names are the catalog's own; an empty tuple asks for nothing.
+    Attributes:
+        categories: the tool is in one of these.
+        tags: the tool has one of these, or with ``every_tag`` all of them.
+        every_tag: see ``tags``.
+        access: the tool's access is one of these.
     """
 
     categories: tuple[str, ...] = ()
@@ -34,73 +39,85 @@ class Filters:
         return bool(self.categories or self.tags or self.access)
 
     def positions(self, catalog: Catalog) -> frozenset[int] | None:
-        """Where the tools that pass stand in ``catalog``; None when nothing is asked and all pass."""
-        asked = []
+        """Return the positions of the tools that meet every condition, or None when there is no condition."""
+        matching = []
         if self.categories:
-            asked.append(_any_of(catalog.positions_of("category"), self.categories))
+            matching.append(_union(catalog.positions_of("category"), self.categories))
         if self.access:
-            asked.append(_any_of(catalog.positions_of("access"), self.access))
+            matching.append(_union(catalog.positions_of("access"), self.access))
         if self.tags:
             tags = catalog.tags()
-            asked += [_any_of(tags, [tag]) for tag in self.tags] if self.every_tag else [_any_of(tags, self.tags)]
-        return frozenset.intersection(*asked) if asked else None
+            matching += [_union(tags, [tag]) for tag in self.tags] if self.every_tag else [_union(tags, self.tags)]
+        return frozenset.intersection(*matching) if matching else None
 
 
-def _any_of(positions: Mapping[str, Sequence[int]], values: Sequence[str]) -> frozenset[int]:
+def _union(positions: Mapping[str, Sequence[int]], values: Sequence[str]) -> frozenset[int]:
     return frozenset(position for value in values for position in positions.get(value, ()))
 
 
-def read(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
-    """The filters among ``arguments``: ``category``, ``tag``, ``tag_mode``, ``access``.
+def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
+    """Parse ``category``, ``tag``, ``tag_mode`` and ``access``.
 
     Raises:
-        InvalidArguments: one of them has the wrong shape, or names what the catalog does not have.
+        InvalidArguments: one of them has the wrong type, or a name that the catalog does not have.
     """
-    categories = _categories(tool, catalog, arguments)
-    tags = reading.texts(tool, arguments, "tag")
-    known = {normalize(tag): tag for tag in catalog.counts("tags")} if tags else {}
-    tag_mode = reading.choice(tool, arguments, "tag_mode", ("any", "all"))
     access = [
-        reading.choice(tool, {"access": given}, "access", ACCESS) for given in reading.texts(tool, arguments, "access")
+        parse_choice(tool, {"access": name}, "access", ACCESS) for name in parse_strings(tool, arguments, "access")
     ]
     return Filters(
-        categories,
-        tuple(dict.fromkeys(known.get(normalize(tag)) or _unknown_tag(tool, catalog, tag) for tag in tags)),
-        tag_mode == "all",
+        _categories(tool, catalog, arguments),
+        _tags(tool, catalog, arguments),
+        parse_choice(tool, arguments, "tag_mode", ("any", "all")) == "all",
         tuple(dict.fromkeys(value for value in access if value)),
     )
 
 
 def _categories(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Categories by name or title. A title may hold a comma: a text is first tried whole."""
+    """Return the categories given by name or title. A title may hold a comma: text is first compared as a whole."""
     given = arguments.get("category")
     if given is None:
         return ()
-    known = {normalize(category.title): category.name for category in catalog.categories}
-    known |= {normalize(category.name): category.name for category in catalog.categories}
-    if isinstance(given, str) and (whole := known.get(normalize(given))):
-        return (whole,)
-    found = []
-    for asked in reading.texts(tool, arguments, "category"):
-        name = known.get(normalize(asked))
-        if name is None:
-            raise _unknown(tool, "category", asked, known, [category.name for category in catalog.categories])
-        found.append(name)
-    return tuple(dict.fromkeys(found))
+    names = {normalize(category.title): category.name for category in catalog.categories}
+    names |= {normalize(category.name): category.name for category in catalog.categories}
+    if isinstance(given, str) and (name := names.get(normalize(given))):
+        return (name,)
+    categories = []
+    for text in parse_strings(tool, arguments, "category"):
+        if (found := names.get(normalize(text))) is None:
+            raise _unknown(tool, "category", text, names, [category.name for category in catalog.categories])
+        categories.append(found)
+    return tuple(dict.fromkeys(categories))
 
 
-def _unknown_tag(tool: str, catalog: Catalog, tag: str) -> str:
+def _tags(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    given = parse_strings(tool, arguments, "tag")
+    if not given:
+        return ()
     counts = catalog.counts("tags")
-    raise _unknown(tool, "tag", tag, {known: known for known in counts}, sorted(counts, key=lambda k: -counts[k]))
+    names = {normalize(tag): tag for tag in counts}
+    tags = []
+    for text in given:
+        if (found := names.get(normalize(text))) is None:
+            by_count = sorted(counts, key=lambda tag: -counts[tag])
+            raise _unknown(tool, "tag", text, {tag: tag for tag in counts}, by_count)
+        tags.append(found)
+    return tuple(dict.fromkeys(tags))
 
 
-def _unknown(tool: str, kind: str, asked: str, known: Mapping[str, str], names: list[str]) -> Exception:
-    """The error for a name that is none; ``known`` are the spellings it may have meant → names, ``names`` all, the most
-    useful first."""
-    near = list(dict.fromkeys(known[like] for like in closest_matches(asked, known, most=3, least=reading.LIKE)))
-    if near:
-        hint = f"Did you mean {' or '.join(near)}?"
+def _unknown(tool: str, kind: str, text: str, names: Mapping[str, str], by_relevance: list[str]) -> InvalidArguments:
+    """Return the error for an unknown name.
+
+    Args:
+        tool: the meta-tool.
+        kind: what the name should have been one of.
+        text: the name that was given.
+        names: spelling to compare it with → name.
+        by_relevance: all names, the most useful first.
+    """
+    closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3, least=MIN_SIMILARITY)))
+    if closest:
+        hint = f"Did you mean {' or '.join(closest)}?"
     else:
-        more = ", …" if len(names) > _SUGGESTED else ""
-        hint = f"There are {', '.join(names[:_SUGGESTED])}{more}; or search with query alone."
-    return reading.refused(tool, f"there is no {kind} {reading.shown(asked)}", hint, closest=near)
+        more = ", …" if len(by_relevance) > _MAX_SUGGESTED else ""
+        hint = f"There are {', '.join(by_relevance[:_MAX_SUGGESTED])}{more}; or search with query alone."
+    return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest)

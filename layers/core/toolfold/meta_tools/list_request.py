@@ -1,4 +1,4 @@
-"""The arguments of TOOL_LIST, checked."""
+"""The arguments of TOOL_LIST, parsed and checked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from toolfold.meta_tools import arguments as reading
-from toolfold.meta_tools import detail_levels, filters
-from toolfold.meta_tools.filters import Filters
+from toolfold.meta_tools import detail_levels
+from toolfold.meta_tools.arguments import invalid, parse_choice, parse_integer, quote, reject_unknown
+from toolfold.meta_tools.filters import Filters, parse_filters
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -17,19 +17,26 @@ TOOL = "TOOL_LIST"
 
 ARGUMENTS = ("query", "category", "tag", "tag_mode", "access", "limit", "offset", "token_budget", "detail")
 
-LONGEST_QUERY = 1000
-"""Characters. A request is a sentence or two; what is longer is a pasted document, in which words mean little."""
+MAX_QUERY_LENGTH = 1000
+"""Characters. A request is a sentence or two; longer text is a pasted document, whose words say little about it."""
 
-MOST_TOOLS = 200
-LEAST_TOKENS, MOST_TOKENS = 100, 100_000
-MOST_OFFSET = 10**9
+MAX_TOOLS = 200
+MIN_TOKENS, MAX_TOKENS = 100, 100_000
+MAX_OFFSET = 10**9
 
 
 @dataclass(frozen=True)
 class ListRequest:
-    """What a TOOL_LIST is asked for. ``query`` is one line, empty when nothing is searched for; None: not given.
+    """What a TOOL_LIST asks for; None stands for an argument that was not given.
 
-    ``notice`` is what the caller should be told about the arguments themselves.
+    Attributes:
+        query: the request on one line, empty when there is none.
+        filters: conditions that a tool must meet.
+        limit: most tools to return.
+        offset: tools to skip.
+        token_budget: most tokens of the text.
+        detail: the detail level of all tools.
+        notice: a remark on the arguments for the caller.
     """
 
     query: str = ""
@@ -41,39 +48,40 @@ class ListRequest:
     notice: str = ""
 
     @property
-    def everything(self) -> bool:
-        """Whether nothing was asked for in particular."""
+    def is_unfiltered(self) -> bool:
+        """Whether no argument narrows or shapes the list."""
         given = (self.limit, self.offset, self.token_budget, self.detail)
         return not self.query and not self.filters and all(value is None for value in given)
 
     @property
-    def more_than_usual(self) -> bool:
-        """Whether it was said how much to show, or from where."""
+    def is_paged(self) -> bool:
+        """Whether the caller set how much to return, or from where."""
         return not (self.limit is None and self.offset is None and self.token_budget is None)
 
 
-def read(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRequest:
-    """``arguments`` of a TOOL_LIST, checked against what ``catalog`` has.
+def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRequest:
+    """Parse the arguments of a TOOL_LIST on ``catalog``.
 
     Raises:
-        InvalidArguments: one is unknown, of another type, out of range, or names what there is not.
+        InvalidArguments: an argument is unknown, has the wrong type, is out of range, or has a name that the catalog
+            does not have.
     """
-    reading.only(TOOL, arguments, ARGUMENTS)
-    query = _query(arguments.get("query"))
-    blank = arguments.get("query") is not None and not query
+    reject_unknown(TOOL, arguments, ARGUMENTS)
+    query = _parse_query(arguments.get("query"))
+    is_blank = arguments.get("query") is not None and not query
     return ListRequest(
         query=query,
-        filters=filters.read(TOOL, catalog, arguments),
-        limit=reading.number(TOOL, arguments, "limit", 1, MOST_TOOLS),
-        offset=reading.number(TOOL, arguments, "offset", 0, MOST_OFFSET),
-        token_budget=reading.number(TOOL, arguments, "token_budget", LEAST_TOKENS, MOST_TOKENS),
-        detail=reading.choice(TOOL, arguments, "detail", tuple(detail_levels.DETAILS)),
-        notice="The query is blank, so nothing was searched for." if blank else "",
+        filters=parse_filters(TOOL, catalog, arguments),
+        limit=parse_integer(TOOL, arguments, "limit", 1, MAX_TOOLS),
+        offset=parse_integer(TOOL, arguments, "offset", 0, MAX_OFFSET),
+        token_budget=parse_integer(TOOL, arguments, "token_budget", MIN_TOKENS, MAX_TOKENS),
+        detail=parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)),
+        notice="The query is blank, so nothing was searched for." if is_blank else "",
     )
 
 
-def _query(given: Any) -> str:
-    """The request on one line. Control characters count as blanks, words in a list as a sentence."""
+def _parse_query(given: Any) -> str:
+    """Return the query on one line: control characters become spaces, a list of words a sentence."""
     if isinstance(given, list) and all(isinstance(word, str) for word in given):
         given = " ".join(given)
     if isinstance(given, int | float) and not isinstance(given, bool):
@@ -81,9 +89,11 @@ def _query(given: Any) -> str:
     if given is None:
         return ""
     if not isinstance(given, str):
-        hint = 'Send query as text, e.g. "price of a stock".'
-        raise reading.refused(TOOL, f"query must be text, not {reading.shown(given)}", hint)
-    if len(given) > LONGEST_QUERY:
-        message = f"query has {len(given):,} characters, and {LONGEST_QUERY:,} are the most"
-        raise reading.refused(TOOL, message, "Send what is needed as a sentence or a few keywords.")
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in given).split())
+        raise invalid(TOOL, f"query must be text, not {quote(given)}", 'Send query as text, e.g. "price of a stock".')
+    if len(given) > MAX_QUERY_LENGTH:
+        raise invalid(
+            TOOL,
+            f"query has {len(given):,} characters, and {MAX_QUERY_LENGTH:,} are the most",
+            "Send what is needed as a sentence or a few keywords.",
+        )
+    return " ".join("".join(character if character.isprintable() else " " for character in given).split())

@@ -1,4 +1,4 @@
-"""Filling an answer with tools, greedily: each in the best tier that its place allows and the budget has room for."""
+"""Pack tools into an answer greedily: each at the best detail level that its rank allows and the budget permits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from toolfold.results import tokens
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-LINES_KEPT = 3
-"""Lines for which a fuller tier leaves room: a tool in full that hides its rivals cannot be chosen against them."""
+RESERVED_LINES = 3
+"""Following tools for whose lines the budget is kept: a tool shown in full must not hide its alternatives."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A tool in its tier, as data and as text. ``pieces`` is what ``tokens.pieces`` finds in the text
-    with its line feed, ``cost`` the tokens of that."""
+class RenderedTool:
+    """A tool at one detail level.
+
+    Attributes:
+        entry: as data.
+        text: as text.
+        cost: tokens of the text with its line feed.
+        pieces: what ``tokens.pieces`` counts in the same.
+    """
 
     entry: dict[str, Any]
     text: str
@@ -27,52 +33,60 @@ class Shown:
     pieces: int
 
 
-def fill(catalog: Catalog, positions: Sequence[int], best: Callable[[int], int], room: int) -> list[Shown]:
-    """The first of ``positions`` that fit into ``room`` tokens, in their order.
+def pack(
+    catalog: Catalog, positions: Sequence[int], best_level: Callable[[int], int], budget: int
+) -> list[RenderedTool]:
+    """Render the first of ``positions`` that fit into ``budget`` tokens, in their order.
 
     Args:
-        best: the place among ``positions`` → the lowest tier it may have. No tool is shown in less detail than one
-            that stands below it.
+        catalog: holds the tools.
+        positions: tools, the best first.
+        best_level: rank among ``positions`` → the most detailed level allowed. No tool is shown in less detail than a
+            tool below it.
+        budget: tokens.
 
     Returns:
-        Empty when there is no room for a single line.
+        Empty when not even one line fits.
     """
     catalog.prefetch_summaries(positions)
-    lines = [in_tier(catalog, position, detail_levels.MINIMAL) for position in positions[: LINES_KEPT + 1]]
-    filled: list[Shown] = []
-    tier = detail_levels.FULL
-    for place, position in enumerate(positions):
-        kept = sum(line.cost for line in lines[1 : LINES_KEPT + 1])
-        tier = max(tier, best(place))
-        shown = lines[0]
-        while tier < detail_levels.MINIMAL:
-            fuller = in_tier(catalog, position, tier)
-            if fuller.cost + kept <= room:
-                shown = fuller
+    lines = [render_tool(catalog, position, detail_levels.MINIMAL) for position in positions[: RESERVED_LINES + 1]]
+    packed: list[RenderedTool] = []
+    level = detail_levels.FULL
+    for rank, position in enumerate(positions):
+        reserved = sum(line.cost for line in lines[1 : RESERVED_LINES + 1])
+        level = max(level, best_level(rank))
+        rendered = lines[0]
+        while level < detail_levels.MINIMAL:
+            fuller = render_tool(catalog, position, level)
+            if fuller.cost + reserved <= budget:
+                rendered = fuller
                 break
-            tier += 1
-        if shown.cost > room:
+            level += 1
+        if rendered.cost > budget:
             break
-        filled.append(shown)
-        room -= shown.cost
-        following = place + 1 + LINES_KEPT
-        lines = lines[1:] + [in_tier(catalog, at, detail_levels.MINIMAL) for at in positions[following : following + 1]]
-    return filled
+        packed.append(rendered)
+        budget -= rendered.cost
+        following = rank + 1 + RESERVED_LINES
+        lines = lines[1:] + [
+            render_tool(catalog, next_position, detail_levels.MINIMAL)
+            for next_position in positions[following : following + 1]
+        ]
+    return packed
 
 
-def in_tier(catalog: Catalog, position: int, tier: int) -> Shown:
-    """The tool at ``position``, in ``tier``."""
-    return catalog.memoize((position, tier), lambda: _shown(catalog, position, tier))
+def render_tool(catalog: Catalog, position: int, level: int) -> RenderedTool:
+    """Return the tool at ``position`` at a detail level, rendered once per catalog."""
+    return catalog.memoize((position, level), lambda: _render(catalog, position, level))
 
 
-def _shown(catalog: Catalog, position: int, tier: int) -> Shown:
-    brief = catalog.summary(position)
-    if tier == detail_levels.MINIMAL:
-        entry, text = detail_levels.line(brief)
+def _render(catalog: Catalog, position: int, level: int) -> RenderedTool:
+    summary = catalog.summary(position)
+    if level == detail_levels.MINIMAL:
+        entry, text = detail_levels.minimal(summary)
     else:
-        tool = catalog.get(brief.name)
+        tool = catalog.get(summary.name)
         if tool is None:
-            raise LookupError(brief.name)
-        entry, text = (detail_levels.full if tier == detail_levels.FULL else detail_levels.medium)(tool)
+            raise LookupError(summary.name)
+        entry, text = (detail_levels.full if level == detail_levels.FULL else detail_levels.medium)(tool)
     pieces = tokens.pieces(text + "\n")
-    return Shown(entry, text, tokens.with_margin(pieces), pieces)
+    return RenderedTool(entry, text, tokens.with_margin(pieces), pieces)

@@ -1,4 +1,4 @@
-"""``TOOL_CALL(tool_name, arguments, select, max_tokens, fresh)``: one tool, called, and its answer made to fit."""
+"""``TOOL_CALL(tool_name, arguments, select, max_tokens, fresh)``: call a tool and fit its answer into the budget."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
+from toolfold.meta_tools.arguments import boolean, whole_number
+from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result
-from toolfold.meta_tools.tool_get import not_found
+from toolfold.meta_tools.tool_get import tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -16,27 +18,64 @@ if TYPE_CHECKING:
     from toolfold.execution.executor import ToolExecutor
     from toolfold.results.select.parser import Selection
 
-OWN = ("select", "max_tokens", "fresh")
-"""What TOOL_CALL takes beside the tool's name and its arguments."""
-
-_YES, _NO = ("true", "1", "yes"), ("false", "0", "no", "")
+OPTIONS = ("select", "max_tokens", "fresh")
+"""Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
 
 def tool_call(
     catalog: Catalog,
-    caller: ToolExecutor,
+    executor: ToolExecutor,
     arguments: Mapping[str, Any],
     credentials: RequestCredentials,
     deadline: float | None = None,
 ) -> Result:
-    """``{"result", "cached", "age_s"}``, and ``preview`` where the result is a part; the text is the result itself.
+    """Call a tool.
 
-    In toolfold's own form where no ``datatype`` is named, in the upstream's where one is; see ``results.output``.
+    Returns:
+        ``{"result", "cached", "age_s"}``, and ``preview`` where the result is shortened; the text is the result
+        itself. The result has toolfold's own form, or, where the call names a ``datatype``, the upstream's; see
+        ``results.output``.
 
     Raises:
-        CallError: every way in which a call can fail; see ``errors``.
+        CallError: the call failed; see ``errors``.
     """
-    name = arguments.get("tool_name")
+    tool = _find_tool(catalog, arguments.get("tool_name"))
+    tool_arguments, options = _split_arguments(tool, arguments)
+    from toolfold.results.output import MIN_TOKENS, OutputOptions, render_result
+
+    settings = executor.settings
+    max_tokens = min(_parse_max_tokens(options["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)
+    output_options = OutputOptions(
+        raw=tool_arguments.get("datatype") is not None,
+        select=_parse_select(options["select"]),  # a wrong expression fails before anything is sent
+        max_tokens=max(MIN_TOKENS, max_tokens),
+        offload_to="" if settings.offload == "off" else settings.offload,
+        presigned_url_ttl_s=settings.presigned_url_ttl_s,
+        offload_timeout_s=settings.s3_timeout_s,
+        deadline=deadline,
+        aws=executor.aws,
+    )
+    answer = executor.call(
+        catalog,
+        tool,
+        _without_redundant_datatype(tool, tool_arguments),
+        credentials,
+        bypass_cache=_parse_fresh(options["fresh"]),
+        deadline=deadline,
+    )
+    rendered = render_result(
+        answer.body,
+        answer.kind,
+        tool.answer,
+        output_options,
+        cached=answer.cached,
+        age_s=answer.age_s,
+        stale_reason=answer.stale_reason,
+    )
+    return Result(rendered.structured, rendered.text)
+
+
+def _find_tool(catalog: Catalog, name: Any) -> Tool:
     if not isinstance(name, str) or not name.strip():
         raise InvalidArguments(
             "tool_name must be the name of a tool.",
@@ -44,110 +83,86 @@ def tool_call(
         )
     tool = catalog.get(name)
     if tool is None:
-        raise not_found(catalog, name)
-    inner, own = _apart(tool, arguments)
-    from toolfold.results.output import LEAST_TOKENS, OutputOptions, present
-
-    settings = caller.settings
-    wishes = OutputOptions(
-        raw=_names_a_form(tool, inner),
-        select=_selection(own["select"]),  # before anything is sent
-        max_tokens=max(LEAST_TOKENS, min(_tokens(own["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)),
-        place="" if settings.offload == "off" else settings.offload,
-        presigned_url_ttl_s=settings.presigned_url_ttl_s,
-        keep_s=settings.s3_timeout_s,
-        deadline=deadline,
-        aws=caller.aws,
-    )
-    outcome = caller.call(catalog, tool, inner, credentials, bypass_cache=_flag(own["fresh"]), deadline=deadline)
-    shown = present(
-        outcome.body,
-        outcome.kind,
-        tool.answer,
-        wishes,
-        cached=outcome.cached,
-        age_s=outcome.age_s,
-        late=outcome.stale_reason,
-    )
-    return Result(shown.structured, shown.text)
+        raise tool_not_found(catalog, name)
+    return tool
 
 
-def _selection(given: Any) -> Selection | None:
+def _split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the tool's arguments and :data:`OPTIONS`.
+
+    Models put an option beside the tool's arguments or among them; the latter works unless the tool has a parameter of
+    that name.
+    """
+    tool_arguments = dict(_tool_arguments(tool, arguments))
+    options = {}
+    for name in OPTIONS:
+        nested = None if name in properties(tool.parameters) else tool_arguments.pop(name, None)
+        options[name] = nested if arguments.get(name) is None else arguments[name]
+    return tool_arguments, options
+
+
+def _tool_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the tool's own arguments: an object, the JSON text of one, or, as some models send them, one level up."""
+    given = arguments.get("arguments")
     if given is None:
-        return None
-    from toolfold.results.select import parser  # its expressions take time to compile
-
-    return parser.parse(given)
-
-
-def _apart(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The tool's arguments, and TOOL_CALL's own: beside them, or among them where the tool has none of that name."""
-    inner = dict(_inner(tool, arguments))
-    own = {}
-    for name in OWN:
-        inside = inner.pop(name, None) if name not in tool.parameters["properties"] else None
-        own[name] = inside if arguments.get(name) is None else arguments[name]
-    return inner, own
+        own = {"tool_name", "arguments"} | (set(OPTIONS) - set(properties(tool.parameters)))
+        return {name: value for name, value in arguments.items() if name not in own}
+    if isinstance(given, str):
+        given = _parse_arguments(tool, given) if given.strip() else {}
+    if not isinstance(given, dict):
+        raise _invalid_arguments(tool, "arguments must be an object, or the JSON text of one")
+    return given
 
 
-def _names_a_form(tool: Tool, inner: dict[str, Any]) -> bool:
-    """Whether the call asks for the upstream's own form. A tool with one form needs no parameter to be asked for it."""
-    wanted = inner.get("datatype")
-    if wanted is None or "datatype" in tool.parameters["properties"]:
-        return wanted is not None
-    if str(wanted).strip().lower() in tool.formats:
-        del inner["datatype"]
-    return True
-
-
-def _tokens(value: Any, default: int) -> int:
-    if value is None:
-        return default
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
-        value = int(value.strip()[:9])
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidArguments("max_tokens must be a whole number above 0.", "Correct it, or leave it out.")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    spelled = str(value).strip().lower()
-    if spelled not in _YES + _NO:
-        raise InvalidArguments("fresh must be true or false.", "Correct it, or leave it out.")
-    return spelled in _YES
-
-
-def _inner(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The tool's own arguments: an object, the JSON text of one, or, as models sometimes send them, one level up."""
-    inner = arguments.get("arguments")
-    if inner is None:
-        beside = {"tool_name", "arguments"} | (set(OWN) - set(tool.parameters["properties"]))
-        return {key: value for key, value in arguments.items() if key not in beside}
-    if isinstance(inner, str):
-        inner = _parsed(tool, inner) if inner.strip() else {}
-    if not isinstance(inner, dict):
-        raise _unusable(tool, "arguments must be an object, or the JSON text of one")
-    return inner
-
-
-def _parsed(tool: Tool, text: str) -> Any:
+def _parse_arguments(tool: Tool, text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise _unusable(tool, "arguments is nested too deeply") from None
+        raise _invalid_arguments(tool, "arguments is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise _unusable(tool, f"arguments is not valid JSON ({error.msg} at character {error.pos})") from None
+        problem = f"arguments is not valid JSON ({error.msg} at character {error.pos})"
+        raise _invalid_arguments(tool, problem) from None
     except ValueError:
-        raise _unusable(tool, "arguments is not valid JSON") from None
+        raise _invalid_arguments(tool, "arguments is not valid JSON") from None
 
 
-def _unusable(tool: Tool, problem: str) -> InvalidArguments:
+def _invalid_arguments(tool: Tool, problem: str) -> InvalidArguments:
     return InvalidArguments(
         f"{tool.name}: {problem}.",
         "Send arguments as an object by the schema; nothing was sent.",
         schema=tool.parameters,
     )
+
+
+def _without_redundant_datatype(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave out ``datatype`` where the tool has one format and no such parameter, and the call names that format."""
+    datatype = arguments.get("datatype")
+    if datatype is None or "datatype" in properties(tool.parameters):
+        return arguments
+    if str(datatype).strip().lower() not in tool.formats:
+        return arguments  # reported as an unknown argument
+    return {name: value for name, value in arguments.items() if name != "datatype"}
+
+
+def _parse_select(value: Any) -> Selection | None:
+    if value is None:
+        return None
+    from toolfold.results.select import parser  # compiles its expressions when it is imported
+
+    return parser.parse_select(value)
+
+
+def _parse_max_tokens(value: Any, default: int) -> int:
+    if value is None:
+        return default
+    number = whole_number(value)
+    if number is None or number < 1:
+        raise InvalidArguments("max_tokens must be a whole number above 0.", "Correct it, or leave it out.")
+    return number
+
+
+def _parse_fresh(value: Any) -> bool:
+    fresh = boolean(value)
+    if fresh is None:
+        raise InvalidArguments("fresh must be true or false.", "Correct it, or leave it out.")
+    return fresh

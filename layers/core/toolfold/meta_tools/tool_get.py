@@ -1,4 +1,4 @@
-"""``TOOL_GET(tool_name, detail, known)``: what one must know to call one tool, or up to twenty."""
+"""``TOOL_GET(tool_name, detail, known)``: describe one tool, or up to twenty."""
 
 from __future__ import annotations
 
@@ -7,91 +7,95 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments, ToolNotFound
-from toolfold.meta_tools import arguments as reading
 from toolfold.meta_tools import detail_levels
+from toolfold.meta_tools.arguments import escape, invalid, is_blank, parse_choice, parse_json, parse_list, quote
 from toolfold.meta_tools.result import Result, dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
 
-_NAME = re.compile(r"\w+")
+TOOL = "TOOL_GET"
 
-MOST_NAMES = 20
+MAX_NAMES = 20
 """Names in one call: enough for any plan, and an answer of at most some 8,000 tokens."""
+
+_NAME = re.compile(r"\w+")
 
 
 def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
-    """``{"tools": [entry, …]}`` in the order asked; the text of a single name is its entry alone.
+    """Describe the tools named in ``arguments``.
 
-    An entry is ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
-    "example_call", "see_also": [names], "use_instead": {what one may mean: the tool for it}, "hash"}``; with ``detail``
-    medium or minimal less of it. A tool whose hash ``known`` holds is ``{"name", "found", "unchanged": true, "hash"}``.
-    For a name that does not exist it is ``{"name", "found": false, "error"}``, beside its neighbours.
+    Returns:
+        ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
+        ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
+        "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
+        medium or minimal. For a tool whose hash is in ``known`` it is ``{"name", "found", "unchanged": true, "hash"}``, for
+        an unknown name ``{"name", "found": false, "error"}``.
 
     Raises:
-        InvalidArguments: ``tool_name`` is missing, no name or list of names, or longer than :data:`MOST_NAMES`;
-            ``detail`` or ``known`` is of another kind than said.
+        InvalidArguments: ``tool_name`` is missing, of the wrong type, or longer than :data:`MAX_NAMES`; ``detail`` or
+            ``known`` cannot be used.
     """
     given = arguments.get("tool_name")
-    names = _names(given)
-    detail = reading.choice("TOOL_GET", arguments, "detail", tuple(detail_levels.DETAILS)) or "full"
-    known = _known(arguments.get("known"))
+    names = _parse_names(given)
+    detail = parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)) or "full"
+    known_hashes = _parse_known(arguments.get("known"))
     catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
-        if name is None or known:
-            return _result([_entry(catalog, names[0], detail, known)], alone=True)
-        # What is asked for most, and always the same.
-        return catalog.memoize((detail, name), lambda: _result([_entry(catalog, name, detail, {})], alone=True))
-    return _result([_entry(catalog, name, detail, known) for name in names], alone=False)
+        if name is None or known_hashes:
+            return _single_result(_entry(catalog, names[0], detail, known_hashes))
+        # The most frequent call, and always the same answer.
+        return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
+    entries = [_entry(catalog, name, detail, known_hashes) for name in names]
+    return Result({"tools": entries}, dumps_compact(entries))
 
 
-def _result(entries: list[dict[str, Any]], *, alone: bool) -> Result:
-    every = dumps_compact(entries[0] if alone else entries)
-    return Result({"tools": entries}, every)
+def _single_result(entry: dict[str, Any]) -> Result:
+    return Result({"tools": [entry]}, dumps_compact(entry))
 
 
-def _names(given: Any) -> list[str]:
+def _parse_names(given: Any) -> list[str]:
     if isinstance(given, str):
-        # Some clients can send only strings: a list may come as its JSON, or with commas.
-        given = reading.parsed_list(given)
+        # Some clients can send only strings: a list comes as its JSON text, or with commas.
+        given = parse_list(given)
     if isinstance(given, list):
         names = [name.strip() for name in given if isinstance(name, str) and name.strip()]
-        if names and len(names) == len(given) <= MOST_NAMES:
+        if names and len(names) == len(given) <= MAX_NAMES:
             return names
     raise InvalidArguments(
-        f"tool_name must be the name of a tool, or a list of 1 to {MOST_NAMES} names.",
+        f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names.",
         'Call TOOL_GET again, e.g. with {"tool_name": "GLOBAL_QUOTE"}; TOOL_LIST has the names.',
     )
 
 
-def _known(given: Any) -> dict[str, str]:
-    """What the caller holds: name, in capitals, → hash. It may come as JSON text."""
-    if reading.absent(given):
+def _parse_known(given: Any) -> dict[str, str]:
+    """Return the entries that the caller has: name in capitals → hash. They may come as JSON text."""
+    if is_blank(given):
         return {}
-    held = reading.parsed(given) if isinstance(given, str) else given
-    if not isinstance(held, dict):
-        raise reading.refused(
-            "TOOL_GET",
-            f"known must be an object of names and hashes, not {reading.shown(given)}",
+    known = parse_json(given) if isinstance(given, str) else given
+    if not isinstance(known, dict):
+        raise invalid(
+            TOOL,
+            f"known must be an object of names and hashes, not {quote(given)}",
             'Send known as the hashes of entries that you hold, e.g. {"GLOBAL_QUOTE": "0a1b2c3d"}, or leave it out.',
         )
-    return {name.strip().upper(): hash_ for name, hash_ in held.items() if isinstance(hash_, str)}
+    return {name.strip().upper(): hash_ for name, hash_ in known.items() if isinstance(hash_, str)}
 
 
-def _entry(catalog: Catalog, name: str, detail: str, known: Mapping[str, str]) -> dict[str, Any]:
+def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
     tool = catalog.get(name)
     if tool is None:
-        return {"name": reading.escaped(name), "found": False, "error": not_found(catalog, name).as_dict()}
-    if known.get(tool.name) == tool.hash:
+        return {"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()}
+    if known_hashes.get(tool.name.upper()) == tool.hash:
         return {"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash}
-    entry = {"name": tool.name, "found": True, **_ENTRIES[detail](tool), "hash": tool.hash}
+    entry = {"name": tool.name, "found": True, **_FIELDS[detail](tool), "hash": tool.hash}
     return {key: value for key, value in entry.items() if value not in ((), {})}
 
 
 def _full(tool: Tool) -> dict[str, Any]:
-    description = detail_levels.described(tool)
-    named = set(_NAME.findall(description))
+    description = detail_levels.full_description(tool)
+    mentioned = set(_NAME.findall(description))
     return {
         "description": description,
         "category": tool.category,
@@ -100,8 +104,8 @@ def _full(tool: Tool) -> dict[str, Any]:
         "returns": tool.returns,
         "example_call": detail_levels.example_call(tool),
         "see_also": tool.see_also,
-        # What the description says already is not said twice.
-        "use_instead": {meant: other for meant, other in tool.use_instead.items() if other not in named},
+        # Without what the description says already.
+        "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
     }
 
 
@@ -119,16 +123,16 @@ def _minimal(tool: Tool) -> dict[str, Any]:
     return {"description": tool.summary}
 
 
-_ENTRIES = {"full": _full, "medium": _medium, "minimal": _minimal}
+_FIELDS = {"full": _full, "medium": _medium, "minimal": _minimal}
 
 
-def not_found(catalog: Catalog, name: str) -> ToolNotFound:
-    """The error for a name that no tool has, with the closest names that there are."""
-    from toolfold.catalog import search  # for mistakes alone
+def tool_not_found(catalog: Catalog, name: str) -> ToolNotFound:
+    """Return the error for a name that no tool has, with the closest names that exist."""
+    from toolfold.catalog import search  # needed for errors only
 
     closest = search.closest_names(catalog, name)
     if closest:
         suggestion = f"Did you mean {' or '.join(closest)}? TOOL_LIST has all names."
     else:
         suggestion = "Call TOOL_LIST with what you need as query."
-    return ToolNotFound(f"There is no tool named {reading.shown(name)}.", suggestion, closest=closest)
+    return ToolNotFound(f"There is no tool named {quote(name)}.", suggestion, closest=closest)

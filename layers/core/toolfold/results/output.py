@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 
-LEAST_TOKENS = 500
+MIN_TOKENS = 500
 """No answer is made to fit less: a header of forty columns with two rows and a notice needs as much."""
 
 OLD_S = 300
@@ -48,23 +48,23 @@ _TELLING = ("close", "adjusted_close", "value", "price", "totalRevenue", "report
 class OutputOptions:
     """How an answer is wanted.
 
-    ``raw``: in the upstream's own form. ``place``: where the whole of a long answer is kept (``offload``), or empty;
-    ``presigned_url_ttl_s``: seconds that a link to it lives; ``keep_s``: seconds that keeping it in S3 may take, and ``deadline``
+    ``raw``: in the upstream's own form. ``offload_to``: where the whole of a long answer is kept (``offload``), or empty;
+    ``presigned_url_ttl_s``: seconds that a link to it lives; ``offload_timeout_s``: seconds that keeping it in S3 may take, and ``deadline``
     when all must be done, by ``time.monotonic``.
     """
 
     raw: bool = False
     select: Selection | None = None
     max_tokens: int = 8000
-    place: str = ""
+    offload_to: str = ""
     presigned_url_ttl_s: float = 3600
-    keep_s: float = 5
+    offload_timeout_s: float = 5
     deadline: float | None = None
     aws: AwsClients | None = None
 
 
 @dataclass(frozen=True)
-class Presented:
+class RenderedResult:
     """``structured`` is a JSON object: ``result``, ``cached``, ``age_s``, ``late`` where an answer is past its time,
     and ``preview`` where there is more."""
 
@@ -72,7 +72,7 @@ class Presented:
     text: str
 
 
-def present(
+def render_result(
     body: str,
     kind: str,
     answer: Mapping[str, Any],
@@ -80,19 +80,19 @@ def present(
     *,
     cached: bool = False,
     age_s: int = 0,
-    late: str = "",
-) -> Presented:
+    stale_reason: str = "",
+) -> RenderedResult:
     """An upstream's ``body`` (``kind``: json or csv) as the result of a call.
 
     Args:
-        late: the code of the error for which an answer past its time is given.
+        stale_reason: the code of the error for which an answer past its time is given.
         answer: what the catalog knows of the tool's answers; see :func:`toolfold.results.tables.document`.
 
     Raises:
         InvalidArguments: a ``select`` that cannot be followed.
         UpstreamError: an answer that cannot be read after all.
     """
-    about: dict[str, Any] = {"cached": cached, "age_s": age_s, **({"late": late} if late else {})}
+    about: dict[str, Any] = {"cached": cached, "age_s": age_s, **({"late": stale_reason} if stale_reason else {})}
     try:
         return (_raw if wishes.raw else _own)(body, kind, answer, wishes, about)
     except RecursionError:
@@ -109,14 +109,16 @@ def _notice(about: Mapping[str, Any]) -> str:
     return f"# cached {_duration(about['age_s'])} ago\n" if about["cached"] and about["age_s"] >= OLD_S else ""
 
 
-def _own(body: str, kind: str, answer: Mapping[str, Any], wishes: OutputOptions, about: Mapping[str, Any]) -> Presented:
+def _own(
+    body: str, kind: str, answer: Mapping[str, Any], wishes: OutputOptions, about: Mapping[str, Any]
+) -> RenderedResult:
     document = _document(body, kind, answer, wishes.select)
     notice = _notice(about)
     whole = render.text(document)
     text = notice + whole
     size = tokens.count(text)
     if size <= wishes.max_tokens and _leaves(text, lambda: render.structured(document)):
-        return Presented({"result": render.structured(document), **about}, text)
+        return RenderedResult({"result": render.structured(document), **about}, text)
     suffix = "txt" if document.rest and document.tables else "json" if not document.tables else "csv"
     more = _More(whole, size, suffix, f"select={json.dumps(_example(document))}", wishes)
     totals = tuple(len(table.rows) for table in document.tables)
@@ -130,7 +132,7 @@ def _own(body: str, kind: str, answer: Mapping[str, Any], wishes: OutputOptions,
         lambda made: _fits(texted(made), lambda: render.structured(made[0]), wishes.max_tokens),
     )
     result = render.structured(shown, totals)
-    return Presented({"result": result, "preview": more.block(cuts), **about}, texted((shown, cuts)))
+    return RenderedResult({"result": result, "preview": more.block(cuts), **about}, texted((shown, cuts)))
 
 
 def _document(body: str, kind: str, answer: Mapping[str, Any], selection: Selection | None) -> Document:
@@ -153,7 +155,7 @@ def _raw(
     answer: Mapping[str, Any],
     wishes: OutputOptions,
     about: Mapping[str, Any],
-) -> Presented:
+) -> RenderedResult:
     selection = wishes.select
     if selection is not None and not (selection.path and kind == "json"):
         from toolfold.results.select.parser import refused
@@ -175,7 +177,7 @@ def _raw(
         text = render.compact(data)
     size = tokens.count(text)
     if size <= wishes.max_tokens and _leaves(text, lambda: data):
-        return Presented({"result": data, **about}, text)
+        return RenderedResult({"result": data, **about}, text)
     example = f"leave out datatype and add select={json.dumps(_example(tables.document(body, kind, answer)))}"
     more = _More(text, size, kind, example, wishes)
 
@@ -194,7 +196,7 @@ def _raw(
         cut,
         lambda made: _fits(texted(made), lambda: made[0], wishes.max_tokens),
     )
-    return Presented({"result": shown, "preview": more.block(cuts), **about}, texted((shown, cuts)))
+    return RenderedResult({"result": shown, "preview": more.block(cuts), **about}, texted((shown, cuts)))
 
 
 class _More:
@@ -202,12 +204,12 @@ class _More:
 
     def __init__(self, whole: str, size: int, suffix: str, ask_less: str, wishes: OutputOptions) -> None:
         kept = {}
-        if wishes.place:
+        if wishes.offload_to:
             from toolfold.results import offload
 
             left_s = float("inf") if wishes.deadline is None else wishes.deadline - time.monotonic()
             kept = offload.save(
-                whole, suffix, wishes.place, wishes.presigned_url_ttl_s, wishes.keep_s, left_s, wishes.aws
+                whole, suffix, wishes.offload_to, wishes.presigned_url_ttl_s, wishes.offload_timeout_s, left_s, wishes.aws
             )
         self._tokens = size
         self._full = {**kept, "tokens": size}

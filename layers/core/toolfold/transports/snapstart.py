@@ -93,7 +93,7 @@ def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
     if isinstance(catalog, S3Store):
         yield catalog.invalidate
     # Cached responses, counts and limits of keys, circuit breakers, API keys from AWS, clients of AWS.
-    yield server.tools.caller.reset
+    yield server.tools.executor.reset
     yield connections.forget_connections
 
 

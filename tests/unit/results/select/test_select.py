@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support.answers import ONE_EACH, all_answers
 from toolfold.errors import InvalidArguments
 from toolfold.results import tables
-from toolfold.results.output import OutputOptions, present
+from toolfold.results.output import OutputOptions, render_result
 from toolfold.results.select import evaluator, parser
 from toolfold.results.tables import Document, Table
 
@@ -55,7 +55,8 @@ NEWS = json.dumps(
 
 def result(body: str, expression: Any, **wishes: Any) -> Any:
     kind = "json" if body[0] in "[{" else "csv"
-    return present(body, kind, {}, OutputOptions(select=parser.parse(expression), **wishes)).structured["result"]
+    options = OutputOptions(select=parser.parse_select(expression), **wishes)
+    return render_result(body, kind, {}, options).structured["result"]
 
 
 def rows(body: str, expression: Any) -> list[list[Any]]:
@@ -92,7 +93,7 @@ def test_a_name_is_found_whatever_its_signs(expression: str) -> None:
 
 @pytest.mark.parametrize("expression", [None, "", "  ", "*", ";", "columns: *"])
 def test_nothing_selected_is_everything(expression: Any) -> None:
-    assert parser.parse(expression) is None
+    assert parser.parse_select(expression) is None
 
 
 @pytest.mark.parametrize("expression", ["last 2", "newest 2", "latest 2 rows", "LAST 2", "last2"])
@@ -315,7 +316,7 @@ def documented() -> list[str]:
 
 @pytest.mark.parametrize("expression", documented())
 def test_every_example_of_the_documents_can_be_written(expression: str) -> None:
-    assert parser.parse(expression) is not None
+    assert parser.parse_select(expression) is not None
 
 
 # What cannot be followed
@@ -397,7 +398,7 @@ def test_all_columns_selected_are_the_answer_itself(name: str) -> None:
         )
         if len(expression) > parser.LONGEST:
             continue
-        selection = parser.parse(expression)
+        selection = parser.parse_select(expression)
         assert selection is not None
         assert evaluator.evaluate(selection, document).tables[0].rows == [tuple(row) for row in table.rows]
 
@@ -405,6 +406,6 @@ def test_all_columns_selected_are_the_answer_itself(name: str) -> None:
 def test_every_row_selected_is_the_table_itself() -> None:
     table = Table("", ("date", "n"), [("2024-01-02", 1), ("2024-01-02", 2), (None, 3), ("2024-01-01", None)])
     for expression in ("last 4", "first 4", "last 99"):
-        selection = parser.parse(expression)
+        selection = parser.parse_select(expression)
         assert selection is not None
         assert evaluator.evaluate(selection, Document((table,))).tables[0].rows == list(table.rows)

@@ -127,7 +127,7 @@ _PARTS = {
 _TAKES = {"newest": "last", "latest": "last", "oldest": "first", "earliest": "first"}
 
 
-def parse(expression: Any) -> Selection | None:
+def parse_select(expression: Any) -> Selection | None:
     """The selection that ``expression`` asks for; None when it asks for everything.
 
     Raises:

@@ -1,0 +1,46 @@
+"""A tool at each detail level, also with schemas that other sources may have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.meta_tools import detail_levels
+
+QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
+
+
+@pytest.mark.parametrize(
+    ("rule", "medium", "line"),
+    [
+        ({"type": "string", "description": "A."}, "x?", "- x: A."),
+        ({"type": ["string", "null"]}, "x?: string|null", "- x (string|null): "),
+        ({"type": "array", "items": {"type": "integer"}}, "x?: array", "- x (array of integers): "),
+        (
+            {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+            "x?: array",
+            "- x (array of 1 to 3 strings): ",
+        ),
+        ({"type": "array"}, "x?: array", "- x (array of values): "),
+        ({"type": "object", "properties": {}}, "x?: object", "- x (object): "),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "x?: integer|string", "- x (integer|string): "),
+        ({"$ref": "#/$defs/x"}, "x?: any", "- x (any): "),
+        (True, "x?: any", "- x (any): "),
+        ({"type": "integer", "exclusiveMaximum": 5, "default": 1}, "x?: integer", "- x (integer, <5, default 1): "),
+    ],
+)
+def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, line: str) -> None:
+    assert QUOTE is not None
+    tool = replace(QUOTE, parameters={"type": "object", "properties": {"x": rule}}, example={})
+    assert detail_levels.medium(tool)[1].startswith(f"GLOBAL_QUOTE({medium}): ")
+    assert line in detail_levels.full(tool)[1].splitlines()
+
+
+def test_a_schema_without_properties_can_be_rendered() -> None:
+    assert QUOTE is not None
+    tool = replace(QUOTE, parameters={"type": "object", "anyOf": [{"type": "object"}]}, example={})
+    assert detail_levels.medium(tool)[1].startswith("GLOBAL_QUOTE(): ")
+    assert detail_levels.full(tool)[0]["parameters"] == tool.parameters
