@@ -135,9 +135,7 @@ def test_the_last_key_is_used_when_aws_fails(
     assert caplog.messages == ["API key cannot be read from AWS: EndpointConnectionError"]
 
 
-def test_a_clock_that_was_set_back_does_not_extend_the_ttl(
-    aws: AwsClients, find: Find, clock: SimpleNamespace
-) -> None:
+def test_a_clock_that_was_set_back_does_not_extend_the_ttl(aws: AwsClients, find: Find, clock: SimpleNamespace) -> None:
     arn = secret(KEY)
     assert find(arn) == KEY
     rotate(arn)

@@ -1,0 +1,236 @@
+"""boto3 clients over real HTTP: where requests go, that none is sent twice, and what is dropped by a reset."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionClosedError,
+    InvalidRegionError,
+    NoRegionError,
+    ProxyConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
+
+from tests.support.raw_server import RawServer
+from tests.support.threads import at_once
+from tests.support.tls import write_certificate
+from tests.support.upstream import Reply, Upstream
+from toolfold.aws.clients import AwsClients, error_code
+
+pytestmark = pytest.mark.usefixtures("no_aws")
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+KEY = {"pk": {"S": "a"}}
+
+
+@pytest.fixture
+def clients() -> Iterator[AwsClients]:
+    made = AwsClients()
+    yield made
+    made.reset()
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    with Upstream((200, {}, b"{}")) as running:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
+        yield running
+
+
+def read(clients: AwsClients, timeout_s: float = 5.0, region: str = "") -> Any:
+    return clients.client("dynamodb", timeout_s=timeout_s, region=region).get_item(TableName="answers", Key=KEY)
+
+
+def count(clients: AwsClients) -> Any:
+    dynamodb = clients.client("dynamodb", timeout_s=5.0)
+    return dynamodb.update_item(TableName="answers", Key=KEY, UpdateExpression="ADD n :one")
+
+
+def answer(server: RawServer, connection: socket.socket) -> None:
+    server.answer_one(connection, OK)
+
+
+class TestAttempts:
+    @pytest.mark.parametrize(
+        ("reply", "code"),
+        [
+            ((400, {}, b'{"__type": "com.amazonaws.dynamodb#ThrottlingException"}'), "ThrottlingException"),
+            ((500, {}, b"{}"), "500"),
+            ((503, {}, b"<html>SECRET</html>"), "503"),
+        ],
+    )
+    def test_a_refused_request_is_not_repeated(
+        self, clients: AwsClients, aws: Upstream, reply: Reply, code: str
+    ) -> None:
+        aws.replies = [reply]
+        with pytest.raises(ClientError) as caught:
+            read(clients)
+        assert error_code(caught.value) == code
+        assert len(aws.asked) == 1
+
+    def test_a_request_that_takes_too_long_is_not_repeated(
+        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def silence(server: RawServer, connection: socket.socket) -> None:
+            server.read(connection)
+            connection.recv(1)  # until the client hangs up
+
+        with RawServer(silence) as server:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+            started = time.monotonic()
+            with pytest.raises(ReadTimeoutError):
+                read(clients, timeout_s=0.2)
+            assert time.monotonic() - started < 3
+            clients.reset()
+
+    def test_a_read_on_a_closed_connection_is_sent_once_more(
+        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with RawServer(RawServer.answer_one_and_read, answer) as server:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+            read(clients)
+            read(clients)
+            clients.reset()
+        assert len(server.asked) == 3
+
+    def test_a_write_on_a_closed_connection_is_not(self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch) -> None:
+        with RawServer(RawServer.answer_one_and_read) as server:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+            read(clients)
+            with pytest.raises(ConnectionClosedError):
+                count(clients)
+            clients.reset()
+        assert len(server.asked) == 2
+
+    def test_a_read_is_repeated_once_at_most(self, clients: AwsClients, aws: Upstream) -> None:
+        aws.replies = [(0, {}, b"")]
+        with pytest.raises(ConnectionClosedError):
+            read(clients)
+        assert len(aws.asked) == 2
+
+
+class TestConnections:
+    def test_one_connection_serves_many_requests_until_the_reset(self, clients: AwsClients, aws: Upstream) -> None:
+        for _ in range(3):
+            read(clients)
+        assert aws.connections == 1
+        clients.reset()
+        read(clients)
+        assert aws.connections == 2
+
+    def test_a_reset_closes_connections_even_when_a_client_is_still_held(
+        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ended = threading.Event()
+
+        def serve(server: RawServer, connection: socket.socket) -> None:
+            while server.read(connection):
+                connection.sendall(OK)
+            ended.set()
+
+        with RawServer(serve) as server:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+            held = clients.client("dynamodb", timeout_s=5.0)
+            read(clients)
+            assert not ended.wait(0.1)
+            clients.reset()
+            assert ended.wait(5)
+        assert held is not None
+
+    def test_threads_share_one_client(self, clients: AwsClients, aws: Upstream) -> None:
+        made: list[Any] = []
+        at_once([lambda: made.append(clients.client("dynamodb", timeout_s=5.0))] * 8)
+        assert len(set(map(id, made))) == 1
+
+
+class TestEndpoint:
+    @pytest.mark.parametrize(
+        ("service", "variable"),
+        [
+            ("dynamodb", "AWS_ENDPOINT_URL_DYNAMODB"),
+            ("secretsmanager", "AWS_ENDPOINT_URL_SECRETS_MANAGER"),
+            ("ssm", "AWS_ENDPOINT_URL_SSM"),
+        ],
+    )
+    def test_the_variable_of_a_service_comes_first(
+        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, service: str, variable: str
+    ) -> None:
+        operation = {"dynamodb": "list_tables", "secretsmanager": "list_secrets", "ssm": "describe_parameters"}
+        with Upstream((200, {}, b"{}")) as running:
+            monkeypatch.setenv(variable, running.url)
+            getattr(clients.client(service, timeout_s=5.0), operation[service])()
+        [headers] = running.headers
+        assert f"/us-east-1/{service}/aws4_request" in headers["authorization"]
+        assert " toolfold/" in headers["user-agent"]
+
+    @pytest.mark.parametrize(
+        ("variables", "region", "host"),
+        [
+            ({}, "", "dynamodb.us-east-1.amazonaws.com:443"),
+            ({"AWS_REGION": "eu-west-1"}, "", "dynamodb.eu-west-1.amazonaws.com:443"),
+            ({"AWS_REGION": "eu-west-1"}, "us-west-2", "dynamodb.us-west-2.amazonaws.com:443"),
+            ({}, "cn-north-1", "dynamodb.cn-north-1.amazonaws.com.cn:443"),
+        ],
+    )
+    def test_the_regional_endpoint_is_reached_through_a_proxy_where_one_is_set(
+        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], region: str, host: str
+    ) -> None:
+        def refuse(server: RawServer, connection: socket.socket) -> None:
+            server.answer_one(connection, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+        monkeypatch.delenv("AWS_ENDPOINT_URL")
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        with RawServer(refuse) as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+            with pytest.raises(ProxyConnectionError):
+                read(clients, region=region)
+        assert [request.partition(b" HTTP/1")[0].decode() for request in proxy.asked] == [f"CONNECT {host}"]
+
+    @pytest.mark.parametrize(("region", "error"), [("", NoRegionError), ("evil.example/", InvalidRegionError)])
+    def test_without_a_region_nothing_is_sent(
+        self,
+        clients: AwsClients,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        region: str,
+        error: type[BotoCoreError],
+    ) -> None:
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "absent"))
+        with pytest.raises(error):
+            read(clients, region=region)
+
+
+def test_a_certificate_is_checked_by_the_bundle_of_the_environment(
+    clients: AwsClients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate = write_certificate(tmp_path / "certificate.pem", "127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with RawServer(*[answer] * 3, context=context) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(SSLError):
+            read(clients)
+        assert server.asked == []
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        clients.reset()
+        assert read(clients)["ResponseMetadata"]["HTTPStatusCode"] == 200
+        # The right certificate for another host name.
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url.replace("127.0.0.1", "localhost"))
+        clients.reset()
+        with pytest.raises(SSLError):
+            read(clients)
+        clients.reset()
+    assert len(server.asked) == 1

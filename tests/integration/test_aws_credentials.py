@@ -1,0 +1,247 @@
+"""Credentials of boto3 clients and of obstore: the environment, a container's endpoint over real HTTP, a profile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from botocore import utils as botocore_utils
+from botocore.exceptions import CredentialRetrievalError, NoCredentialsError, ProfileNotFound
+
+import toolfold.aws.s3
+from tests.support.threads import at_once
+from tests.support.upstream import Reply, Upstream
+from toolfold.aws.clients import AwsClients
+from toolfold.aws.s3 import open_bucket
+
+HOUR_S = 3600.0
+SOON_S = 300.0
+"""Less than the ten minutes before their end in which botocore renews credentials."""
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without credentials."""
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    # botocore waits a second before it asks a container's endpoint again.
+    monkeypatch.setattr(botocore_utils.ContainerMetadataFetcher, "SLEEP_TIME", 0)
+
+
+@pytest.fixture
+def aws() -> Iterator[AwsClients]:
+    made = AwsClients()
+    yield made
+    made.reset()
+
+
+def credentials_reply(name: str, lifetime_s: float = HOUR_S) -> Reply:
+    ends = datetime.fromtimestamp(time.time() + lifetime_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    keys = {"AccessKeyId": name, "SecretAccessKey": f"{name}-SECRET", "Token": f"{name}-TOKEN", "Expiration": ends}
+    return 200, {}, json.dumps({"Code": "Success", **keys}).encode()
+
+
+@pytest.fixture
+def container(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """The endpoint that SnapStart, ECS and EKS have; it returns ``A`` for an hour unless a test says otherwise."""
+    with Upstream(credentials_reply("A")) as running:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{running.url}?v=1")
+        yield running
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """Answers every request; its ``headers`` say who signed it."""
+    with Upstream((200, {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}, b"content")) as running:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", running.url.removesuffix("/query"))
+        yield running
+
+
+def signers(s3: Upstream) -> list[str]:
+    return [
+        f"{sent['authorization'].partition('Credential=')[2].partition('/')[0]} {sent['x-amz-security-token']}"
+        for sent in s3.headers
+    ]
+
+
+def by_obstore(aws: AwsClients) -> Callable[[], object]:
+    bucket = open_bucket("things", "", timeout_s=5.0, max_retries=0, aws=aws)
+    return lambda: obstore.get(bucket, "a")
+
+
+def by_boto3(aws: AwsClients) -> Callable[[], object]:
+    # As in each call: the client is looked up again.
+    return lambda: aws.client("s3", timeout_s=5.0, region="us-east-1").get_object(Bucket="things", Key="a")
+
+
+BOTH = pytest.mark.parametrize("open_s3", [by_obstore, by_boto3])
+Open = Callable[[AwsClients], Callable[[], object]]
+
+
+class TestContainer:
+    @BOTH
+    def test_the_endpoint_is_asked_once_and_again_after_a_reset(
+        self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open
+    ) -> None:
+        container.replies = [credentials_reply("A"), credentials_reply("B")]
+        for _ in range(2):
+            get = open_s3(aws)
+            for _ in range(3):
+                get()
+            aws.reset()
+        assert signers(s3) == ["A A-TOKEN"] * 3 + ["B B-TOKEN"] * 3
+        assert len(container.asked) == 2
+
+    @BOTH
+    def test_credentials_that_end_soon_are_renewed(
+        self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open
+    ) -> None:
+        container.replies = [credentials_reply("A", SOON_S), credentials_reply("B")]
+        open_s3(aws)()
+        assert signers(s3) == ["B B-TOKEN"]
+        assert len(container.asked) == 2
+
+    def test_obstore_asks_again_before_credentials_end(
+        self, aws: AwsClients, container: Upstream, s3: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(toolfold.aws.s3, "_CREDENTIALS_TTL", timedelta(minutes=5))  # obstore: already to be renewed
+        container.replies = [credentials_reply("A", SOON_S), credentials_reply("A", SOON_S), credentials_reply("B")]
+        get = by_obstore(aws)
+        get()
+        time.sleep(0.15)  # obstore asks ten times a second at most
+        get()
+        assert signers(s3)[-1] == "B B-TOKEN"
+
+    def test_the_old_ones_are_used_while_the_endpoint_fails(self, aws: AwsClients, container: Upstream) -> None:
+        # botocore tries to renew credentials fifteen minutes before they end, and must ten minutes before.
+        container.replies = [credentials_reply("A", 12 * 60), (500, {}, b"")]
+        assert aws.credentials().access_key == "A"
+        assert len(container.asked) > 1
+
+    def test_the_token_of_the_environment_is_sent(
+        self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "from the environment")
+        assert aws.credentials()[:3] == ("A", "A-SECRET", "A-TOKEN")
+        assert container.asked == [{"v": "1"}]
+        assert container.headers[0]["authorization"] == "from the environment"
+
+    def test_a_token_in_a_file_is_read_each_time(
+        self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", str(tmp_path / "token"))
+        for token in ("first", "second"):
+            (tmp_path / "token").write_text(token)
+            aws.credentials()
+            aws.reset()
+        assert [sent["authorization"] for sent in container.headers] == ["first", "second"]
+
+    def test_a_relative_address_is_that_of_ecs(
+        self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            botocore_utils.ContainerMetadataFetcher, "full_url", lambda _, path: container.url.replace("/query", path)
+        )
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://not.asked.example/")
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials?id=1")
+        assert aws.credentials().access_key == "A"
+        assert container.asked == [{"id": "1"}]
+
+    def test_threads_ask_once(self, aws: AwsClients, container: Upstream) -> None:
+        found: list[Any] = []
+        at_once([lambda: found.append(aws.credentials().access_key)] * 8)
+        assert found == ["A"] * 8
+        assert len(container.asked) == 1
+
+    def test_no_proxy_is_asked(self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+        assert aws.credentials().access_key == "A"
+
+    def test_a_failing_endpoint_is_an_error_that_names_its_kind(self, aws: AwsClients, container: Upstream) -> None:
+        container.replies = [(403, {}, b"")]
+        with pytest.raises(CredentialRetrievalError):
+            aws.credentials()
+        container.replies = [credentials_reply("A")]
+        assert aws.credentials().access_key == "A"
+
+    def test_the_token_is_sent_to_no_other_machine(self, aws: AwsClients, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://10.0.0.1/")
+        with pytest.raises(ValueError, match="Unsupported host"):
+            aws.credentials()
+
+
+class TestEnvironment:
+    @BOTH
+    def test_it_comes_first(
+        self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
+            monkeypatch.setenv(f"AWS_{name}", name)
+        open_s3(aws)()
+        assert signers(s3) == ["ACCESS_KEY_ID SESSION_TOKEN"]
+        assert container.asked == []
+
+    def test_a_catalog_in_s3_is_read_without_boto3(self, s3: Upstream) -> None:
+        program = (
+            "import sys, obstore; from toolfold.aws import clients, s3\n"
+            "bucket = s3.open_bucket('things', '', timeout_s=5.0, max_retries=0, aws=clients.AwsClients())\n"
+            "obstore.get(bucket, 'a'); print({'boto3', 'botocore'} & set(sys.modules))"
+        )
+        own = {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "B", "AWS_REGION": "eu-west-1"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, **own}
+        )
+        assert done.stdout.strip() == "set()"
+
+
+class TestProfile:
+    @BOTH
+    def test_a_profile_signs(self, aws: AwsClients, s3: Upstream, open_s3: Open, tmp_path: Path) -> None:
+        (tmp_path / "credentials").write_text(
+            "[default]\naws_access_key_id = P\naws_secret_access_key = PS\naws_session_token = PT\n"
+        )
+        get = open_s3(aws)
+        get()
+        get()
+        assert signers(s3) == ["P PT"] * 2
+
+    def test_a_profile_has_a_region(self, aws: AwsClients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        (tmp_path / "credentials").write_text("[mine]\naws_access_key_id = P\naws_secret_access_key = PS\n")
+        (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")
+        monkeypatch.setenv("AWS_PROFILE", "mine")
+        assert aws.credentials()[:3] == ("P", "PS", None)
+        assert aws.region() == "eu-west-3"
+        monkeypatch.setenv("AWS_REGION", "eu-west-1")
+        assert aws.region() == "eu-west-1"
+
+    def test_an_unknown_profile_is_an_error(self, aws: AwsClients, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_PROFILE", "absent")
+        with pytest.raises(ProfileNotFound):
+            aws.credentials()
+
+
+class TestNone:
+    @BOTH
+    def test_no_credentials_is_an_error_and_looked_for_again(
+        self, aws: AwsClients, s3: Upstream, open_s3: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(NoCredentialsError):
+            open_s3(aws)()
+        for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
+            monkeypatch.setenv(f"AWS_{name}", name)
+        open_s3(aws)()
+        assert signers(s3) == ["ACCESS_KEY_ID SESSION_TOKEN"]

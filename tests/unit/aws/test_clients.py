@@ -1,0 +1,55 @@
+"""What may be logged of AWS's errors, and what creating ``AwsClients`` costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, NoCredentialsError
+
+from toolfold.aws.clients import AwsClients, error_code
+
+
+def refusal(code: Any, status: int = 400) -> ClientError:
+    error = {"Error": {"Code": code, "Message": "SECRET"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(error, "GetItem")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (refusal("ThrottlingException"), "ThrottlingException"),
+        (refusal("InvalidObjectState.Archive"), "InvalidObjectState.Archive"),
+        (refusal("404", 404), "404"),
+        (refusal("a sentence with a SECRET"), "400"),
+        (refusal("https://internal.example/", 503), "503"),
+        (refusal(7), "400"),
+        (refusal("x" * 81), "400"),
+        (ClientError({}, "GetItem"), "ClientError"),
+        (NoCredentialsError(), "NoCredentialsError"),
+        (TimeoutError("SECRET"), "TimeoutError"),
+    ],
+)
+def test_an_error_is_reduced_to_its_code(error: Exception, code: str) -> None:
+    assert error_code(error) == code
+
+
+def test_boto3_is_imported_by_the_first_client_and_not_before() -> None:
+    program = (
+        "import sys; from toolfold.aws import clients, s3; from toolfold.cache import dynamodb\n"
+        "from toolfold.execution import secrets; from toolfold.results import offload\n"
+        "secrets.SecretProvider(clients.AwsClients(), 60, 1)\n"
+        "print({'boto3', 'botocore', 'obstore', 'urllib3', 'aws_lambda_powertools'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_region_of_the_environment_needs_no_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
+    monkeypatch.setattr(AwsClients, "session", None)
+    assert AwsClients().region() == "eu-west-3"
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert AwsClients().region() == "eu-west-1"
