@@ -45,7 +45,7 @@ def built_url(environment: Mapping[str, str]) -> Iterator[str]:
     it who serves them from there; by default a deployment refuses every page.
     """
     variables = {name: value for name, value in environment.items() if "ALPHA_VANTAGE" in name}
-    built = built_function.read(built_function.RUN_HERE)
+    built = built_function.load_built_function(built_function.LOCAL_BUILD)
     catalog = str(built_function.ROOT / "catalog/catalog.json")
     with built.runtime({"TOOLFOLD_CATALOG": catalog, **variables}) as runtime, runtime.serve_http("/mcp") as url:
         runtime.update_environment(TOOLFOLD_ALLOWED_ORIGINS=url.removesuffix("/mcp"))

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from tests.support.faulty_proxy import FaultyProxy
 
 TABLE, BUCKET = "answers", "things"
@@ -41,7 +41,7 @@ def clients(endpoint: str) -> tuple[Any, Any]:
 def aws(endpoint: str, clients: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     """The table and the bucket exist, and all is well until a test says otherwise."""
     with FaultyProxy(endpoint) as faulty:
-        lead_to(faulty.url, monkeypatch)
+        use_aws_endpoint(faulty.url, monkeypatch)
         dynamodb, s3 = clients
         for table, key, kind in ((TABLE, "pk", "S"), ("other-shape", "id", "N")):
             dynamodb.create_table(

@@ -44,7 +44,7 @@ def all_rows() -> list[Row]:
     return [row for row in rows if row.test.startswith("`")]
 
 
-def walks(test: str) -> Any:
+def parametrize_rows(test: str) -> Any:
     """Parametrizes a test with the rows that name it, as ``row``."""
     rows = [row for row in all_rows() if row.test == f"`{test}`"]
     return pytest.mark.parametrize("row", rows, ids=[row.fault for row in rows])

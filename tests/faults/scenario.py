@@ -25,7 +25,7 @@ KEY, OTHER_KEY = "CANARYKEY0123456", "OTHERKEY98765432"
 SERIES, QUOTE = "TIME_SERIES_WEEKLY", "GLOBAL_QUOTE"
 
 
-class Scene:
+class Scenario:
     """Meta-tools over the real catalog and the upstream at ``url``; ``told`` is what they log."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Scene:
         )
         self.clock, self.told = Clock(), told
         caller = ToolExecutor(self.settings)
-        self.keeper = CachedExecutor(
+        self.executor = CachedExecutor(
             self.settings,
             adapter.call,
             adapter.base_url_for,
@@ -48,7 +48,7 @@ class Scene:
             self.clock.sleep,
             caller.aws,
         )
-        caller._keepers["http_api"] = self.keeper
+        caller._keepers["http_api"] = self.executor
         self.aws = caller.aws
         self.tools = MetaTools(store, caller)
 
@@ -77,7 +77,7 @@ class Scene:
         return [re.sub(r"[0-9a-f]{64}", "HASH", line) for line in lines]
 
     @contextmanager
-    def company(self) -> Iterator[None]:
+    def concurrent_call(self) -> Iterator[None]:
         """A healthy call by another key, beside what happens inside and after it; both must be answered."""
         results: list[Result] = []
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.docs_table import Row, all_rows, walks
-from tests.faults.scenario import OTHER_KEY, Scene
-from tests.support.upstream import CSV, Reply, Upstream, said
+from tests.faults.docs_table import Row, all_rows, parametrize_rows
+from tests.faults.scenario import OTHER_KEY, Scenario
+from tests.support.upstream import CSV, Reply, Upstream, notice
 from toolfold.build.publisher import publish
 from toolfold.catalog import store as stores
 from toolfold.catalog.store import S3Store, bundled_path
@@ -18,21 +18,21 @@ from toolfold.meta_tools.result import Result
 
 HOUR, YEAR = 3600, 365 * 86400
 OK: Reply = (200, {}, CSV.encode())
-DAILY = said("our standard API rate limit is 25 requests per day")
+DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
 class Times:
     """Each clock of a scene, moved without the other."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
 
     def wall(self, seconds: float) -> None:
-        self.scene.clock.now += seconds
-        self.scene.clock._start += seconds
+        self.scenario.clock.now += seconds
+        self.scenario.clock._start += seconds
 
     def monotonic(self, seconds: float) -> None:
-        self.scene.clock._start -= seconds
+        self.scenario.clock._start -= seconds
 
 
 @pytest.fixture
@@ -41,77 +41,77 @@ def upstream() -> Iterator[Upstream]:
         yield running
 
 
-Make = Callable[..., Scene]
+Make = Callable[..., Scenario]
 
 
-def forward_over_a_held_answer(scene: Scene, times: Times, upstream: Upstream) -> Result:
-    scene.call("CPI")
+def forward_over_a_held_answer(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+    scenario.call("CPI")
     times.wall(YEAR)
-    return scene.call("CPI")
+    return scenario.call("CPI")
 
 
-def backward_over_a_held_answer(scene: Scene, times: Times, upstream: Upstream) -> Result:
-    scene.call("CPI")
+def backward_over_a_held_answer(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+    scenario.call("CPI")
     times.wall(-HOUR)
-    return scene.call("CPI")
+    return scenario.call("CPI")
 
 
-def a_little_backward(scene: Scene, times: Times, upstream: Upstream) -> Result:
-    scene.call("CPI")
+def a_little_backward(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+    scenario.call("CPI")
     times.wall(-60)
-    result = scene.call("CPI")
+    result = scenario.call("CPI")
     assert result.structured["cached"]
     assert result.structured["age_s"] == 0
     return result
 
 
-def ahead_when_the_day_was_used_up(scene: Scene, times: Times, upstream: Upstream) -> Result:
+def ahead_when_the_day_was_used_up(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
     upstream.replies = [DAILY, OK]
     times.wall(YEAR)
-    assert scene.call("CPI").structured["error"]["code"] == "RATE_LIMITED"
+    assert scenario.call("CPI").structured["error"]["code"] == "RATE_LIMITED"
     times.wall(-YEAR)
-    return scene.call("CPI")
+    return scenario.call("CPI")
 
 
-def ahead_when_too_fast(scene: Scene, times: Times, upstream: Upstream) -> Result:
-    upstream.replies = [said("spreading out your free API requests more sparingly (1 request per second)"), OK]
+def ahead_when_too_fast(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+    upstream.replies = [notice("spreading out your free API requests more sparingly (1 request per second)"), OK]
     times.wall(YEAR)
-    scene.call("CPI")
+    scenario.call("CPI")
     times.wall(-YEAR)
-    upstream.asked.clear()
-    result = scene.call("WTI")
-    assert sum(scene.clock.slept) <= 4
+    upstream.requests.clear()
+    result = scenario.call("WTI")
+    assert sum(scenario.clock.slept) <= 4
     return result
 
 
-def asleep_over_another_try(scene: Scene, times: Times, upstream: Upstream) -> Result:
+def asleep_over_another_try(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
     def busy(query: dict[str, str]) -> Reply:
         times.monotonic(HOUR)
         return 503, {}, b""
 
     upstream.replies = [busy]
-    return scene.call("CPI")
+    return scenario.call("CPI")
 
 
-def asleep_while_it_is_answered(scene: Scene, times: Times, upstream: Upstream) -> Result:
+def asleep_while_it_is_answered(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
     def late(query: dict[str, str]) -> Reply:
         times.monotonic(HOUR)
         return OK
 
     upstream.replies = [late]
-    return scene.call("CPI")
+    return scenario.call("CPI")
 
 
-def back_while_a_source_is_left_alone(scene: Scene, times: Times, upstream: Upstream) -> Result:
+def back_while_a_source_is_left_alone(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
     times.monotonic(HOUR)
     upstream.replies = [(500, {}, b"")]
-    for _ in range(scene.settings.breaker_failures):
-        scene.call("CPI")
-    assert scene.call("CPI").structured["error"]["retry_after_s"] == 30
+    for _ in range(scenario.settings.breaker_failures):
+        scenario.call("CPI")
+    assert scenario.call("CPI").structured["error"]["retry_after_s"] == 30
     times.monotonic(-HOUR)
     upstream.replies = [OK]
-    upstream.asked.clear()
-    return scene.call("CPI")
+    upstream.requests.clear()
+    return scenario.call("CPI")
 
 
 JUMPS = {
@@ -126,9 +126,9 @@ JUMPS = {
 }
 
 
-@walks("test_jump")
-def test_jump(row: Row, scene: Make, upstream: Upstream) -> None:
-    here = scene(upstream.url)
+@parametrize_rows("test_jump")
+def test_jump(row: Row, scenario: Make, upstream: Upstream) -> None:
+    here = scenario(upstream.url)
     result = JUMPS[row.fault](here, Times(here), upstream)
     if row.code == "OK":
         assert not result.is_error, result.text
@@ -137,7 +137,7 @@ def test_jump(row: Row, scene: Make, upstream: Upstream) -> None:
     else:
         error = result.structured["error"]
         assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
-    assert len(upstream.asked) == int(row.requests)
+    assert len(upstream.requests) == int(row.requests)
     assert f"`call` `{vars(here.calls()[-1])['code']}`" == row.operator
     assert here.warnings() == []
     upstream.replies = [OK]
@@ -145,11 +145,11 @@ def test_jump(row: Row, scene: Make, upstream: Upstream) -> None:
     assert not here.call("COPPER", OTHER_KEY).is_error
 
 
-@walks("test_jump_elsewhere")
-def test_jump_elsewhere(row: Row, scene: Make, upstream: Upstream, aws: Aws) -> None:
+@parametrize_rows("test_jump_elsewhere")
+def test_jump_elsewhere(row: Row, scenario: Make, upstream: Upstream, aws: Aws) -> None:
     """What a machine whose clock is ahead leaves in the shared table."""
     place = {"CACHE": f"dynamodb://{TABLE}", "CACHE_TIMEOUT_S": "5"}
-    wrong, right = (scene(upstream.url, **place) for _ in range(2))
+    wrong, right = (scenario(upstream.url, **place) for _ in range(2))
     Times(wrong).wall(YEAR)
     if "used up" in row.fault:
         upstream.replies = [DAILY]
@@ -158,48 +158,48 @@ def test_jump_elsewhere(row: Row, scene: Make, upstream: Upstream, aws: Aws) -> 
         upstream.replies = [(200, {}, b"timestamp,value\n2026-01-01,666\n")]
         wrong.call("CPI")
     upstream.replies = [OK]
-    upstream.asked.clear()
+    upstream.requests.clear()
     assert right.call("CPI").structured["result"]["rows"] == [["2026-01-01", 1.5]]
-    third = scene(upstream.url, **place)
+    third = scenario(upstream.url, **place)
     assert third.call("CPI").structured["cached"]  # the right one is in its place
-    assert len(upstream.asked) == int(row.requests)
+    assert len(upstream.requests) == int(row.requests)
     assert right.warnings() == []
 
 
-def test_a_file_of_a_clock_that_was_ahead_is_written_over(scene: Make, upstream: Upstream, tmp_path: object) -> None:
+def test_a_file_of_a_clock_that_was_ahead_is_written_over(scenario: Make, upstream: Upstream, tmp_path: object) -> None:
     place = {"CACHE": f"{tmp_path}/answers.sqlite"}
-    wrong = scene(upstream.url, **place)
+    wrong = scenario(upstream.url, **place)
     Times(wrong).wall(YEAR)
     wrong.call("CPI")
-    assert not scene(upstream.url, **place).call("CPI").structured["cached"]
-    assert scene(upstream.url, **place).call("CPI").structured["cached"]
+    assert not scenario(upstream.url, **place).call("CPI").structured["cached"]
+    assert scenario(upstream.url, **place).call("CPI").structured["cached"]
 
 
-@walks("test_back_while_aws_is_left_alone")
+@parametrize_rows("test_back_while_aws_is_left_alone")
 def test_back_while_aws_is_left_alone(
-    row: Row, scene: Make, make_scene: Make, upstream: Upstream, aws: Aws, monkeypatch: pytest.MonkeyPatch
+    row: Row, scenario: Make, make_scenario: Make, upstream: Upstream, aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An environment whose monotonic clock comes back earlier asks at once what it would have left alone."""
     if "cache" in row.fault:
-        here = scene(upstream.url, CACHE="dynamodb://nobody", CACHE_TIMEOUT_S="5")
+        here = scenario(upstream.url, CACHE="dynamodb://nobody", CACHE_TIMEOUT_S="5")
         Times(here).monotonic(HOUR)
         here.call("CPI")
-        asked = len(aws.faulty.asked)
+        asked = len(aws.faulty.requests)
         Times(here).monotonic(-HOUR)
         assert not here.call("WTI").is_error
-        assert len(aws.faulty.asked) > asked
-        assert len(upstream.asked) == 2 * int(row.requests)
+        assert len(aws.faulty.requests) > asked
+        assert len(upstream.requests) == 2 * int(row.requests)
         return
     publish(bundled_path().read_bytes(), f"s3://{BUCKET}")
     store = S3Store(f"s3://{BUCKET}", max_age_s=60)
-    here = make_scene(store)
+    here = make_scenario(store)
     monkeypatch.setattr(stores, "time", SimpleNamespace(monotonic=here.clock.monotonic))
     Times(here).monotonic(HOUR)
     store()
-    asked = len(aws.faulty.asked)
+    asked = len(aws.faulty.requests)
     Times(here).monotonic(-HOUR)
     assert store()
-    assert len(aws.faulty.asked) == asked + 1
+    assert len(aws.faulty.requests) == asked + 1
 
 
 def test_all_that_is_prepared_is_on_the_page() -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.docs_table import Row, walks
-from tests.faults.scenario import Scene
+from tests.faults.docs_table import Row, parametrize_rows
+from tests.faults.scenario import Scenario
 from tests.support.faulty_proxy import Fault
 from tests.support.upstream import CSV, Upstream
 
@@ -73,9 +73,9 @@ def large() -> bytes:
     return f"timestamp,value\n{rows}".encode()
 
 
-@walks("test_shared_cache")
+@parametrize_rows("test_shared_cache")
 def test_shared_cache(
-    row: Row, scene: Callable[..., Scene], aws: Aws, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     how = FAULTS[row.fault]
     if how.large:
@@ -83,11 +83,11 @@ def test_shared_cache(
     if row.fault == "DynamoDB absent":
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     aws.faulty.faults.update(how.faults)
-    failing = scene(upstream.url, CACHE=f"dynamodb://{how.table}", **QUICK)
+    failing = scenario(upstream.url, CACHE=f"dynamodb://{how.table}", **QUICK)
     for tool in ("CPI", "WTI", "COPPER"):  # the second and the third do not wait for it
         assert not failing.call(tool, select="last 1").is_error
     assert failing.call("CPI", select="last 1").structured["cached"]  # in memory
-    assert len(upstream.asked) == 3 * int(row.requests)
+    assert len(upstream.requests) == 3 * int(row.requests)
     assert failing.warnings() == [row.operator.strip("`")]
     assert [vars(line)["code"] for line in failing.calls()] == ["OK"] * 4
     assert aws.items() == []
@@ -99,37 +99,37 @@ def test_shared_cache(
         failing.clock.now += failing.settings.cache_cooldown_s
         failing.call("ALUMINUM", select="last 1")
         assert len(aws.items()) == 1
-    well = scene(upstream.url, CACHE=f"dynamodb://{TABLE}", **QUICK)
+    well = scenario(upstream.url, CACHE=f"dynamodb://{TABLE}", **QUICK)
     assert not well.call("BRENT", select="last 1").is_error
     assert len(well.told) == len(failing.told)
     assert failing.warnings() == [row.operator.strip("`")]
 
 
-@walks("test_what_the_cache_holds")
-def test_what_the_cache_holds(row: Row, scene: Callable[..., Scene], aws: Aws, upstream: Upstream) -> None:
+@parametrize_rows("test_what_the_cache_holds")
+def test_what_the_cache_holds(row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream) -> None:
     upstream.replies = [(200, {}, large())]
     place = {"CACHE": f"dynamodb://{TABLE}", **QUICK}
-    scene(upstream.url, **place).call("CPI", select="last 1")
+    scenario(upstream.url, **place).call("CPI", select="last 1")
     [item] = aws.items()
     aws.faulty.faults.update(HELD_FAULTS[row.fault])
     if row.fault == "item of another call":
-        other = scene(upstream.url, **{**place, "CACHE_BUCKET": ""})
+        other = scenario(upstream.url, **{**place, "CACHE_BUCKET": ""})
         upstream.replies = [(200, {}, b"timestamp,value\n2026-01-01,666\n")]
         other.call("WTI", select="last 1")
         [wrong] = [found for found in aws.items() if found["pk"] != item["pk"]]
         aws.dynamodb.put_item(TableName=TABLE, Item={**wrong, "pk": item["pk"]})
-    upstream.asked.clear()
+    upstream.requests.clear()
     upstream.replies = [(200, {}, CSV.encode())]
-    other = scene(upstream.url, **place)
+    other = scenario(upstream.url, **place)
     other.clock.now += 60  # each scene's day begins anew; however slow the first was, this one comes after it
     result = other.call("CPI", select="last 1")
     assert result.structured["result"]["rows"] == [["2026-01-01", 1.5]]
-    assert len(upstream.asked) == int(row.requests)
+    assert len(upstream.requests) == int(row.requests)
     told = [] if row.operator == "`call` `OK`" else [row.operator.strip("`")]
     assert other.warnings() == told
     aws.faulty.faults.clear()
     # What was fetched instead is what others get from then on, unless the place was being left alone.
-    third = scene(upstream.url, **place)
+    third = scenario(upstream.url, **place)
     third.clock.now += 120
     again = third.call("CPI", select="last 1")
     assert again.structured["cached"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.docs_table import Row, all_rows, walks
+from tests.faults.docs_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.faulty_proxy import Fault
 from tests.support.lambda_handler import make_handler
@@ -54,7 +54,7 @@ def event(tool: str, symbol: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@walks("test_out_of_time")
+@parametrize_rows("test_out_of_time")
 def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, told: list[logging.LogRecord]) -> None:
     tool, symbol, left_s, faults = CALLS[row.fault]
     gateway = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **SETTINGS})

@@ -8,13 +8,13 @@ from pathlib import Path
 from tests.faults.docs_table import PAGE, all_rows
 
 
-def test_every_row_is_read_and_names_a_test_that_walks_it() -> None:
+def test_every_row_is_read_and_names_a_test_that_checks_it() -> None:
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
     assert len(all_rows()) == len(lines) - 1  # the header
     code = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py")))
-    walked = re.findall(r'^@walks\("(\w+)"\)\ndef (\w+)\(', code, re.MULTILINE)
-    assert all(name == test for name, test in walked)
-    assert {row.test.strip("`") for row in all_rows()} == {test for _, test in walked}
+    parametrized = re.findall(r'^@parametrize_rows\("(\w+)"\)\ndef (\w+)\(', code, re.MULTILINE)
+    assert all(name == test for name, test in parametrized)
+    assert {row.test.strip("`") for row in all_rows()} == {test for _, test in parametrized}
 
 
 def test_no_fault_is_told_twice() -> None:

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.faults.aws import BUCKET, Aws
-from tests.faults.docs_table import Row, all_rows, walks
-from tests.faults.scenario import QUOTE, SERIES, Scene
+from tests.faults.docs_table import Row, all_rows, parametrize_rows
+from tests.faults.scenario import QUOTE, SERIES, Scenario
 from tests.faults.test_dynamodb import DENIED, flipped
 from tests.support.faulty_proxy import Fault
 from toolfold.build.publisher import publish
@@ -69,15 +69,15 @@ def mend(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     put(aws, NEW)
 
 
-@walks("test_catalog_at_cold_start")
+@parametrize_rows("test_catalog_at_cold_start")
 def test_catalog_at_cold_start(
-    row: Row, make_scene: Callable[..., Scene], aws: Aws, monkeypatch: pytest.MonkeyPatch
+    row: Row, make_scenario: Callable[..., Scenario], aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(aws, OLD)
     running = S3Store(PLACE, max_age_s=3600)
     running()
     prepare(aws, row, monkeypatch)
-    starting = make_scene(S3Store(PLACE, 60, TIMEOUT_S))
+    starting = make_scenario(S3Store(PLACE, 60, TIMEOUT_S))
     started = time.monotonic()
     result = starting.call(QUOTE, symbol="IBM")
     assert time.monotonic() - started < 3 * TIMEOUT_S + 1
@@ -85,20 +85,20 @@ def test_catalog_at_cold_start(
     assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
     assert starting.warnings() == [row.operator.strip("`")]
     assert starting.calls() == []  # nothing was sent
-    assert not make_scene(running).call(QUOTE, symbol="IBM").is_error  # an environment that runs is not concerned
+    assert not make_scenario(running).call(QUOTE, symbol="IBM").is_error  # an environment that runs is not concerned
     mend(aws, monkeypatch)
     if row.fault.startswith("S3 absent"):  # its client knows that address for life
-        starting = make_scene(S3Store(PLACE, 60, TIMEOUT_S))
+        starting = make_scenario(S3Store(PLACE, 60, TIMEOUT_S))
     assert not starting.call(QUOTE, symbol="IBM").is_error
 
 
-@walks("test_catalog_at_refresh")
+@parametrize_rows("test_catalog_at_refresh")
 def test_catalog_at_refresh(
-    row: Row, make_scene: Callable[..., Scene], aws: Aws, monkeypatch: pytest.MonkeyPatch
+    row: Row, make_scenario: Callable[..., Scenario], aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(aws, OLD)
     store = S3Store(PLACE, 60, TIMEOUT_S)
-    running = make_scene(store)
+    running = make_scenario(store)
     monkeypatch.setattr(stores, "time", SimpleNamespace(monotonic=running.clock.monotonic))
     old = store()
     put(aws, NEW)
@@ -108,14 +108,14 @@ def test_catalog_at_refresh(
     if row.fault.startswith("S3 absent"):
         store._client = None
     running.clock.now += 60
-    asked = len(aws.faulty.asked)
+    asked = len(aws.faulty.requests)
     for _ in range(3):  # S3 is asked once, not by each
         assert not running.call(QUOTE, symbol="IBM").is_error
         running.clock.now += 1
     assert store._catalog is old
     at_hand = "WARNING serving the catalog at hand: the one in S3 is not to be had"
     assert running.warnings() == [row.operator.strip("`"), at_hand]
-    assert len(aws.faulty.asked) - asked <= 5  # with repetitions
+    assert len(aws.faulty.requests) - asked <= 5  # with repetitions
     mend(aws, monkeypatch)
     if row.fault.startswith("S3 absent"):
         store._client = None
@@ -131,12 +131,12 @@ OFFLOAD_FAULTS = {
 }
 
 
-@walks("test_long_answer")
-def test_long_answer(row: Row, scene: Callable[..., Scene], aws: Aws) -> None:
-    here = scene(OFFLOAD=f"s3://{BUCKET}/long", S3_TIMEOUT_S="0.8")
+@parametrize_rows("test_long_answer")
+def test_long_answer(row: Row, scenario: Callable[..., Scenario], aws: Aws) -> None:
+    here = scenario(OFFLOAD=f"s3://{BUCKET}/long", S3_TIMEOUT_S="0.8")
     aws.faulty.faults.update(OFFLOAD_FAULTS[row.fault.rpartition(", ")[0]])
     started = time.monotonic()
-    with here.company():
+    with here.concurrent_call():
         result = here.call(SERIES, symbol="IBM", max_tokens=500)
     assert time.monotonic() - started < 4
     assert not result.is_error

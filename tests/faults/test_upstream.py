@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tests.faults.docs_table import Row, all_rows, walks
-from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scene, whole
+from tests.faults.docs_table import Row, all_rows, parametrize_rows
+from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scenario, whole
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.faults import ERROR_BODIES, FAULTS
 from toolfold.mock_api.server import MockApi
@@ -17,7 +17,7 @@ PARAMETER = {"SYMBOL_SEARCH": "keywords"}
 class Faulty:
     """The call that a row tells of, made in a scene with the row's settings."""
 
-    def __init__(self, row: Row, make: Callable[..., Scene], mock_api: MockApi) -> None:
+    def __init__(self, row: Row, make: Callable[..., Scenario], mock_api: MockApi) -> None:
         settings: dict[str, str] = dict(re.findall(r"`TOOLFOLD_(\w+)=([^`]+)`", row.made_by))
         tool = re.search(r", ([A-Z_]{4,})", row.made_by)
         symbol = re.search(r"FAULT\.\w+", row.made_by)
@@ -26,34 +26,34 @@ class Faulty:
         self.tool = tool[1] if tool else SERIES
         self.select = {"select": select[1]} if select else {}
         self.mock_api = mock_api
-        self.scene = make(**settings)
+        self.scenario = make(**settings)
 
     def __call__(self, key: str = KEY) -> Result:
-        return self.scene.call(self.tool, key, **{PARAMETER.get(self.tool, "symbol"): self.symbol}, **self.select)
+        return self.scenario.call(self.tool, key, **{PARAMETER.get(self.tool, "symbol"): self.symbol}, **self.select)
 
     @property
-    def asked(self) -> int:
+    def requests(self) -> int:
         """Requests that this call has made so far."""
         return sum(any(value == self.symbol for _, value in query) for query in self.mock_api.requests)
 
 
-@walks("test_upstream")
-def test_upstream(row: Row, scene: Callable[..., Scene], mock_api: MockApi) -> None:
-    faulty = Faulty(row, scene, mock_api)
-    with faulty.scene.company():
+@parametrize_rows("test_upstream")
+def test_upstream(row: Row, scenario: Callable[..., Scenario], mock_api: MockApi) -> None:
+    faulty = Faulty(row, scenario, mock_api)
+    with faulty.scenario.concurrent_call():
         result = faulty()
     assert_seen(row, result)
     assert KEY not in whole(result)
-    assert faulty.asked == int(row.requests)
-    assert_told(row, faulty.scene)
+    assert faulty.requests == int(row.requests)
+    assert_told(row, faulty.scenario)
     assert_held(row.held, faulty)
 
 
-@walks("test_refused")
-def test_refused(row: Row, scene: Callable[..., Scene]) -> None:
+@parametrize_rows("test_refused")
+def test_refused(row: Row, scenario: Callable[..., Scenario]) -> None:
     with MockApi() as stopped:
         url = stopped.url
-    stopping = scene(url)
+    stopping = scenario(url)
     for _ in range(2):  # nothing is held: the second call tries anew
         stopping.told.clear()
         assert_seen(row, stopping.call(QUOTE, symbol="IBM"))
@@ -74,48 +74,48 @@ def assert_seen(row: Row, result: Result) -> None:
     assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
 
 
-def assert_told(row: Row, scene: Scene) -> None:
+def assert_told(row: Row, scenario: Scenario) -> None:
     """One line for the call, with its code and its sentence, and nothing else."""
     code = row.operator.rpartition(" ")[2].strip("`")
-    lines = [(vars(line)["code"], vars(line)["problem"]) for line in scene.calls() if vars(line)["code"] != "OK"]
+    lines = [(vars(line)["code"], vars(line)["problem"]) for line in scenario.calls() if vars(line)["code"] != "OK"]
     assert lines == ([] if code == "OK" else [(code, row.sentence)])
-    assert scene.warnings() == []
+    assert scenario.warnings() == []
 
 
 def assert_held(held: str, faulty: Faulty) -> None:
     """What the row says is kept: the same call again, later, and by another key."""
-    scene, clock = faulty.scene, faulty.scene.clock
-    before = faulty.asked
+    scenario, clock = faulty.scenario, faulty.scenario.clock
+    before = faulty.requests
     if held == "nothing":
         faulty()
-        assert faulty.asked > before
+        assert faulty.requests > before
     elif held == "as data":
         again = faulty()
         assert again.is_error or again.structured["cached"]
-        assert faulty.asked == before
+        assert faulty.requests == before
     elif found := re.fullmatch(r"(\d+) s, for its key", held):
         clock.now += int(found[1]) - 5
         faulty()
-        assert faulty.asked == before
+        assert faulty.requests == before
         faulty(OTHER_KEY)
-        assert faulty.asked == before + 1
+        assert faulty.requests == before + 1
         clock.now += 6
         faulty()
-        assert faulty.asked == before + 2
+        assert faulty.requests == before + 2
     elif found := re.fullmatch(r"the key, (\d+) s", held):
         clock.now += int(found[1]) - 2
-        refused = scene.call("CPI")
+        refused = scenario.call("CPI")
         assert refused.structured["error"]["code"] == "RATE_LIMITED"
         assert refused.structured["error"]["retry_after_s"] >= 1
         clock.now += 3
-        assert not scene.call("CPI").is_error
+        assert not scenario.call("CPI").is_error
     else:
         spaced = re.fullmatch(r"the key, (\d+) a second", held)
         assert spaced is not None, held
         clock.now += 10
-        assert not scene.call("CPI").is_error
+        assert not scenario.call("CPI").is_error
         already = sum(clock.slept)
-        assert not scene.call("WTI").is_error
+        assert not scenario.call("WTI").is_error
         assert 0 < sum(clock.slept) - already <= 1 / int(spaced[1]) + 0.01
 
 
@@ -125,8 +125,10 @@ def test_every_fault_of_the_mock_api_is_on_the_page() -> None:
     assert set(ERROR_BODIES) <= shown
 
 
-def test_a_connection_with_bytes_left_over_is_not_used_again(scene: Callable[..., Scene], mock_api: MockApi) -> None:
-    here = scene()
+def test_a_connection_with_bytes_left_over_is_not_used_again(
+    scenario: Callable[..., Scenario], mock_api: MockApi
+) -> None:
+    here = scenario()
     for number in range(5):
         here.call(symbol="FAULT.LENGTH_TOO_SMALL")
         assert not here.call(QUOTE, symbol=f"IBM{number}").is_error

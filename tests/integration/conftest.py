@@ -44,12 +44,12 @@ def calls(make: Make) -> Calls:
 @pytest.fixture
 def no_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Credentials and a region, an endpoint where nobody listens, and no connection of another test."""
-    from tests.support.aws_services import lead_to
+    from tests.support.aws_services import use_aws_endpoint
 
     for name in list(os.environ):
         if name.startswith("AWS_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    lead_to("http://127.0.0.1:1", monkeypatch)
+    use_aws_endpoint("http://127.0.0.1:1", monkeypatch)
     forget_connections()
     yield
     forget_connections()

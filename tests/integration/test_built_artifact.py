@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support import built_function
-from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE, BuiltFunction
+from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import OTHERS, OURS
 from toolfold.build.publisher import publish
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
 @pytest.fixture(scope="module")
 def built() -> BuiltFunction:
-    return built_function.read(RUN_HERE)
+    return built_function.load_built_function(LOCAL_BUILD)
 
 
 @pytest.fixture(scope="module")

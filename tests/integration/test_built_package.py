@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import built_function
-from tests.support.built_function import DEPLOYED, NEEDS_BUILD, ROOT, RUN_HERE, STAND_IN, BuiltFunction
+from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 
 CATALOG = ROOT / "catalog/catalog.json"
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
 @pytest.fixture(scope="module")
 def built() -> BuiltFunction:
-    return built_function.read(RUN_HERE)
+    return built_function.load_built_function(LOCAL_BUILD)
 
 
 def test_every_module_of_the_core_layer_finds_what_it_imports(built: BuiltFunction) -> None:
@@ -32,7 +32,7 @@ def test_every_module_of_the_core_layer_finds_what_it_imports(built: BuiltFuncti
     )
     path = os.pathsep.join(str(layer / "python") for layer in built.layers)
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = subprocess.run([STAND_IN, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run([LAMBDA_PYTHON, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
     assert ran.returncode == 0, ran.stderr
 
@@ -60,7 +60,7 @@ def test_no_compiled_file_names_the_machine_that_built_it(built: BuiltFunction) 
 
 
 def test_the_deployed_build_differs_in_compiled_packages_only(built: BuiltFunction) -> None:
-    deployed = built_function.read(DEPLOYED)
+    deployed = built_function.load_built_function(DEPLOYED_BUILD)
     assert not differences(deployed.function, built.function)
     assert not differences(deployed.layers[1], built.layers[1])
     # Of the packages: the extension modules, and the records that name them.

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support import built_function
-from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
+from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
@@ -100,7 +100,7 @@ def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
 
     variables = {name.upper(): value for name, value in credentials.items()}
     place = {"TOOLFOLD_CATALOG": f"s3://{BUCKET}/{PREFIX}", "AWS_ENDPOINT_URL": aws}
-    with built_function.read(RUN_HERE).runtime({**variables, **place}) as runtime:
+    with built_function.load_built_function(LOCAL_BUILD).runtime({**variables, **place}) as runtime:
         answer = runtime.invoke(json.loads((ROOT / "events/tool-list.json").read_text()))
     assert json.loads(answer["body"])["result"]["structuredContent"]["total"] > 100
 

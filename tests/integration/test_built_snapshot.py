@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import built_function
-from tests.support.built_function import NEEDS_BUILD, ROOT, RUN_HERE
+from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
 from toolfold.build.publisher import publish
@@ -53,7 +53,7 @@ def runtime(s3_url: str, s3: Any, mock_api: MockApi) -> Iterator[LambdaRuntime]:
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": "mock-key",
     }
-    with built_function.read(RUN_HERE).runtime(variables) as runtime:
+    with built_function.load_built_function(LOCAL_BUILD).runtime(variables) as runtime:
         yield runtime
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.clocks import Clock, at
+from tests.support.clocks import Clock, timestamp
 from tests.support.executor import BUSY, DAILY, OK, Calls, Make
 from tests.support.http import KEY
-from tests.support.upstream import Reply, Upstream, said
+from tests.support.upstream import Reply, Upstream, notice
 from toolfold.catalog.model import Catalog
 from toolfold.execution.result import CallResult
 
@@ -26,7 +26,7 @@ class TestCache:
         second = calls()
         assert (first.cached, first.age_s) == (False, 0)
         assert second == CallResult(first.body, "csv", True, 90, {})
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_bypass_cache_asks_again_and_what_it_brings_is_held(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [OK, (200, {}, b"timestamp,value\n2026-02-01,2"), BUSY]
@@ -36,9 +36,9 @@ class TestCache:
 
     def test_it_is_over_when_the_data_can_have_changed(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         calls("TIME_SERIES_DAILY", symbol="IBM")
-        clock.now = at("2026-01-13 15:59")
+        clock.now = timestamp("2026-01-13 15:59")
         assert calls("TIME_SERIES_DAILY", symbol="IBM").cached
-        clock.now = at("2026-01-13 16:00")
+        clock.now = timestamp("2026-01-13 16:00")
         assert not calls("TIME_SERIES_DAILY", symbol="IBM").cached
 
     @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ class TestCache:
     def test_what_a_plan_decides_is_never_served_to_another_key(
         self, calls: Calls, upstream: Upstream, name: str, arguments: dict[str, Any]
     ) -> None:
-        upstream.replies = [lambda query: OK if query["apikey"] == KEY else said("This is a premium endpoint")]
+        upstream.replies = [lambda query: OK if query["apikey"] == KEY else notice("This is a premium endpoint")]
         calls(name, **arguments)
         assert calls.error(name, key=OTHER, **arguments).code == "PREMIUM_ONLY"
         assert calls(name, **arguments).cached
@@ -117,19 +117,19 @@ class TestCache:
     def test_another_address_is_another_upstream(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
         with Upstream() as mock_api:
             one, two = (Calls(catalog, clock, url) for url in (upstream.url, mock_api.url))
-            two.keeper._cache = one.keeper._cache
+            two.executor._cache = one.executor._cache
             one()
             assert not two().cached
 
     @pytest.mark.parametrize(
         ("reply", "code", "remembered_s"),
         [
-            (said("Invalid API call.", "Error Message"), "INVALID_ARGUMENTS", 300),
+            (notice("Invalid API call.", "Error Message"), "INVALID_ARGUMENTS", 300),
             ((200, {}, b"{}"), "NO_DATA", 300),
             ((500, {}, b""), "UPSTREAM_ERROR", 0),
-            (said("Something new."), "UPSTREAM_ERROR", 0),
-            (said("apikey is invalid or missing", "Error Message"), "AUTH_REJECTED", 0),
-            (said("This is a premium endpoint"), "PREMIUM_ONLY", 300),
+            (notice("Something new."), "UPSTREAM_ERROR", 0),
+            (notice("apikey is invalid or missing", "Error Message"), "AUTH_REJECTED", 0),
+            (notice("This is a premium endpoint"), "PREMIUM_ONLY", 300),
         ],
     )
     def test_errors_that_would_come_again_are_remembered_for_a_short_time(
@@ -140,7 +140,7 @@ class TestCache:
         clock.now += remembered_s - 1
         assert calls.error().as_dict() == first.as_dict()
         assert first.code == code
-        assert len(upstream.asked) == (1 if remembered_s else 2)
+        assert len(upstream.requests) == (1 if remembered_s else 2)
         clock.now += 2
         upstream.replies = [OK]
         assert not calls().cached
@@ -150,19 +150,19 @@ class TestCache:
         assert calls.error("TIME_SERIES_WEEKLY", symbol="IBM").code == "NO_DATA"
         assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").body
         assert calls("TIME_SERIES_WEEKLY", symbol="IBM").cached  # what is held goes before what is remembered
-        assert len(upstream.asked) == 2
+        assert len(upstream.requests) == 2
 
     def test_it_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
         calls = make(CACHE="off")
         assert not calls().cached
         assert not calls().cached
-        assert len(upstream.asked) == 2
+        assert len(upstream.requests) == 2
 
     def test_a_file_outlives_the_process(self, make: Make, tmp_path: Any, upstream: Upstream) -> None:
         place = str(tmp_path / "answers.sqlite")
         make(CACHE=place)()
         assert make(CACHE=place)().cached
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_one_that_cannot_be_opened_costs_nothing_but_a_line(
         self, make: Make, tmp_path: Any, upstream: Upstream, caplog: pytest.LogCaptureFixture
@@ -192,7 +192,7 @@ class TestTogether:
         may_answer.set()
         for thread in threads:
             thread.join()
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
         assert len({outcome.body for outcome in outcomes}) == 1
         assert len(outcomes) == 8
 

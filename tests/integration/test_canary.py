@@ -15,7 +15,7 @@ from urllib.parse import quote
 import boto3
 import pytest
 
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
@@ -85,7 +85,9 @@ class Calls:
             }
         )
         clock = Clock()
-        self.keeper = CachedExecutor(settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        self.executor = CachedExecutor(
+            settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep
+        )
         self.catalog, self.settings, self.clock = catalog, settings, clock
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:
@@ -93,7 +95,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         try:
-            outcome = self.keeper.call(self.catalog.source(tool.source), tool, arguments, KEY)
+            outcome = self.executor.call(self.catalog.source(tool.source), tool, arguments, KEY)
         except CallError as error:
             return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
         return outcome.body
@@ -135,8 +137,8 @@ def test_no_place_holds_it_and_no_answer_repeats_it(
             check("answer", body)
             assert "[key],1" in body
         calls("TIME_SERIES_DAILY", {"symbol": "IBM"})  # held for its own key
-        assert {query["apikey"] for query in upstream.asked} == {KEY}
-    memory = calls.keeper._cache._memory  # type: ignore[union-attr]
+        assert {query["apikey"] for query in upstream.requests} == {KEY}
+    memory = calls.executor._cache._memory  # type: ignore[union-attr]
     assert len(memory._values) == 2
     for name, blob in memory._values.items():
         check("memory", name)
@@ -158,7 +160,7 @@ def test_no_place_holds_it_and_no_answer_repeats_it(
 def test_the_table_does_not_hold_it(
     catalog: Catalog, endpoint: str, told: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead_to(endpoint, monkeypatch)
+    use_aws_endpoint(endpoint, monkeypatch)
     dynamodb: Any = boto3.client("dynamodb")
     dynamodb.create_table(
         TableName="canary",

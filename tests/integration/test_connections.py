@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.http import Send
 from tests.support.raw_server import OK, RawServer
-from tests.support.threads import at_once
+from tests.support.threads import run_concurrently
 from tests.support.upstream import CSV, Upstream
 from toolfold.network import connections, session
 from toolfold.network.connections import forget_connections
@@ -28,13 +28,13 @@ class TestKept:
         with RawServer() as server:
             for _ in range(3):
                 assert send(server.url).body == CSV
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
     def test_one_that_was_closed_meanwhile_is_not_used(self, send: Send) -> None:
         closed = threading.Event()
 
         def once(server: RawServer, connection: socket.socket) -> None:
-            server.answer_one(connection)
+            server.respond_once(connection)
             connection.close()
             closed.set()
 
@@ -43,10 +43,10 @@ class TestKept:
             assert closed.wait(5)
             time.sleep(0.05)  # until the end of it has arrived
             assert send(server.url).body == CSV
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
     def test_one_that_is_closed_right_after_an_answer_is_a_call_broken_off(self, send: Send) -> None:
-        with RawServer(RawServer.answer_one_and_read, RawServer.answer) as server:
+        with RawServer(RawServer.respond_once_and_read, RawServer.answer) as server:
             send(server.url)
             with pytest.raises(ConnectionFailed):
                 send(server.url)
@@ -56,10 +56,10 @@ class TestKept:
         self, send: Send, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(session, "_RESTED_S", 0.0)
-        with RawServer(RawServer.answer_one_and_read, RawServer.answer_one_and_read, RawServer.read) as server:
+        with RawServer(RawServer.respond_once_and_read, RawServer.respond_once_and_read, RawServer.read) as server:
             for _ in range(2):
                 assert send(server.url).body == CSV
-            assert len(server.asked) == 3
+            assert len(server.requests) == 3
             forget_connections()
             with pytest.raises(ConnectionFailed):  # the new one is closed as well
                 send(server.url)
@@ -71,18 +71,18 @@ class TestKept:
         monkeypatch.setattr(session, "_RESTED_S", 0.0)
 
         def once_and_begin(server: RawServer, connection: socket.socket) -> None:
-            server.answer_one(connection)
-            server.answer_one(connection, answer)
+            server.respond_once(connection)
+            server.respond_once(connection, answer)
 
         with RawServer(once_and_begin) as server:
             send(server.url)
             with pytest.raises(ConnectionFailed):
                 send(server.url)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
     def test_what_may_change_something_is_not_sent_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(session, "_RESTED_S", 0.0)
-        with RawServer(RawServer.answer_one_and_read, RawServer.answer) as server:
+        with RawServer(RawServer.respond_once_and_read, RawServer.answer) as server:
             terms: dict[str, Any] = {"connect_s": 5, "deadline": time.monotonic() + 5, "limit": 999}
             session.send("POST", server.url, {}, b"", again=False, **terms)
             with pytest.raises(TransportError, match="ProtocolError"):
@@ -101,7 +101,7 @@ class TestKept:
     )
     def test_one_that_is_not_at_its_end_is_not_kept(self, send: Send, answer: bytes) -> None:
         def lasting(server: RawServer, connection: socket.socket) -> None:
-            server.answer_one(connection, answer)
+            server.respond_once(connection, answer)
             assert server.read(connection) == b""
 
         with RawServer(lasting, RawServer.answer) as server:
@@ -112,7 +112,7 @@ class TestKept:
         spoken = threading.Event()
 
         def talkative(server: RawServer, connection: socket.socket) -> None:
-            server.answer_one(connection)
+            server.respond_once(connection)
             time.sleep(0.05)
             connection.sendall(OK.replace(b"2026", b"1999"))
             spoken.set()
@@ -146,7 +146,7 @@ class TestKept:
 
         forget_connections()
         with Upstream(all_at_once) as upstream:
-            at_once([partial(send, upstream.url)] * 20)
+            run_concurrently([partial(send, upstream.url)] * 20)
             assert len(connections._resting) == 16
             forget_connections()
             assert connections._resting == []
@@ -165,7 +165,7 @@ class TestKept:
             tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url, TOOLFOLD_MAX_QUEUE_WAIT_S="3")
             for name in ("CPI", "INFLATION"):
                 assert not tools.call("TOOL_CALL", {"tool_name": name, "arguments": {}}).is_error
-            assert [query["function"] for query in upstream.asked] == ["CPI", "INFLATION", "INFLATION"]
+            assert [query["function"] for query in upstream.requests] == ["CPI", "INFLATION", "INFLATION"]
 
     def test_forgetting_them_closes_those_that_rest_and_leaves_those_at_work(self, send: Send) -> None:
         ended, begun, go_on = threading.Event(), threading.Event(), threading.Event()
@@ -175,7 +175,7 @@ class TestKept:
             ended.set()
 
         def work(server: RawServer, connection: socket.socket) -> None:
-            server.answer_one(connection, OK[:-5])
+            server.respond_once(connection, OK[:-5])
             begun.set()
             go_on.wait(5)
             connection.sendall(OK[-5:])
@@ -207,7 +207,7 @@ class TestKept:
             def call(symbol: str) -> None:
                 got[symbol] = send(upstream.url, "TIME_SERIES_WEEKLY", symbol=symbol).body
 
-            at_once(partial(call, f"S{number}") for number in range(24))
+            run_concurrently(partial(call, f"S{number}") for number in range(24))
         assert got == {f"S{number}": f"S{number}" for number in range(24)}
 
     def test_nothing_is_logged_about_them(self, send: Send) -> None:
@@ -224,7 +224,7 @@ class TestKept:
         try:
             # A header that is none: a client may name the address, and with it the key, in a warning.
             with Upstream((200, {"no header\r\nx": "y"}, CSV.encode())) as upstream:
-                at_once([partial(send, upstream.url)] * 20)
+                run_concurrently([partial(send, upstream.url)] * 20)
         finally:
             root.setLevel(level)
             root.removeHandler(handler)

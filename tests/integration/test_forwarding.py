@@ -87,7 +87,7 @@ class TestAddress:
     def test_a_redirect_is_not_followed(self, send: Send) -> None:
         with Upstream() as elsewhere, Upstream((302, {"location": elsewhere.url}, b"")) as upstream:
             assert send(upstream.url).status == 302
-            assert elsewhere.asked == []
+            assert elsewhere.requests == []
 
 
 class TestParameters:
@@ -95,7 +95,7 @@ class TestParameters:
         symbol = "A&apikey=x#?/../%00\r\nHost: evil"
         with Upstream() as upstream:
             send(upstream.url, "TIME_SERIES_WEEKLY", symbol=symbol)
-            [asked] = upstream.asked
+            [asked] = upstream.requests
         assert asked == {"function": "TIME_SERIES_WEEKLY", "symbol": symbol, "datatype": "csv", "apikey": KEY}
 
 

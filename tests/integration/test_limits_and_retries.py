@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.clocks import Clock
 from tests.support.executor import BUSY, DAILY, OK, Calls, Make
-from tests.support.upstream import Reply, Upstream, said
+from tests.support.upstream import Reply, Upstream, notice
 
-BURST = said("spreading out your free API requests more sparingly (1 request per second)")
+BURST = notice("spreading out your free API requests more sparingly (1 request per second)")
 
 
 class TestLimits:
@@ -21,7 +21,7 @@ class TestLimits:
             error = calls.error(tool)
             assert error.code == "RATE_LIMITED"
             assert error.details == {"retry_after_s": 12 * 3600, "limit": "25 per day", "used": 1}
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_what_is_held_is_still_answered(self, calls: Calls, upstream: Upstream) -> None:
         calls("CPI")
@@ -40,7 +40,7 @@ class TestLimits:
         upstream.replies = [BURST]
         error = calls.error()
         assert (error.code, error.details) == ("RATE_LIMITED", {"retry_after_s": 2, "limit": "1 per second"})
-        assert len(upstream.asked) == 2
+        assert len(upstream.requests) == 2
 
     def test_a_429_is_waited_for_when_that_is_short(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(429, {"retry-after": "3"}, b""), OK]
@@ -52,7 +52,7 @@ class TestLimits:
         assert calls.error().details == {"retry_after_s": 7}
         clock.now += 5
         assert calls.error("WTI").details == {"retry_after_s": 2}
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
 
 class TestRetries:
@@ -66,25 +66,25 @@ class TestRetries:
         if passing[2] == b"time":  # the rest never comes: the server closes
             upstream.replies = [(200, {"content-length": "999", "connection": "close"}, b"time"), OK]
         assert calls().body
-        assert not calls.keeper._breakers["alpha_vantage"]._failures
+        assert not calls.executor._breakers["alpha_vantage"]._failures
 
     def test_not_for_ever_and_with_growing_pauses(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [BUSY]
         assert calls.error().code == "UPSTREAM_ERROR"
-        assert len(upstream.asked) == 3
+        assert len(upstream.requests) == 3
         first, second = clock.slept
         assert 0.15 <= first <= 0.3 <= second <= 0.6
 
     @pytest.mark.parametrize(
         "lasting",
         [(500, {}, b""), (404, {}, b""), (302, {"location": "http://127.0.0.1:1/"}, b""), (200, {}, b"<html>"),
-         (200, {}, b'{"a": '), said("Invalid API call", "Error Message"), said("Something new.")],
+         (200, {}, b'{"a": '), notice("Invalid API call", "Error Message"), notice("Something new.")],
         ids=["500", "404", "302", "html", "broken JSON", "wrong arguments", "notice"],
     )  # fmt: skip
     def test_what_would_only_fail_again_is_not(self, calls: Calls, upstream: Upstream, lasting: Reply) -> None:
         upstream.replies = [lasting]
         calls.error()
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_the_upstream_may_ask_for_a_pause(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(503, {"retry-after": "2"}, b""), OK]
@@ -102,13 +102,13 @@ class TestRetries:
     def test_they_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
         upstream.replies = [BUSY]
         make(RETRIES="0").error()
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_each_counts_against_the_day(self, make: Make, upstream: Upstream) -> None:
         upstream.replies = [BUSY]
         calls = make(REQUESTS_PER_DAY="2")
         assert calls.error().code == "RATE_LIMITED"
-        assert len(upstream.asked) == 2
+        assert len(upstream.requests) == 2
 
 
 class TestDeadline:
@@ -131,7 +131,7 @@ class TestDeadline:
 
     def test_a_call_without_time_is_not_sent(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         assert calls.error(deadline=clock.monotonic() - 1).code == "UPSTREAM_TIMEOUT"
-        assert upstream.asked == []
+        assert upstream.requests == []
 
 
 class TestBreaker:
@@ -150,14 +150,14 @@ class TestBreaker:
             "retry_after_s": 30,
             "retryable": True,
         }
-        assert len(upstream.asked) == 3
+        assert len(upstream.requests) == 3
         clock.now += 30
         upstream.replies = [OK]
         assert calls().body
         assert calls("WTI").body
 
     def test_failures_that_are_the_callers_open_nothing(self, make: Make, upstream: Upstream) -> None:
-        upstream.replies = [said("Invalid API call", "Error Message")]
+        upstream.replies = [notice("Invalid API call", "Error Message")]
         calls = make(BREAKER_FAILURES="1", CACHE="off")
         for _ in range(3):
             assert calls.error().code == "INVALID_ARGUMENTS"
@@ -168,4 +168,4 @@ class TestBreaker:
         calls.error()
         clock.now += 30
         assert calls.error().code == "RATE_LIMITED"
-        assert calls.keeper._breakers["alpha_vantage"].state == "half-open"
+        assert calls.executor._breakers["alpha_vantage"].state == "half-open"

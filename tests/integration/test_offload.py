@@ -14,7 +14,7 @@ import boto3
 import pytest
 
 from tests.conftest import KEY
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from toolfold.errors import SettingsError
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -26,7 +26,7 @@ SERIES = {"tool_name": "TIME_SERIES_DAILY_ADJUSTED", "arguments": {"symbol": "IB
 
 @pytest.fixture
 def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    lead_to(endpoint, monkeypatch)
+    use_aws_endpoint(endpoint, monkeypatch)
     client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
     yield client

@@ -83,7 +83,7 @@ class TestTunnel:
             monkeypatch.setenv(variable, f"http://{proxy.address}")
             assert send(f"https://{NAME}:{port}/query").body == CSV
             forget_connections()
-        assert (proxy.asked, proxy.proofs) == ([f"CONNECT {NAME}:{port}"], [None])
+        assert (proxy.requests, proxy.proxy_authorizations) == ([f"CONNECT {NAME}:{port}"], [None])
         assert heads[0].startswith(b"GET /query?function=CPI&")
 
     def test_the_proxy_alone_gets_the_name_and_the_password_for_it(
@@ -95,7 +95,7 @@ class TestTunnel:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:p%40ss@{proxy.address}")
             send(f"https://{NAME}:{port}/query")
             forget_connections()
-        assert proxy.proofs == ["Basic bWU6cEBzcw=="]
+        assert proxy.proxy_authorizations == ["Basic bWU6cEBzcw=="]
         assert b"uthorization" not in heads[0]
 
     @pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\n\r\n"])
@@ -121,7 +121,7 @@ class TestTunnel:
             for _ in range(3):
                 assert send(f"https://{NAME}:{port}/query").body == CSV
             forget_connections()
-        assert len(proxy.asked) == 1
+        assert len(proxy.requests) == 1
         assert len(heads) == 3
 
 
@@ -131,7 +131,7 @@ class TestPlain:
             monkeypatch.setenv("HTTP_PROXY", proxy.address)  # without a scheme: http
             assert send(upstream.url).body == CSV
             forget_connections()
-        [asked] = proxy.asked
+        [asked] = proxy.requests
         assert asked.startswith(f"GET {upstream.url}?function=CPI&")
 
     @pytest.mark.parametrize("exception", ["127.0.0.1", "localhost, 127.0.0.0/8", "*"])
@@ -142,7 +142,7 @@ class TestPlain:
             monkeypatch.setenv("HTTP_PROXY", proxy.address)
             monkeypatch.setenv("no_proxy", exception)
             assert send(upstream.url).body == CSV
-        assert proxy.asked == []
+        assert proxy.requests == []
 
 
 class TestFailure:

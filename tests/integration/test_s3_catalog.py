@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from tests.benchmarks.scale import generate
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from toolfold.build import writer
 from toolfold.build.publisher import publish
 from toolfold.catalog.search import search
@@ -24,7 +24,7 @@ PLACE = "s3://catalogs/toolfold/v1"
 
 @pytest.fixture
 def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    lead_to(endpoint, monkeypatch)
+    use_aws_endpoint(endpoint, monkeypatch)
     client = boto3.client("s3")
     client.create_bucket(Bucket="catalogs")
     yield client

@@ -13,7 +13,7 @@ import boto3
 import pytest
 from aws_lambda_powertools.utilities.parameters import base
 
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
@@ -31,7 +31,7 @@ Find = Callable[..., str]
 
 @pytest.fixture
 def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
-    lead_to(endpoint, monkeypatch)
+    use_aws_endpoint(endpoint, monkeypatch)
     clients = AwsClients()
     yield clients
     clients.reset()

@@ -12,9 +12,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
-from tests.support.upstream import CSV, Upstream, said
+from tests.support.upstream import CSV, Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
@@ -31,7 +31,7 @@ TABLE, BUCKET = "answers", "large-answers"
 @pytest.fixture
 def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """DynamoDB's client; the table and the bucket exist."""
-    lead_to(endpoint, monkeypatch)
+    use_aws_endpoint(endpoint, monkeypatch)
     dynamodb, s3 = boto3.client("dynamodb"), boto3.client("s3")
     dynamodb.create_table(
         TableName=TABLE,
@@ -144,7 +144,7 @@ class TestEnvironments:
         assert not one().cached
         clock.now += 60
         assert (two().cached, two().age_s) == (True, 60)
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_a_large_answer_too(self, aws: Any, make: Make, upstream: Upstream) -> None:
         numbers = random.Random(1)
@@ -167,7 +167,7 @@ class TestEnvironments:
         aws.put_item(TableName=TABLE, Item={**item, "v": {"B": damage}})
         assert not make(clock)().cached
         assert make(clock)().cached
-        assert len(upstream.asked) == 2
+        assert len(upstream.requests) == 2
 
     def test_an_item_that_outlived_its_time_is_not_served(self, aws: Any, make: Make, upstream: Upstream) -> None:
         clock = Clock()
@@ -176,12 +176,12 @@ class TestEnvironments:
         assert not make(clock)().cached
 
     def test_a_used_up_day_is_known_to_all(self, aws: Any, make: Make, upstream: Upstream) -> None:
-        upstream.replies = [said("our standard API rate limit is 25 requests per day")]
+        upstream.replies = [notice("our standard API rate limit is 25 requests per day")]
         clock = Clock()
         for tool in ("CPI", "WTI", "COPPER"):
             with pytest.raises(RateLimited):
                 make(clock)(tool)
-        assert len(upstream.asked) == 1
+        assert len(upstream.requests) == 1
 
     def test_requests_are_counted_together(self, aws: Any, make: Make, upstream: Upstream) -> None:
         clock = Clock()

@@ -21,7 +21,7 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support import mcp_requests
-from tests.support.aws_services import lead_to
+from tests.support.aws_services import use_aws_endpoint
 from tests.support.lambda_handler import make_handler
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
@@ -41,7 +41,7 @@ TOLD = '{"told"'
 @pytest.fixture
 def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A bucket for catalogs and a table for answers."""
-    lead_to(endpoint, monkeypatch)
+    use_aws_endpoint(endpoint, monkeypatch)
     s3: Any = boto3.client("s3")
     dynamodb: Any = boto3.client("dynamodb")
     s3.create_bucket(Bucket="snapshots")

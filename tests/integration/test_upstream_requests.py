@@ -25,7 +25,7 @@ class TestRequest:
     def test_it_says_this_and_nothing_else(self, send: Send) -> None:
         with RawServer() as server:
             send(f"http://{server.authority}/query", "TIME_SERIES_WEEKLY", symbol="BRK B+ä")
-        assert server.asked == [
+        assert server.requests == [
             b"GET /query?function=TIME_SERIES_WEEKLY&symbol=BRK+B%2B%C3%A4&datatype=csv&apikey=" + KEY.encode() + b" "
             b"HTTP/1.1\r\nHost: " + server.authority.encode() + b"\r\n"
             b"User-Agent: toolfold/" + __version__.encode() + b"\r\n"
@@ -42,7 +42,7 @@ class TestRequest:
             send(address, "TIME_SERIES_WEEKLY", symbol=symbol)
         query = [("function", "TIME_SERIES_WEEKLY"), ("symbol", symbol), ("datatype", "csv"), ("apikey", KEY)]
         expected = requests.Request("GET", address, params=query).prepare().path_url
-        assert server.asked[0].split(b" ")[1] == expected.encode()
+        assert server.requests[0].split(b" ")[1] == expected.encode()
 
     @pytest.mark.parametrize(
         ("path", "sent"), [("/a/../b", "/a/../b"), ("/%7e?p=%2f", "/%7e?p=%2f"), ("/x\x7fy\\z|", "/x%7Fy%5Cz%7C")]
@@ -52,19 +52,19 @@ class TestRequest:
     ) -> None:
         with RawServer() as server:
             send(f"http://{server.authority}{path}")
-        assert server.asked[0].startswith(f"GET {sent}{'&' if '?' in sent else '?'}function=CPI&".encode())
+        assert server.requests[0].startswith(f"GET {sent}{'&' if '?' in sent else '?'}function=CPI&".encode())
 
     def test_a_list_repeats_its_key(self, send: Send) -> None:
         with RawServer() as server:
             symbols = ["A,B", "C D", "A,B"]
             send(server.url, "REALTIME_BULK_QUOTES", symbol=symbols)
-        assert b"&symbol=A%2CB&symbol=C+D&symbol=A%2CB&" in server.asked[0]
+        assert b"&symbol=A%2CB&symbol=C+D&symbol=A%2CB&" in server.requests[0]
 
     def test_a_name_and_a_password_in_the_address_are_sent_as_proof(self, send: Send) -> None:
         with RawServer() as server:
             send(f"http://me:p%20w@{server.authority}/")
-        assert b"\r\nAuthorization: Basic bWU6cCB3\r\n" in server.asked[0]
-        assert b"me:p" not in server.asked[0]
+        assert b"\r\nAuthorization: Basic bWU6cCB3\r\n" in server.requests[0]
+        assert b"me:p" not in server.requests[0]
 
     def test_no_cookie_is_carried_from_one_key_to_the_next(self, send: Send) -> None:
         with Upstream((200, {"set-cookie": "who=you"}, CSV.encode())) as upstream:

@@ -22,7 +22,7 @@ def serving() -> Iterator[str]:
     server.stop()
 
 
-def lead_to(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything that asks AWS in this process ask ``endpoint``."""
     for name, value in {
         "AWS_ENDPOINT_URL": endpoint,

@@ -13,19 +13,19 @@ from tests.support.lambda_runtime import LambdaRuntime
 
 ROOT = Path(__file__).parents[2]
 
-DEPLOYED, RUN_HERE = ROOT / ".aws-sam/build", ROOT / ".aws-sam/e2e"
+DEPLOYED_BUILD, LOCAL_BUILD = ROOT / ".aws-sam/build", ROOT / ".aws-sam/e2e"
 """The build that is deployed, for arm64, and the same with the compiled packages of this machine."""
 
-STAND_IN = ROOT / ".venv-lambda/bin/python"
+LAMBDA_PYTHON = ROOT / ".venv-lambda/bin/python"
 """A Python with only what the managed runtime brings."""
 
 _ASKED_FOR = os.environ.get("TOOLFOLD_E2E") == "1"
 
-NEEDS_STAND_IN = pytest.mark.skipif(
-    not (_ASKED_FOR and STAND_IN.exists()), reason="needs a stand-in for the managed runtime: make e2e"
+NEEDS_LAMBDA_PYTHON = pytest.mark.skipif(
+    not (_ASKED_FOR and LAMBDA_PYTHON.exists()), reason="needs a stand-in for the managed runtime: make e2e"
 )
 NEEDS_BUILD = pytest.mark.skipif(
-    not (_ASKED_FOR and STAND_IN.exists() and (RUN_HERE / "template.yaml").exists()),
+    not (_ASKED_FOR and LAMBDA_PYTHON.exists() and (LOCAL_BUILD / "template.yaml").exists()),
     reason="needs a build and a stand-in for the managed runtime: make e2e",
 )
 
@@ -50,7 +50,7 @@ class BuiltFunction:
         return LambdaRuntime(
             function=self.function,
             layers=self.layers,
-            python=STAND_IN,
+            python=LAMBDA_PYTHON,
             handler=self.handler,
             environment={**self.environment, **variables},
             timeout_s=self.timeout_s,
@@ -58,7 +58,7 @@ class BuiltFunction:
         )
 
 
-def read(build: Path, name: str = "GatewayFunction") -> BuiltFunction:
+def load_built_function(build: Path, name: str = "GatewayFunction") -> BuiltFunction:
     """The function ``name`` of the folder that `sam build` wrote.
 
     Raises:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 NEW_YORK = ZoneInfo("America/New_York")
 
 
-def at(clock: str) -> float:
+def timestamp(clock: str) -> float:
     """The moment of a wall clock in New York, e.g. ``2026-01-13 12:00``, in seconds since 1970."""
     return datetime.fromisoformat(clock).replace(tzinfo=NEW_YORK).timestamp()
 
@@ -18,7 +18,7 @@ class Clock:
     """One time for everything: the time of day, the monotonic clock, and sleeping, which only moves them."""
 
     def __init__(self, start: str = "2026-01-13 12:00") -> None:
-        self.now = self._start = at(start)
+        self.now = self._start = timestamp(start)
         self._started = time.monotonic()
         self.slept: list[float] = []
 

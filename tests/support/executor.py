@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.clocks import Clock
 from tests.support.http import KEY
-from tests.support.upstream import CSV, Reply, said
+from tests.support.upstream import CSV, Reply, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.cached_executor import CachedExecutor
@@ -19,7 +19,7 @@ from toolfold.sources.http_api import adapter
 
 OK: Reply = (200, {}, CSV.encode())
 BUSY: Reply = (503, {}, b"<html>busy</html>")
-DAILY = said("our standard API rate limit is 25 requests per day")
+DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
 class Calls:
@@ -32,14 +32,16 @@ class Calls:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.keeper = CachedExecutor(settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        self.executor = CachedExecutor(
+            settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep
+        )
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
         bypass_cache, deadline = how.pop("bypass_cache", False), how.pop("deadline", None)
         tool = self.catalog.get(name)
         assert tool is not None
-        return self.keeper.call(self.catalog.source(tool.source), tool, how, key, bypass_cache, deadline)
+        return self.executor.call(self.catalog.source(tool.source), tool, how, key, bypass_cache, deadline)
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -33,7 +33,7 @@ class FaultyProxy(LocalServer):
 
     def __init__(self, target: str) -> None:
         super().__init__(_Handler)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.faults: dict[str, Fault] = {}
         self.target = urlsplit(target).netloc
         self.closing = threading.Event()
@@ -51,7 +51,7 @@ class _Handler(Handler):
         proxy = self.server
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         line = f"{self.command} {self.path} {self.headers.get('x-amz-target', '')}"
-        proxy.asked.append(line)
+        proxy.requests.append(line)
         fault = next((fault for text, fault in proxy.faults.items() if text in line), Fault())
         if fault.delay_s and proxy.closing.wait(fault.delay_s):
             return

@@ -22,8 +22,8 @@ class ForwardProxy(LocalServer):
 
     def __init__(self, certificate: Path | None = None, status: int = 0) -> None:
         super().__init__(_Handler)
-        self.asked: list[str] = []
-        self.proofs: list[str | None] = []
+        self.requests: list[str] = []
+        self.proxy_authorizations: list[str | None] = []
         self.status = status
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -63,8 +63,8 @@ class _Handler(Handler):
         self.reply(200, {}, body)
 
     def _refused(self) -> bool:
-        self.server.asked.append(f"{self.command} {self.path}")
-        self.server.proofs.append(self.headers.get("proxy-authorization"))
+        self.server.requests.append(f"{self.command} {self.path}")
+        self.server.proxy_authorizations.append(self.headers.get("proxy-authorization"))
         if self.server.status:
             self.reply(self.server.status, {}, b"")
         return bool(self.server.status)

@@ -26,7 +26,7 @@ class RawServer:
     """
 
     def __init__(self, *peers: Peer, context: ssl.SSLContext | None = None) -> None:
-        self.asked: list[bytes] = []
+        self.requests: list[bytes] = []
         self._peers, self._context = peers or (RawServer.answer,), context
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(5)
@@ -45,10 +45,10 @@ class RawServer:
         while missing > 0 and (more := connection.recv(missing)):
             request, missing = request + more, missing - len(more)
         if request:
-            self.asked.append(request)
+            self.requests.append(request)
         return request
 
-    def answer_one(self, connection: socket.socket, answer: bytes = OK) -> None:
+    def respond_once(self, connection: socket.socket, answer: bytes = OK) -> None:
         self.read(connection)
         connection.sendall(answer)
 
@@ -57,9 +57,9 @@ class RawServer:
         while self.read(connection):
             connection.sendall(OK)
 
-    def answer_one_and_read(self, connection: socket.socket) -> None:
+    def respond_once_and_read(self, connection: socket.socket) -> None:
         """Hangs up when the second request is there."""
-        self.answer_one(connection)
+        self.respond_once(connection)
         self.read(connection)
 
     def _serve(self) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.built_function import NEEDS_STAND_IN, STAND_IN
+from tests.support.built_function import LAMBDA_PYTHON, NEEDS_LAMBDA_PYTHON
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
 
-pytestmark = [pytest.mark.e2e, NEEDS_STAND_IN]
+pytestmark = [pytest.mark.e2e, NEEDS_LAMBDA_PYTHON]
 
 HANDLER = """
 import os, sys, time
@@ -43,7 +43,7 @@ def runtime(tmp_path: Path) -> Iterator[LambdaRuntime]:
     (layer / "python/greeting.py").write_text("WORD = 'hello'\n")
     function.mkdir()
     (function / "app.py").write_text(HANDLER)
-    with LambdaRuntime(function=function, layers=[layer], python=STAND_IN, timeout_s=5) as runtime:
+    with LambdaRuntime(function=function, layers=[layer], python=LAMBDA_PYTHON, timeout_s=5) as runtime:
         yield runtime
 
 
@@ -127,7 +127,7 @@ def test_the_time_of_an_invocation_is_that_of_the_last_one(runtime: LambdaRuntim
 def test_a_failed_invocation_is_a_500_without_its_reason(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def handler(event, context): raise ValueError('secret')\n")
     with (
-        LambdaRuntime(function=tmp_path, layers=[], python=STAND_IN) as runtime,
+        LambdaRuntime(function=tmp_path, layers=[], python=LAMBDA_PYTHON) as runtime,
         runtime.serve_http() as url,
         pytest.raises(urllib.error.HTTPError, match="500") as caught,
     ):
@@ -157,7 +157,7 @@ def handler(event, context):
 def hooked(folder: Path, failure: str = "pass") -> LambdaRuntime:
     (folder / "app.py").write_text(HOOKED.replace("FAILURE", failure))
     snap_start = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
-    return LambdaRuntime(function=folder, layers=[], python=STAND_IN, environment=snap_start)
+    return LambdaRuntime(function=folder, layers=[], python=LAMBDA_PYTHON, environment=snap_start)
 
 
 def test_a_process_waits_in_its_snapshot_between_its_hooks(tmp_path: Path) -> None:

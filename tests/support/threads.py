@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 
-def at_once(calls: Iterable[Callable[[], object]]) -> None:
+def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
     """Make each of ``calls`` on a thread of its own, and wait for all."""
     threads = [threading.Thread(target=call) for call in calls]
     for thread in threads:

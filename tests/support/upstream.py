@@ -14,7 +14,7 @@ Reply = tuple[int, dict[str, str], bytes]
 """Status, headers, body. Status 0: the connection is closed without a word."""
 
 
-def said(text: str, key: str = "Information") -> Reply:
+def notice(text: str, key: str = "Information") -> Reply:
     """A notice under one of the upstream's own keys."""
     return 200, {}, f'{{"{key}": "{text}"}}'.encode()
 
@@ -25,14 +25,14 @@ class Upstream(LocalServer):
     def __init__(self, *replies: Reply | Callable[[dict[str, str]], Reply]) -> None:
         super().__init__(_Handler)
         self.replies = list(replies) or [(200, {}, CSV.encode())]
-        self.asked: list[dict[str, str]] = []
+        self.requests: list[dict[str, str]] = []
         self.headers: list[dict[str, str]] = []
         self.url = f"http://127.0.0.1:{self.server_port}/query"
         self._lock = threading.Lock()
 
     def next_reply(self, query: dict[str, str], headers: dict[str, str]) -> Reply:
         with self._lock:
-            self.asked.append(query)
+            self.requests.append(query)
             self.headers.append(headers)
             reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         return reply(query) if callable(reply) else reply

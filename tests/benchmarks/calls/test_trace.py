@@ -11,8 +11,8 @@ import bpe_openai
 import pytest
 
 from tests.benchmarks.calls import replay, report
-from tests.benchmarks.calls.asked import ASKED, SUBJECTS, WRONG
 from tests.benchmarks.calls.replay import PassThrough, Toolfold, one_key
+from tests.benchmarks.calls.request_mix import ASKED, SUBJECTS, WRONG
 from tests.benchmarks.calls.trace import LIVE, Call, fill, trace, zipf
 from tests.support.clocks import Clock
 from toolfold.catalog.model import Catalog

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal
 
-from tests.benchmarks.calls.asked import ASKED, SUBJECTS, WRONG, ListRequest
+from tests.benchmarks.calls.request_mix import ASKED, SUBJECTS, WRONG, ListRequest
 
 SEED, CALLS, USERS = 20260114, 2000, 40
 HOURS: Mapping[int, float] = {

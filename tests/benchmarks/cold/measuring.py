@@ -16,7 +16,7 @@ from tests.benchmarks.cold.contenders import Contender
 from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH, ListRequest
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
-from tests.support.built_function import STAND_IN
+from tests.support.built_function import LAMBDA_PYTHON
 from tests.support.lambda_runtime import LambdaRuntime
 
 BLOCK = 50
@@ -112,7 +112,7 @@ class Bench:
             script = Path(__file__).with_name("handler_alone.py")
             with (Path(folder) / "log").open("wb") as log:
                 subprocess.run(
-                    [STAND_IN, "-P", script, given, told], env=dict(runtime.variables), stdout=log, check=True
+                    [LAMBDA_PYTHON, "-P", script, given, told], env=dict(runtime.variables), stdout=log, check=True
                 )
             return dict(json.loads(told.read_text()))
 

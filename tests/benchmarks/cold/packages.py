@@ -25,7 +25,7 @@ from pathlib import Path
 from scripts.peers.hosting import write_meta_tools
 from tests.benchmarks.cold.contenders import EMPTY, PEERS, ROOT, Contender
 from tests.support import built_function
-from tests.support.built_function import RUN_HERE, STAND_IN
+from tests.support.built_function import LAMBDA_PYTHON, LOCAL_BUILD
 from tests.support.lambda_runtime import LambdaRuntime
 
 FOLDER = ROOT / "build/cold"
@@ -62,7 +62,7 @@ class Package:
         return LambdaRuntime(
             function=folder / self.function,
             layers=[folder / layer for layer in self.layers],
-            python=STAND_IN,
+            python=LAMBDA_PYTHON,
             handler=self.handler,
             environment={**self.environment, **environment},
             timeout_s=self.timeout_s,
@@ -77,7 +77,7 @@ class Package:
 
 def build(contenders: Sequence[Contender]) -> dict[str, Package]:
     """Package by its name. What has not changed since the last time is left as it is."""
-    built = built_function.read(RUN_HERE)
+    built = built_function.load_built_function(LOCAL_BUILD)
     _managed()
     layers = tuple(f"toolfold/{layer.name}" for layer in built.layers)
     function = f"toolfold/{built.function.name}"
@@ -111,7 +111,7 @@ def _peer(contender: Contender, path: str) -> None:
             print(f"installing {contender.title}", file=sys.stderr)
             target = FOLDER / COMPILED / path
             shutil.rmtree(target, ignore_errors=True)
-            _run(UV, "pip", "install", "--quiet", "--python", STAND_IN, "--only-binary", ":all:", "--require-hashes",
+            _run(UV, "pip", "install", "--quiet", "--python", LAMBDA_PYTHON, "--only-binary", ":all:", "--require-hashes",
                  "--no-deps", "--link-mode", "copy", "--target", target, "-r", contender.requirements)  # fmt: skip
             _run("rm", "-rf", target / "bin", target / ".lock")
             for source in sources:
@@ -133,7 +133,7 @@ def _managed() -> None:
     with _unless_done(FOLDER / "managed.done", [ROOT / "requirements/runtime.txt"]) as to_do:
         if to_do:
             minor = python_version().rpartition(".")[0]
-            _refill(MANAGED, STAND_IN.parents[1] / f"lib/python{minor}/site-packages")
+            _refill(MANAGED, LAMBDA_PYTHON.parents[1] / f"lib/python{minor}/site-packages")
             _compile(MANAGED)
 
 
@@ -150,7 +150,7 @@ def _unless_done(mark: Path, sources: Sequence[Path]) -> Iterator[bool]:
 
 
 def _compile(folder: Path) -> None:
-    _run(STAND_IN, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", folder)
+    _run(LAMBDA_PYTHON, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", folder)
 
 
 def _run(*command: str | Path) -> None:
@@ -180,4 +180,4 @@ def runtime_client() -> str:
 
 def python_version() -> str:
     """Of the Python that runs everybody."""
-    return subprocess.run([STAND_IN, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+    return subprocess.run([LAMBDA_PYTHON, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]

@@ -36,9 +36,9 @@ def count(
         variables = {**services.variables, **ours.environment, "AWS_ENDPOINT_URL": proxy.url}
 
         def invoke(runtime: LambdaRuntime, sent: Event) -> Traffic:
-            before, lines = len(proxy.asked), len(runtime.log)
+            before, lines = len(proxy.requests), len(runtime.log)
             answer = runtime.invoke(sent)
-            return _of(proxy.asked[before:], answer["body"], runtime.log[lines:])
+            return _of(proxy.requests[before:], answer["body"], runtime.log[lines:])
 
         found: dict[str, Traffic] = {}
         with package.runtime(COMPILED, variables) as runtime:

@@ -18,7 +18,11 @@ from tests.benchmarks.retrieval.scorers import (
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
 
-TEXTS = [{"name": ["TIN PRICE"], "example_queries": ["what a tonne costs"]}, {"name": ["RAINFALL"]}, {"title": ["outside"]}]
+TEXTS = [
+    {"name": ["TIN PRICE"], "example_queries": ["what a tonne costs"]},
+    {"name": ["RAINFALL"]},
+    {"title": ["outside"]},
+]
 ALL = ("pairs", "names", "vocabulary", "spellings")
 
 

@@ -57,7 +57,9 @@ def texts_of(fields: dict[str, Sequence[str]]) -> list[str]:
     """What a tool or a topic is compared by: its names and its summary in one, and every phrase."""
     head = ". ".join(text for field in ("name", "title", "summary") for text in fields.get(field, ()))
     phrases = [
-        text for field in ("description", "example_queries", "aliases", "redirected_queries") for text in fields.get(field, ())
+        text
+        for field in ("description", "example_queries", "aliases", "redirected_queries")
+        for text in fields.get(field, ())
     ]
     return [head, *phrases]
 

@@ -188,7 +188,11 @@ _SOURCE = {
     "backend": "http_api",
     "base_url": "https://platform.example.org/query",
     "function_key": "function",
-    "auth": {"query_key": "apikey", "environment": "PLATFORM_API_KEY", "signup_url": "https://platform.example.org/keys"},
+    "auth": {
+        "query_key": "apikey",
+        "environment": "PLATFORM_API_KEY",
+        "signup_url": "https://platform.example.org/keys",
+    },
     "freshness": {"daily": 3600},
     "no_data": "Look for another name.",
     "faults": [],

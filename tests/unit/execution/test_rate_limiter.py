@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.clocks import Clock, at
+from tests.support.clocks import Clock, timestamp
 from toolfold.cache.base import FailSafeStore, Memory
 from toolfold.errors import RateLimited
 from toolfold.execution.rate_limiter import RateLimiter
@@ -77,11 +77,11 @@ class TestOfTheDay:
         refusal(limits)
 
     def test_at_midnight_in_new_york_it_is_over(self, make: Make, clock: Clock) -> None:
-        clock.now = at("2026-01-13 23:59")
+        clock.now = timestamp("2026-01-13 23:59")
         limits = make()
         limits.admit("The source", "key", FOREVER)
         assert limits.learn("key", DAILY).details["retry_after_s"] == 60
-        clock.now = at("2026-01-14 00:00")
+        clock.now = timestamp("2026-01-14 00:00")
         assert limits.used("key") == 0
         assert limits.admit("The source", "key", FOREVER) == 0
 
@@ -91,7 +91,7 @@ class TestOfTheDay:
         limits.admit("The source", "key", FOREVER)
         for _ in range(2):
             assert refusal(limits).details == {"retry_after_s": 12 * 3600, "limit": "2 per day", "used": 2}
-        clock.now = at("2026-01-14 00:00")
+        clock.now = timestamp("2026-01-14 00:00")
         assert limits.admit("The source", "key", FOREVER) == 0
 
 
@@ -112,7 +112,7 @@ class TestOfTheSecond:
         times = []
         for _ in range(4):
             limits.admit("The source", "key", FOREVER)
-            times.append(round(clock.now - at("2026-01-13 12:00"), 1))
+            times.append(round(clock.now - timestamp("2026-01-13 12:00"), 1))
         assert times == [0.0, 1.0, 2.0, 3.0]
         clock.now += 86400
         slept = len(clock.slept)

@@ -11,7 +11,7 @@ from typing import Any
 import bpe_openai
 import pytest
 
-from tests.support.answers import NAMES, ONE_EACH, all_answers
+from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
 from toolfold.results import output as presenting
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult, render_result
 from toolfold.results.select import parser
@@ -36,10 +36,12 @@ def without_notices(text: str) -> str:
 
 @pytest.mark.bulk
 @pytest.mark.parametrize(
-    ("name", "raw"), [(name, False) for name in ONE_EACH] + [(name, True) for name in NAMES if name.endswith(".json")]
+    ("name", "raw"),
+    [(name, False) for name in ONE_RESPONSE_PER_TOOL]
+    + [(name, True) for name in RESPONSE_IDS if name.endswith(".json")],
 )
 def test_every_tool_s_answer_fits(name: str, raw: bool) -> None:
-    answer, budget = all_answers()[name], MIN_TOKENS
+    answer, budget = example_responses()[name], MIN_TOKENS
     result = render_result(answer.body, answer.kind, answer.tool.answer, OutputOptions(raw=raw, max_tokens=budget))
     assert len(encode(result.text)) <= 1.1 * budget
     if "preview" not in result.structured:

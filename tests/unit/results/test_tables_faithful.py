@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.answers import NAMES, ONE_EACH, all_answers
+from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
 from toolfold.results import render, tables
 from toolfold.results.output import OutputOptions, render_result
 
@@ -94,9 +94,9 @@ def csv_rows(text: str) -> list[list[str]]:
 
 
 @pytest.mark.bulk
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RESPONSE_IDS)
 def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -> None:
-    answer = all_answers()[name]
+    answer = example_responses()[name]
     document = tables.document(answer.body, answer.kind, answer.tool.answer)
     if answer.kind == "csv":
         header, *rows = csv_rows(answer.body)
@@ -123,9 +123,9 @@ def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -
     assert set(missing) <= dates
 
 
-@pytest.mark.parametrize("name", ONE_EACH)
+@pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
 def test_numbers_are_numbers_and_the_text_says_the_same_as_the_data(name: str) -> None:
-    answer = all_answers()[name]
+    answer = example_responses()[name]
     document = tables.document(answer.body, answer.kind, answer.tool.answer)
     for table in document.tables:
         text = render.table_text(table)

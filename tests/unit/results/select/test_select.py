@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.answers import ONE_EACH, all_answers
+from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
 from toolfold.errors import InvalidArguments
 from toolfold.results import tables
 from toolfold.results.output import OutputOptions, render_result
@@ -388,9 +388,9 @@ def test_any_text_is_followed_or_refused(expression: str) -> None:
 # The whole of every answer
 
 
-@pytest.mark.parametrize("name", ONE_EACH)
+@pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
 def test_all_columns_selected_are_the_answer_itself(name: str) -> None:
-    answer = all_answers()[name]
+    answer = example_responses()[name]
     document = tables.document(answer.body, answer.kind, answer.tool.answer)
     for table in document.tables:
         expression = "; ".join(

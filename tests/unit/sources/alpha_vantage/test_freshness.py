@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.clocks import NEW_YORK, at
+from tests.support.clocks import NEW_YORK, timestamp
 from toolfold.catalog.model import Catalog
 from toolfold.sources.alpha_vantage import new_york
 from toolfold.sources.alpha_vantage.freshness import ttl
@@ -92,7 +92,7 @@ def test_an_answer_lives_until_its_data_can_change(
 ) -> None:
     tool = catalog.get(name)
     assert tool is not None
-    assert ttl(tool, arguments, at(clock), catalog.source(tool.source).freshness) == seconds
+    assert ttl(tool, arguments, timestamp(clock), catalog.source(tool.source).freshness) == seconds
 
 
 def test_every_tool_has_a_time_at_every_hour_of_a_week(catalog: Catalog) -> None:
@@ -101,7 +101,7 @@ def test_every_tool_has_a_time_at_every_hour_of_a_week(catalog: Catalog) -> None
         assert tool is not None
         freshness = catalog.source(tool.source).freshness
         for hour in range(0, 7 * 24, 5):
-            seconds = ttl(tool, {"symbol": "IBM"}, at("2026-03-05 00:30") + hour * HOUR, freshness)
+            seconds = ttl(tool, {"symbol": "IBM"}, timestamp("2026-03-05 00:30") + hour * HOUR, freshness)
             assert 1 <= seconds <= 30 * DAY
 
 
@@ -117,6 +117,6 @@ def test_new_york_is_where_the_time_zone_database_puts_it() -> None:
 
 
 def test_the_day_ends_at_midnight_in_new_york() -> None:
-    assert new_york.next_midnight(at("2026-01-13 12:00")) == at("2026-01-14 00:00")
-    assert new_york.next_midnight(at("2026-01-14 00:00")) == at("2026-01-15 00:00")
-    assert new_york.next_midnight(at("2026-03-08 00:00")) - at("2026-03-08 00:00") == 23 * HOUR
+    assert new_york.next_midnight(timestamp("2026-01-13 12:00")) == timestamp("2026-01-14 00:00")
+    assert new_york.next_midnight(timestamp("2026-01-14 00:00")) == timestamp("2026-01-15 00:00")
+    assert new_york.next_midnight(timestamp("2026-03-08 00:00")) - timestamp("2026-03-08 00:00") == 23 * HOUR

@@ -23,7 +23,7 @@ MOST_ROWS = 300
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExampleResponse:
     """What the upstream sent: ``body`` in the form ``kind`` (json or csv)."""
 
     tool: Tool
@@ -36,7 +36,7 @@ class Answer:
 
 
 @functools.cache
-def all_answers() -> dict[str, Answer]:
+def example_responses() -> dict[str, ExampleResponse]:
     """``TOOL.kind`` → the answer to the tool's example."""
     catalog = FileStore(bundled_path())()
     found = {}
@@ -55,7 +55,7 @@ def all_answers() -> dict[str, Answer]:
                 assert problems == []
                 query = [*build_query(catalog.source(tool.source), tool, checked), ("apikey", "mock-key")]
                 with urllib.request.urlopen(f"{mock_api.url}?{urllib.parse.urlencode(query)}") as response:
-                    answer = Answer(tool, kind, _first_rows(response.read().decode(), kind))
+                    answer = ExampleResponse(tool, kind, _first_rows(response.read().decode(), kind))
                 found[answer.id] = answer
     return found
 
@@ -82,8 +82,8 @@ def _names() -> Iterator[tuple[str, str]]:
         yield from ((name, kind) for kind in tool.formats)
 
 
-NAMES = [f"{name}.{kind}" for name, kind in _names()]
-"""What :func:`all_answers` will hold, known before any test runs."""
+RESPONSE_IDS = [f"{name}.{kind}" for name, kind in _names()]
+"""What :func:`example_responses` will hold, known before any test runs."""
 
-ONE_EACH = [f"{name}.{kind}" for name, kind in dict(reversed(list(_names()))).items()]
+ONE_RESPONSE_PER_TOOL = [f"{name}.{kind}" for name, kind in dict(reversed(list(_names()))).items()]
 """Of every tool the first form that it has."""
