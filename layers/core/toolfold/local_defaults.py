@@ -1,10 +1,8 @@
-"""Where a process of one user keeps what it holds. Imported at the start over stdio: it costs next to nothing."""
+"""Defaults for a process of one user: the cache and long answers are files in the user's cache folder."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,23 +10,17 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 
-def user_cache_dir(environment: Mapping[str, str] | None = None) -> str:
-    """Where toolfold's share of a user's cache belongs on this system, by its own conventions."""
-    read = os.environ if environment is None else environment
-    if read.get("XDG_CACHE_HOME"):
-        folder = read["XDG_CACHE_HOME"]
-    elif sys.platform == "darwin":
-        folder = os.path.expanduser("~/Library/Caches")
-    elif sys.platform == "win32":
-        folder = os.path.expanduser(read.get("LOCALAPPDATA") or "~/AppData/Local")
-    else:
-        folder = os.path.expanduser("~/.cache")
-    return os.path.join(folder, "toolfold")
+def user_cache_dir() -> str:
+    """Return toolfold's folder in the user's cache, as the system has it, or below ``XDG_CACHE_HOME``."""
+    import platformdirs  # 20 ms, not needed where the settings name a cache and a folder
+
+    return platformdirs.user_cache_dir("toolfold", appauthor=False, opinion=False)
 
 
 def with_local_defaults(settings: Settings) -> Settings:
-    """``settings`` for a process of one user: what is held, and answers too long to show, in files of theirs, unless
-    told otherwise."""
+    """Return ``settings`` with files of the user where the settings name no cache and no place for long answers."""
+    if settings.cache and settings.offload:
+        return settings
     folder = user_cache_dir()
     return replace(
         settings,

@@ -22,7 +22,6 @@ from toolfold.cache.response_cache import Cache
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.errors import InvalidArguments, RateLimited, SettingsError
 from toolfold.execution.single_flight import SingleFlight
-from toolfold.local_defaults import user_cache_dir
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
@@ -346,11 +345,3 @@ def test_the_setting_names_a_place_that_is_not_opened_before_it_is_asked(value: 
 def test_a_setting_that_makes_no_sense_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         Settings.from_environment({name: value})
-
-
-def test_a_users_cache_is_where_the_system_keeps_such_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert user_cache_dir({"XDG_CACHE_HOME": "/somewhere/cache"}) == "/somewhere/cache/toolfold"
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert user_cache_dir({}) == str(Path.home() / ".cache" / "toolfold")
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert user_cache_dir({}) == str(Path.home() / "Library" / "Caches" / "toolfold")

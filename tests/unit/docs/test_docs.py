@@ -15,8 +15,9 @@ DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rg
 
 def test_the_settings_page_lists_every_variable_with_default_and_meaning() -> None:
     page = Path("docs/reference/settings.md").read_text()
-    for name, (default, meaning) in VARIABLES.items():
-        assert f"| `{name}` | {f'`{default}`' if default else 'empty'} | {meaning} |" in page
+    for name, variable in VARIABLES.items():
+        default = f"`{variable.default}`" if variable.default else "empty"
+        assert f"| `{name}` | {default} | {variable.meaning} |" in page
 
 
 def test_the_errors_page_lists_every_code() -> None:

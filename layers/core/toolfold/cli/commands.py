@@ -26,7 +26,7 @@ environment:
 
 def parser() -> argparse.ArgumentParser:
     """The parser; what it reads has ``run(options)``, which runs the command and returns its exit code."""
-    environment = "\n".join(f"  {name:28}{meaning}" for name, (_, meaning) in VARIABLES.items())
+    environment = "\n".join(f"  {name:28}{variable.meaning}" for name, variable in VARIABLES.items())
     parser = argparse.ArgumentParser(
         prog="toolfold",
         description="Hundreds of API tools behind three: TOOL_LIST, TOOL_GET, TOOL_CALL.",

@@ -1,0 +1,64 @@
+"""Environment variables as settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from toolfold.errors import SettingsError
+from toolfold.settings import VARIABLES, Settings
+
+
+def test_every_variable_is_a_field() -> None:
+    fields = {field.name for field in dataclasses.fields(Settings)}
+    named = {name.removeprefix("TOOLFOLD_").lower() for name in VARIABLES if "<" not in name}
+    assert fields == named | {"source_urls"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "expected"),
+    [
+        ("TOOLFOLD_CATALOG", " s3://bucket/prefix ", "catalog", "s3://bucket/prefix"),
+        ("TOOLFOLD_TIMEOUT_S", "2.5", "timeout_s", 2.5),
+        ("TOOLFOLD_CACHE_MEMORY_BYTES", "1e6", "cache_memory_bytes", 1_000_000),
+        ("TOOLFOLD_REQUESTS_PER_DAY", "", "requests_per_day", None),
+        ("TOOLFOLD_REQUESTS_PER_DAY", "0", "requests_per_day", None),
+        ("TOOLFOLD_REQUESTS_PER_SECOND", "0.5", "requests_per_second", 0.5),
+        ("TOOLFOLD_RETRIES", "0", "retries", 0),
+        ("TOOLFOLD_LOG_LEVEL", "warning", "log_level", "WARNING"),
+        ("TOOLFOLD_ALLOW_KEY_IN_QUERY", "Yes", "allow_key_in_query", True),
+        ("TOOLFOLD_ALLOWED_ORIGINS", "https://a.test/, ,*", "allowed_origins", ("https://a.test", "*")),
+        ("TOOLFOLD_CACHE", "dynamodb://table-1", "cache", "dynamodb://table-1"),
+    ],
+)
+def test_a_value_is_parsed(name: str, value: str, field: str, expected: Any) -> None:
+    assert getattr(Settings.from_environment({name: value}), field) == expected
+
+
+def test_a_source_can_have_another_url() -> None:
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:1/query", "TOOLFOLD_SOURCE_X_URL": " "}
+    assert Settings.from_environment(environment).source_urls == {"alpha_vantage": "http://127.0.0.1:1/query"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOOLFOLD_TIMEOUT_S", "soon"),
+        ("TOOLFOLD_TIMEOUT_S", "inf"),
+        ("TOOLFOLD_CACHE", "dynamodb://"),
+        ("TOOLFOLD_CACHE", "redis://host"),
+        ("TOOLFOLD_OFFLOAD", "ftp://host"),
+        ("TOOLFOLD_PRESIGNED_URL_TTL_S", "86401"),
+        ("TOOLFOLD_LOG_LEVEL", "LOUD"),
+        ("TOOLFOLD_TRACE", "perhaps"),
+    ],
+)
+def test_an_error_names_the_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{name} must be "):
+        Settings.from_environment({name: value})
+
+
+def test_the_salt_is_not_printed() -> None:
+    assert "pepper" not in repr(Settings.from_environment({"TOOLFOLD_KEY_SALT": "pepper"}))
