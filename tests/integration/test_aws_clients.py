@@ -23,7 +23,7 @@ from botocore.exceptions import (
 )
 
 from tests.support.raw_server import RawServer
-from tests.support.threads import at_once
+from tests.support.threads import run_concurrently
 from tests.support.tls import write_certificate
 from tests.support.upstream import Reply, Upstream
 from toolfold.aws.clients import AwsClients, error_code
@@ -58,7 +58,7 @@ def count(clients: AwsClients) -> Any:
 
 
 def answer(server: RawServer, connection: socket.socket) -> None:
-    server.answer_one(connection, OK)
+    server.respond_once(connection, OK)
 
 
 class TestAttempts:
@@ -77,7 +77,7 @@ class TestAttempts:
         with pytest.raises(ClientError) as caught:
             read(clients)
         assert error_code(caught.value) == code
-        assert len(aws.asked) == 1
+        assert len(aws.requests) == 1
 
     def test_a_request_that_takes_too_long_is_not_repeated(
         self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
@@ -97,27 +97,27 @@ class TestAttempts:
     def test_a_read_on_a_closed_connection_is_sent_once_more(
         self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with RawServer(RawServer.answer_one_and_read, answer) as server:
+        with RawServer(RawServer.respond_once_and_read, answer) as server:
             monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
             read(clients)
             read(clients)
             clients.reset()
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
     def test_a_write_on_a_closed_connection_is_not(self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch) -> None:
-        with RawServer(RawServer.answer_one_and_read) as server:
+        with RawServer(RawServer.respond_once_and_read) as server:
             monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
             read(clients)
             with pytest.raises(ConnectionClosedError):
                 count(clients)
             clients.reset()
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
     def test_a_read_is_repeated_once_at_most(self, clients: AwsClients, aws: Upstream) -> None:
         aws.replies = [(0, {}, b"")]
         with pytest.raises(ConnectionClosedError):
             read(clients)
-        assert len(aws.asked) == 2
+        assert len(aws.requests) == 2
 
 
 class TestConnections:
@@ -150,7 +150,7 @@ class TestConnections:
 
     def test_threads_share_one_client(self, clients: AwsClients, aws: Upstream) -> None:
         made: list[Any] = []
-        at_once([lambda: made.append(clients.client("dynamodb", timeout_s=5.0))] * 8)
+        run_concurrently([lambda: made.append(clients.client("dynamodb", timeout_s=5.0))] * 8)
         assert len(set(map(id, made))) == 1
 
 
@@ -187,7 +187,7 @@ class TestEndpoint:
         self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], region: str, host: str
     ) -> None:
         def refuse(server: RawServer, connection: socket.socket) -> None:
-            server.answer_one(connection, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            server.respond_once(connection, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
 
         monkeypatch.delenv("AWS_ENDPOINT_URL")
         for name, value in variables.items():
@@ -196,7 +196,7 @@ class TestEndpoint:
             monkeypatch.setenv("HTTPS_PROXY", proxy.url)
             with pytest.raises(ProxyConnectionError):
                 read(clients, region=region)
-        assert [request.partition(b" HTTP/1")[0].decode() for request in proxy.asked] == [f"CONNECT {host}"]
+        assert [request.partition(b" HTTP/1")[0].decode() for request in proxy.requests] == [f"CONNECT {host}"]
 
     @pytest.mark.parametrize(("region", "error"), [("", NoRegionError), ("evil.example/", InvalidRegionError)])
     def test_without_a_region_nothing_is_sent(
@@ -223,7 +223,7 @@ def test_a_certificate_is_checked_by_the_bundle_of_the_environment(
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(SSLError):
             read(clients)
-        assert server.asked == []
+        assert server.requests == []
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
         clients.reset()
         assert read(clients)["ResponseMetadata"]["HTTPStatusCode"] == 200
@@ -233,4 +233,4 @@ def test_a_certificate_is_checked_by_the_bundle_of_the_environment(
         with pytest.raises(SSLError):
             read(clients)
         clients.reset()
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1

@@ -18,7 +18,7 @@ from botocore import utils as botocore_utils
 from botocore.exceptions import CredentialRetrievalError, NoCredentialsError, ProfileNotFound
 
 import toolfold.aws.s3
-from tests.support.threads import at_once
+from tests.support.threads import run_concurrently
 from tests.support.upstream import Reply, Upstream
 from toolfold.aws.clients import AwsClients
 from toolfold.aws.s3 import open_bucket
@@ -103,7 +103,7 @@ class TestContainer:
                 get()
             aws.reset()
         assert signers(s3) == ["A A-TOKEN"] * 3 + ["B B-TOKEN"] * 3
-        assert len(container.asked) == 2
+        assert len(container.requests) == 2
 
     @BOTH
     def test_credentials_that_end_soon_are_renewed(
@@ -112,7 +112,7 @@ class TestContainer:
         container.replies = [credentials_reply("A", SOON_S), credentials_reply("B")]
         open_s3(aws)()
         assert signers(s3) == ["B B-TOKEN"]
-        assert len(container.asked) == 2
+        assert len(container.requests) == 2
 
     def test_obstore_asks_again_before_credentials_end(
         self, aws: AwsClients, container: Upstream, s3: Upstream, monkeypatch: pytest.MonkeyPatch
@@ -129,14 +129,14 @@ class TestContainer:
         # botocore tries to renew credentials fifteen minutes before they end, and must ten minutes before.
         container.replies = [credentials_reply("A", 12 * 60), (500, {}, b"")]
         assert aws.credentials().access_key == "A"
-        assert len(container.asked) > 1
+        assert len(container.requests) > 1
 
     def test_the_token_of_the_environment_is_sent(
         self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "from the environment")
         assert aws.credentials()[:3] == ("A", "A-SECRET", "A-TOKEN")
-        assert container.asked == [{"v": "1"}]
+        assert container.requests == [{"v": "1"}]
         assert container.headers[0]["authorization"] == "from the environment"
 
     def test_a_token_in_a_file_is_read_each_time(
@@ -158,13 +158,13 @@ class TestContainer:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://not.asked.example/")
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials?id=1")
         assert aws.credentials().access_key == "A"
-        assert container.asked == [{"id": "1"}]
+        assert container.requests == [{"id": "1"}]
 
     def test_threads_ask_once(self, aws: AwsClients, container: Upstream) -> None:
         found: list[Any] = []
-        at_once([lambda: found.append(aws.credentials().access_key)] * 8)
+        run_concurrently([lambda: found.append(aws.credentials().access_key)] * 8)
         assert found == ["A"] * 8
-        assert len(container.asked) == 1
+        assert len(container.requests) == 1
 
     def test_no_proxy_is_asked(self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
@@ -193,7 +193,7 @@ class TestEnvironment:
             monkeypatch.setenv(f"AWS_{name}", name)
         open_s3(aws)()
         assert signers(s3) == ["ACCESS_KEY_ID SESSION_TOKEN"]
-        assert container.asked == []
+        assert container.requests == []
 
     def test_a_catalog_in_s3_is_read_without_boto3(self, s3: Upstream) -> None:
         program = (
