@@ -33,15 +33,15 @@ REQUESTS: dict[str, Request] = {
     "Accept without JSON": request(PING, host="localhost", accept="text/html"),
     "a body that is not JSON": request(b"{", host="localhost"),
     "a batch": request([PING], host="localhost"),
-    "a body that is no object": request(b"7", host="localhost"),
-    "no JSON-RPC 2.0": request({"id": 1, "method": "ping"}, host="localhost"),
-    "an id that is no string or integer": request({**PING, "id": 1.5}, host="localhost"),
+    "a body that is not an object": request(b"7", host="localhost"),
+    "not JSON-RPC 2.0": request({"id": 1, "method": "ping"}, host="localhost"),
+    "an id that is neither string nor integer": request({**PING, "id": 1.5}, host="localhost"),
     "no method": request({"jsonrpc": "2.0", "id": 1}, host="localhost"),
-    "params that are no object": request({**PING, "params": [1]}, host="localhost"),
+    "params that are not an object": request({**PING, "params": [1]}, host="localhost"),
     "an unknown version in the header": request(PING, host="localhost", mcp_protocol_version="1999-01-01"),
     "an unknown method, handshake": request(message("resources/list"), host="localhost"),
     "an unknown meta-tool, handshake": request(message("tools/call", {"name": "NO_SUCH"}), host="localhost"),
-    "arguments that are no object": request(
+    "arguments that are not an object": request(
         message("tools/call", {"name": "TOOL_LIST", "arguments": [1]}), host="localhost"
     ),
     "a cursor": request(message("tools/list", {"cursor": "x"}), host="localhost"),
@@ -51,7 +51,7 @@ REQUESTS: dict[str, Request] = {
     "a response, 2026-07-28": request(
         {"jsonrpc": "2.0", "id": 1, "result": {}}, host="localhost", mcp_protocol_version=STATELESS
     ),
-    "capabilities that are no object": stateless(
+    "capabilities that are not an object": stateless(
         "tools/list", {"_meta": {META_VERSION: STATELESS, META_CAPABILITIES: []}}, host="localhost"
     ),
     "no envelope": stateless("tools/list", {"_meta": {}}, host="localhost"),

@@ -304,7 +304,7 @@ def test_the_upstream_s_own_json_takes_jmespath_alone() -> None:
 
 
 def documented() -> list[str]:
-    page = Path("docs/explanation/caching-and-limits.md").read_text().partition("## select\n")[2].partition("\n## ")[0]
+    page = Path("docs/reference/answers.md").read_text().partition("## select\n")[2].partition("\n## ")[0]
     cells = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
     parts = [
         part.replace("\\|", "|").replace("\\`", "`")

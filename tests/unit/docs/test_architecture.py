@@ -1,0 +1,35 @@
+"""docs/explanation/architecture.md: its packages, their order and its types are those of the code and the contracts."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.unit.docs.test_one_tool_call import find
+
+TEXT = Path("docs/explanation/architecture.md").read_text(encoding="utf-8")
+CORE = Path("layers/core/toolfold")
+CONTRACTS = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+ROWS = [
+    name
+    for row in re.findall(r"^\| (`[^|]+`) \| [^|]+ \| [^|]+ \|$", TEXT, re.MULTILINE)
+    for name in re.findall(r"`(\w+)/?`", row)
+]
+
+
+def test_every_package_has_a_row() -> None:
+    packages = {path.name for path in CORE.iterdir() if (path / "__init__.py").exists()}
+    assert packages <= set(ROWS)
+
+
+def test_rows_are_in_the_order_of_the_layers() -> None:
+    [layers] = [contract["layers"] for contract in CONTRACTS if contract["type"] == "layers"]
+    order = {name.strip().removeprefix("toolfold."): n for n, row in enumerate(layers) for name in row.split(":")}
+    positions = [order[name] for name in ROWS if name in order]
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[a-z_]+\.)+[A-Z]\w+)`", TEXT))))
+def test_named_type_exists(name: str) -> None:
+    assert find(name) is not None
