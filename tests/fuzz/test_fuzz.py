@@ -68,6 +68,6 @@ def test_a_leak_is_found(target: Target, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_finding_is_found(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(target._server), "respond", lambda _self, _request: 1 / 0)
+    monkeypatch.setattr(type(target._server), "handle_http", lambda _self, _request: 1 / 0)
     with pytest.raises(Finding, match="ZeroDivisionError in"):
         target.judge(b"POST\n\n{}")
