@@ -17,7 +17,7 @@ import pytest
 from cfnlint.api import ManualArgs, lint
 
 from tests.support import sam_template
-from toolfold.execution.call_log import CallLog
+from toolfold.settings import VARIABLES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -113,7 +113,7 @@ class TestTable:
     def test_the_function_is_told_where_to_hold_answers(self, resources: dict[str, Resource]) -> None:
         variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
 
-        assert variables["TOOLFOLD_CACHE"] == {"Fn::Sub": "dynamodb://${AnswersTable}"}
+        assert variables["TOOLFOLD_CACHE"] == {"Fn::Sub": "dynamodb://${CacheTable}"}
         assert variables["TOOLFOLD_CACHE_BUCKET"] == {"Fn::Sub": "s3://${OffloadBucket}/cache"}
         assert variables["TOOLFOLD_OFFLOAD"] == {"Fn::Sub": "s3://${OffloadBucket}/offload"}
         assert variables["TOOLFOLD_KEY_SALT"] == {"Ref": "AWS::StackId"}
@@ -125,10 +125,10 @@ class TestRole:
 
         assert {sid: statement["Action"] for sid, statement in allowed.items()} == {
             "ReadObjects": "s3:GetObject",
-            "TellMissingFromForbidden": "s3:ListBucket",
-            "HoldAnswersAndCount": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
-            "HoldLargeAnswers": ["s3:GetObject", "s3:PutObject"],
-            "HandOutAnswers": ["s3:GetObject", "s3:PutObject"],
+            "DistinguishMissingFromForbidden": "s3:ListBucket",
+            "ReadAndWriteCache": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+            "ReadAndWriteLargeEntries": ["s3:GetObject", "s3:PutObject"],
+            "WriteResultsAndSignLinks": ["s3:GetObject", "s3:PutObject"],
             "WriteLog": ["logs:CreateLogStream", "logs:PutLogEvents"],
         }
 
@@ -136,17 +136,17 @@ class TestRole:
         allowed = statements(only(resources, "AWS::IAM::Role"))
 
         assert allowed["ReadObjects"]["Resource"] == {"Fn::Sub": "${CatalogBucket.Arn}/${CatalogPrefix}/*"}
-        assert allowed["TellMissingFromForbidden"]["Resource"] == {"Fn::GetAtt": ["CatalogBucket", "Arn"]}
-        assert allowed["TellMissingFromForbidden"]["Condition"] == {
+        assert allowed["DistinguishMissingFromForbidden"]["Resource"] == {"Fn::GetAtt": ["CatalogBucket", "Arn"]}
+        assert allowed["DistinguishMissingFromForbidden"]["Condition"] == {
             "StringLike": {"s3:prefix": {"Fn::Sub": "${CatalogPrefix}/*"}}
         }
 
     def test_it_holds_answers_in_its_own_table_and_under_two_prefixes(self, resources: dict[str, Resource]) -> None:
         allowed = statements(only(resources, "AWS::IAM::Role"))
 
-        assert allowed["HoldAnswersAndCount"]["Resource"] == {"Fn::GetAtt": ["AnswersTable", "Arn"]}
-        assert allowed["HoldLargeAnswers"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/cache/*"}
-        assert allowed["HandOutAnswers"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/offload/*"}
+        assert allowed["ReadAndWriteCache"]["Resource"] == {"Fn::GetAtt": ["CacheTable", "Arn"]}
+        assert allowed["ReadAndWriteLargeEntries"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/cache/*"}
+        assert allowed["WriteResultsAndSignLinks"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/offload/*"}
 
     def test_it_reads_the_one_secret_that_is_named_and_none_when_none_is(self, resources: dict[str, Resource]) -> None:
         [policy] = [resource for resource in resources.values() if resource["Type"] == "AWS::IAM::Policy"]
@@ -199,6 +199,25 @@ class TestFunction:
 
     def test_it_ends_before_the_api_gives_up(self, resources: dict[str, Resource]) -> None:
         assert only(resources, "AWS::Lambda::Function")["Timeout"] < 30
+
+    def test_powertools_reads_the_service_and_the_namespace(self, resources: dict[str, Resource]) -> None:
+        variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
+
+        assert variables["POWERTOOLS_SERVICE_NAME"] == {"Ref": "AWS::StackName"}
+        assert variables["POWERTOOLS_METRICS_NAMESPACE"] == "toolfold"
+        assert variables["POWERTOOLS_LOGGER_SAMPLE_RATE"]["Fn::If"][:2] == ["LogsSampled", {"Ref": "LogSampleRate"}]
+        assert "POWERTOOLS_LOGGER_LOG_EVENT" not in variables  # events contain API keys
+
+    def test_traces_are_written_only_where_tracing_is_active(self, resources: dict[str, Resource]) -> None:
+        function = only(resources, "AWS::Lambda::Function")
+
+        assert function["TracingConfig"] == {"Mode": {"Ref": "Tracing"}}
+        assert function["Environment"]["Variables"]["TOOLFOLD_TRACE"] == {"Fn::If": ["TracingActive", "true", "false"]}
+
+    def test_every_variable_of_toolfold_is_a_setting(self, resources: dict[str, Resource]) -> None:
+        variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
+
+        assert {name for name in variables if name.startswith("TOOLFOLD_")} <= set(VARIABLES)
 
     def test_its_log_is_kept_for_a_limited_time(self, resources: dict[str, Resource]) -> None:
         group = only(resources, "AWS::Lambda::Function")["LoggingConfig"]["LogGroup"]["Ref"]
@@ -324,7 +343,6 @@ def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, R
         "AWS::Lambda::Alias",
         "AWS::Lambda::LayerVersion",
         "AWS::Lambda::Version",
-        "AWS::Logs::MetricFilter",
         "AWS::Lambda::Permission",
         "AWS::S3::BucketPolicy",
         "AWS::IAM::Policy",
@@ -348,14 +366,3 @@ def test_the_lint_of_the_translation_finds_exactly_the_mistakes_put_into_it() ->
         ("E3030", "GatewayFunction", "Runtime"),
         ("E1020", "GatewayFunction", "Environment"),
     }
-
-
-def test_calls_are_counted_by_code_from_the_line_that_each_leaves(resources: dict[str, Resource]) -> None:
-    counted = only(resources, "AWS::Logs::MetricFilter")
-    assert counted["LogGroupName"] == {"Ref": "GatewayLogGroup"}
-    [transformation] = counted["MetricTransformations"]
-    [dimension] = transformation["Dimensions"]
-    # The names in the pattern are those of the line; see execution/call_log.py.
-    assert counted["FilterPattern"] == '{ $.message = "call" }'
-    assert dimension["Value"] == "$.code"
-    assert "code" in vars(CallLog("GLOBAL_QUOTE"))

@@ -62,7 +62,7 @@ def resolved(value: Any) -> Any:
             .replace("${OffloadBucket.Arn}", f"arn:aws:s3:::{OFFLOAD}")
         )
     if "Fn::GetAtt" in value:
-        arns = {"CatalogBucket": f"arn:aws:s3:::{BUCKET}", "GatewayLogGroup": GROUP, "AnswersTable": "*"}
+        arns = {"CatalogBucket": f"arn:aws:s3:::{BUCKET}", "GatewayLogGroup": GROUP, "CacheTable": "*"}
         return arns[value["Fn::GetAtt"][0]]
     return {key: resolved(inner) for key, inner in value.items()}
 
