@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.support.clocks import Clock
+from tests.support.http import http_call
 from toolfold.catalog.model import Catalog
 from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.execution.credentials import RequestCredentials
@@ -41,7 +42,7 @@ class Scenario:
         caller = ToolExecutor(self.settings)
         self.executor = CachedExecutor(
             self.settings,
-            adapter.call,
+            http_call(),
             adapter.base_url_for,
             self.clock,
             self.clock.monotonic,

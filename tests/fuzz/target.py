@@ -46,7 +46,7 @@ class Target:
 
     def __init__(self) -> None:
         os.environ["ALPHA_VANTAGE_API_KEY"] = "KEY"
-        adapter.call = lambda *_: UpstreamResponse(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
+        adapter.call = lambda *_, **__: UpstreamResponse(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
         self._log = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
         self._gateway = make_handler(_ENVIRONMENT)
         tools = self._gateway.server.tools

@@ -12,7 +12,6 @@ from tests.support.executor import Calls, Make
 from tests.support.http import Send
 from tests.support.upstream import Upstream
 from toolfold.catalog.model import Catalog
-from toolfold.network.connections import forget_connections
 
 
 @pytest.fixture
@@ -42,14 +41,11 @@ def calls(make: Make) -> Calls:
 
 
 @pytest.fixture
-def no_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Credentials and a region, an endpoint where nobody listens, and no connection of another test."""
+def no_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials and a region, and an endpoint where nobody listens."""
     from tests.support.aws_services import use_aws_endpoint
 
     for name in list(os.environ):
         if name.startswith("AWS_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     use_aws_endpoint("http://127.0.0.1:1", monkeypatch)
-    forget_connections()
-    yield
-    forget_connections()

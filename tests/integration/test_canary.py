@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
+from tests.support.http import http_call
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
@@ -86,7 +87,7 @@ class Calls:
         )
         clock = Clock()
         self.executor = CachedExecutor(
-            settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep
+            settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep
         )
         self.catalog, self.settings, self.clock = catalog, settings, clock
 

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
+from tests.support.http import http_call
 from tests.support.upstream import CSV, Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.dynamodb import DynamoDBStore
@@ -76,7 +77,7 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
             }
         )
         clock = clock or Clock()
-        keeper = CachedExecutor(settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        keeper = CachedExecutor(settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep)
 
         def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> CallResult:
             tool = catalog.get(name)

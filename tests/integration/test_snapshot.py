@@ -27,7 +27,6 @@ from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 from toolfold.execution import secrets
 from toolfold.mock_api.server import MockApi
-from toolfold.network import connections
 from toolfold.transports import snapstart
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -167,7 +166,7 @@ def test_a_hook_does_the_rest_when_a_part_of_it_fails(
 
     gateway = make()
     secrets._held["reference"] = KEY, 0.0
-    monkeypatch.setattr(connections, "forget_connections", fails)
+    monkeypatch.setattr(gateway.server.tools.executor, "reset", fails)
     for hook in (snapstart.before_snapshot, snapstart.after_restore):
         hook(gateway.server)
     assert secrets._held == {}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.clocks import Clock
-from tests.support.http import KEY
+from tests.support.http import KEY, http_call
 from tests.support.upstream import CSV, Reply, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
@@ -33,7 +33,7 @@ class Calls:
             }
         )
         self.executor = CachedExecutor(
-            settings, adapter.call, adapter.base_url_for, clock, clock.monotonic, clock.sleep
+            settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep
         )
         self.catalog = catalog
 

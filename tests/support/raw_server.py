@@ -11,7 +11,6 @@ from contextlib import suppress
 import pytest
 
 from tests.support.upstream import CSV
-from toolfold.network.connections import forget_connections
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
 
@@ -31,6 +30,7 @@ class RawServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(5)
         self._thread = threading.Thread(target=self._serve)
+        self._open: socket.socket | None = None
         self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.url = f"{'https' if context else 'http'}://{self.authority}/"
 
@@ -67,6 +67,7 @@ class RawServer:
             plain, _ = self._listener.accept()
             plain.settimeout(5)
             with suppress(OSError), self._context.wrap_socket(plain, True) if self._context else plain as connection:
+                self._open = connection
                 peer(self, connection)
 
     def __enter__(self) -> RawServer:
@@ -74,7 +75,9 @@ class RawServer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        forget_connections()
+        if self._open is not None:
+            with suppress(OSError):
+                self._open.shutdown(socket.SHUT_RD)  # a client that keeps the connection sends nothing more
         self._thread.join()
         with self._listener:
             self._listener.setblocking(False)

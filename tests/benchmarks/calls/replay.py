@@ -24,6 +24,7 @@ import requests
 
 from tests.benchmarks.calls.trace import Call
 from tests.support.clocks import Clock
+from tests.support.http import http_call
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import CallError
@@ -117,6 +118,7 @@ class Toolfold:
             {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": str(cache), "TOOLFOLD_OFFLOAD": "off"}
         )
         self._selecting, self._upstream_s, self._turn = selecting, 0.0, 0
+        self._call = http_call()
         self._processes = [self._process(settings, clock) for _ in range(processes)]
 
     def _process(self, settings: Settings, clock: Clock) -> MetaTools:
@@ -129,7 +131,7 @@ class Toolfold:
     def _timed(self, *request: Any) -> UpstreamResponse:
         started = time.perf_counter()
         try:
-            return adapter.call(*request)
+            return self._call(*request)
         finally:
             self._upstream_s += time.perf_counter() - started
 

@@ -5,6 +5,7 @@ A :class:`ToolExecutor` is made once per process. It imports what a call needs w
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from toolfold.execution.cached_executor import CachedExecutor
     from toolfold.execution.result import CallResult
     from toolfold.execution.validation import Problem
+    from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
 
@@ -63,11 +65,20 @@ class ToolExecutor:
         return self._keeper(source.backend).call(source, tool, checked, key, bypass_cache, deadline)
 
     def reset(self) -> None:
-        """Drop what is held, counted and known of calls, API keys read from AWS, and the connections to AWS."""
+        """Drop what is held, counted and known of calls, API keys read from AWS, and idle connections."""
         with self._lock:
             self._keepers.clear()
             self._secrets.reset()
             self.aws.reset()
+        if "http_client" in vars(self):
+            self.http_client.close()
+
+    @functools.cached_property
+    def http_client(self) -> HttpClient:
+        """The HTTP client of all calls, made by the first one: its import takes longer than a first response."""
+        from toolfold.network.session import HttpClient
+
+        return HttpClient()
 
     def _keeper(self, backend: str) -> CachedExecutor:
         # Imported on the first call, so that listing and describing tools never pays for it.
@@ -77,7 +88,8 @@ class ToolExecutor:
                 from toolfold.sources.http_api import adapter
 
                 module = {"http_api": adapter}[backend]
-                self._keepers[backend] = CachedExecutor(self.settings, module.call, module.base_url_for, aws=self.aws)
+                call = functools.partial(module.call, http_client=self.http_client)
+                self._keepers[backend] = CachedExecutor(self.settings, call, module.base_url_for, aws=self.aws)
             return self._keepers[backend]
 
 

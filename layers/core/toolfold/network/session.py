@@ -1,309 +1,278 @@
-"""One HTTP request and its whole answer, in time: all that leaves this machine, except for what obstore sends.
+"""The HTTP client: one ``requests.Session`` whose connections keep to a deadline and to limits of size.
 
-Heads of answers and chunked bodies are read by ``http.client``. Nothing else of it is used: its connections start their
-time-outs anew with every byte, and can say what they send, keys too, at a flag that is everybody's.
+Importing this module imports requests, so it is imported by the first call and not by the first response.
 """
 
 from __future__ import annotations
 
-import io
-import math
+import logging
 import os
 import ssl
-import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPResponse
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from toolfold.network.connections import Connection, ForbiddenAddress, Route, encoded, keep, take
-from toolfold.network.outbound import proof, proxy_for, tls
+import requests
+from requests.adapters import HTTPAdapter
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
+from urllib3.exceptions import DecodeError, HTTPError
+from urllib3.response import GzipDecoderState
+from urllib3.util import parse_url
 
-_PIECE = 65536
-_LONGEST_HEAD = 16384
-"""Bytes before the body, as many as Node allows, and a quarter of what http.client does. The parser of e-mail that
-reads headers takes time by the square of an odd one's length, and ends at no deadline."""
+from toolfold.network.connection import POOL_CLASSES, RequestState, create_tls_context, current_request
+from toolfold.network.errors import (
+    CertificateBundleError,
+    ConnectionBroken,
+    DecompressionBomb,
+    InvalidRequest,
+    InvalidResponse,
+    ProxyError,
+    ResponseTooLarge,
+    TransportError,
+    UnsupportedProxy,
+)
+from toolfold.network.ssrf import is_allowed_address
 
-_AS_IT_IS = "!$%&'()*+,/:;=?@[]~"
-"""What may stand in a path or a query, beside letters and digits."""
+MAX_DECOMPRESSION_RATIO = 100
+"""Prices as JSON shrink to a tenth at best, so what expands a hundredfold, and to over 1 MB, is made to do harm."""
 
-_RESTED_S = 1.0
-"""Servers do not close connections as idle so soon after an answer."""
+_MIN_BOMB_BYTES = 1_000_000
+_CHUNK_BYTES = 65536
+_MAX_POOLED_CONNECTIONS = 16
 
+_MIN_IDLE_S = 1.0
+"""Servers do not close a connection as idle so soon after a response: if it breaks, the request broke it."""
 
-class TransportError(Exception):
-    """A request without an answer. ``code`` is one word that may be logged; nothing else is known of what happened:
-    texts of exceptions quote addresses.
-
-    ::
-
-        LocationError              the address, or a header, cannot be written down
-        NewConnectionError         nobody is there: a name that is not known, a port where nobody listens
-        ConnectTimeoutError        no connection in time, with TLS and what a proxy has to do for it
-        ForbiddenAddressError      the name leads where nothing may be sent
-        SSLError                   whoever is there cannot prove who it is, or no certificates are to be had
-        ProxySchemeError           the proxy's address does not begin with http://
-        ProxyAuthenticationError   the proxy wants a name and a password, or others
-        ProxyError                 the proxy refuses, or makes no sense
-        ReadTimeoutError           no whole answer in time
-        ProtocolError              the answer broke off, or is not HTTP
-        ReplyTooLarge              the answer is longer than was asked for
-
-    Up to ``ProxyError`` nothing was sent; only a proxy may have been asked.
-    """
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
+_BUNDLE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+_LOGGERS_OF_URLS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Status, headers by their names in lower case, and the body: whole, and packed as it came."""
+class Response:
+    """A complete response.
+
+    Attributes:
+        status: The HTTP status.
+        headers: By name, in any case.
+        body: Decompressed.
+    """
 
     status: int
     headers: Mapping[str, str]
-    body: bytearray
+    body: bytes
 
 
-def send(
-    method: str,
-    address: str,
-    headers: Mapping[str, str],
-    body: bytes | None,
-    *,
-    connect_s: float,
-    deadline: float,
-    limit: int,
-    again: bool,
-    answer_s: float = math.inf,
-    trusted: tuple[str, ...] = (),
-    allowed: Callable[[str, str], bool] | None = None,
-    proxied: bool = True,
-) -> Answer:
-    """What ``address`` answers. No redirect is followed, no cookie kept.
+class HttpClient:
+    """Sends requests over pooled connections. Safe to use from many threads, and in a forked process.
 
-    ``connect_s`` is the time for a connection in seconds, ``answer_s`` that for the request and its answer on it,
-    ``deadline`` the end of all (``time.monotonic``), ``limit`` the most bytes of a body. ``trusted`` are variables that
-    name certificates, before those known everywhere; ``allowed`` says whether a host may be found at an address,
-    ``proxied`` whether a proxy may stand between.
-
-    ``again``: the request changes nothing, or nothing twice. It is then sent once more, on a new connection, when one
-    that had rested was closed under it without a byte of an answer. Else nothing is repeated.
-
-    Raises:
-        TransportError: there is no answer.
+    Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; trusted certificates from
+    ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
     """
-    route, request = _written(method, address, headers, body, trusted, allowed, proxied)
-    kept = take(route)
-    if kept is not None:
-        rested_s = time.time() - kept.rests_since
+
+    def __init__(self) -> None:
+        for name in _LOGGERS_OF_URLS:
+            logging.getLogger(name).addFilter(_is_outside_requests)
+        self._session, self._adapter = _Session(), _Adapter()
+        self._session.trust_env = False  # it would read .netrc; what is wanted of the environment is read here
+        self._session.headers.clear()
+        # One client serves many keys: no cookie may carry anything from one to the next.
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        for scheme in ("https://", "http://"):
+            self._session.mount(scheme, self._adapter)
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        deadline: float,
+        connect_timeout_s: float,
+        max_bytes: int,
+        idempotent: bool,
+        is_allowed: Callable[[str, str], bool] | None = is_allowed_address,
+    ) -> Response:
+        """Send a request and return its complete response. Redirects are not followed, cookies not kept.
+
+        Args:
+            method: The HTTP method.
+            url: Where to send it. A user name and a password in it are sent as ``Authorization``.
+            headers: Sent besides ``Host``, ``Accept-Encoding`` and ``Content-Length``.
+            body: The content of the request.
+            deadline: When the response must be complete, by ``time.monotonic``.
+            connect_timeout_s: Seconds for a new connection, including proxy and TLS.
+            max_bytes: The largest body, as sent and decompressed.
+            idempotent: Whether the request may be sent again, once and on a new connection, after an idle connection
+                was closed by the server without a byte of a response.
+            is_allowed: Whether a host may have an IP address; asked before anything is sent to it.
+
+        Raises:
+            TransportError: There is no response; see ``toolfold.network.errors``.
+        """
+        failure: type[TransportError]
         try:
-            return _exchange(kept, method, request, min(deadline, time.monotonic() + answer_s), limit)
-        except TransportError as error:
-            closed = error.code == "ProtocolError" and not kept.heard and rested_s >= _RESTED_S
-            if not (again and closed):
-                raise
-    made = _connected(route, min(deadline, time.monotonic() + connect_s))
-    return _exchange(made, method, request, min(deadline, time.monotonic() + answer_s), limit)
-
-
-def _written(
-    method: str,
-    address: str,
-    headers: Mapping[str, str],
-    body: bytes | None,
-    trusted: tuple[str, ...],
-    allowed: Callable[[str, str], bool] | None,
-    proxied: bool,
-) -> tuple[Route, bytes]:
-    """Where to send it, and the request as it is sent."""
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
-        if not host or parts.scheme not in {"http", "https"}:
-            raise ValueError
-        secure = parts.scheme == "https"
-        named = parts.netloc.rpartition("@")[2]
-        authority = named if named.isascii() else encoded(named).decode()
-        proxy = proxy_for(parts.scheme, authority) if proxied else ""
-        target = quote(parts.path or "/", _AS_IT_IS) + (f"?{quote(parts.query, _AS_IT_IS)}" if parts.query else "")
-        own = {"Host": authority, **headers}
-        if proxy and not secure:
-            target = f"http://{authority}{target}"
-            own |= _proven(proxy)
-        if body is not None:
-            own["Content-Length"] = str(len(body))
-        head = _head(f"{method} {target} HTTP/1.1", own)
-    except ValueError:
-        raise TransportError("LocationError") from None
-    try:
-        context = tls(*trusted) if secure else None
-    except OSError:
-        raise TransportError("SSLError") from None
-    route = Route(host, port or (443 if secure else 80), context, proxy, allowed, os.getpid())
-    return route, head + (body or b"")
-
-
-def _head(line: str, headers: Mapping[str, str]) -> bytes:
-    lines = [line, *(f"{name}: {value}" for name, value in headers.items())]
-    if not all(map(str.isprintable, lines)):
-        raise ValueError("the end of a line within it")
-    return "\r\n".join((*lines, "", "")).encode("latin-1")
-
-
-def _proven(proxy: str) -> dict[str, str]:
-    proven = proof(proxy)
-    return {"Proxy-Authorization": proven} if proven else {}
-
-
-def _connected(route: Route, deadline: float) -> Connection:
-    """A new connection, ready for a request.
-
-    Raises:
-        TransportError: there is none, or none in time.
-    """
-    made, ready = Connection(route, deadline), False
-    try:
-        if route.proxy:
-            made.connect(*_place(route.proxy), None)
-            if route.context is not None:
-                _ask_for_tunnel(made)
+            prepared = self._session.prepare_request(
+                requests.Request(method, url, {**headers, "Accept-Encoding": "gzip, deflate"}, data=body)
+            )
+        except (requests.RequestException, HTTPError, ValueError):
+            failure = InvalidRequest
         else:
-            made.connect(route.host, route.port, route.allowed)
-        if route.context is not None:
-            made.secure(route.context, route.host)
-        ready = True
-        return made
-    except ForbiddenAddress:
-        raise TransportError("ForbiddenAddressError") from None
-    except TimeoutError:
-        raise TransportError("ConnectTimeoutError") from None
-    except ssl.SSLError:
-        raise TransportError("SSLError") from None
-    except (OSError, ValueError):  # a name may also be one that cannot be encoded
-        raise TransportError("NewConnectionError") from None
-    finally:
-        if not ready:
-            made.close()
+            state = RequestState(deadline, connect_timeout_s, is_allowed)
+            result = self._send(prepared, state, max_bytes)
+            if isinstance(result, type) and idempotent and _was_stale(result, state):
+                state = RequestState(deadline, connect_timeout_s, is_allowed, needs_new_connection=True)
+                result = self._send(prepared, state, max_bytes)
+            if isinstance(result, Response):
+                return result
+            failure = result
+        # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
+        raise failure(_host_of(url))
 
+    def load_certificates(self) -> None:
+        """Read the trusted certificates before the first request needs them, since it takes long.
 
-def _place(proxy: str) -> tuple[str, int]:
-    parts = urlsplit(proxy)
-    if parts.scheme != "http":
-        raise TransportError("ProxySchemeError")
-    return parts.hostname or "", parts.port or 80
-
-
-def _ask_for_tunnel(made: Connection) -> None:
-    """Have the proxy at the other end connect to the host of the route, and pass on what is said from now on."""
-    route = made.route
-    host = f"[{route.host}]" if ":" in route.host else encoded(route.host).decode()
-    authority = f"{host}:{route.port}"
-    made.send(_head(f"CONNECT {authority} HTTP/1.1", {"Host": authority, **_proven(route.proxy)}))
-    try:
-        status = _begun(_Reader(made), "CONNECT").status
-    except TimeoutError:
-        raise
-    except Exception:  # noqa: BLE001 - as in _exchange
-        raise TransportError("ProxyError") from None
-    if status == 407:
-        raise TransportError("ProxyAuthenticationError")
-    if not 200 <= status < 300:
-        raise TransportError("ProxyError")
-
-
-def _exchange(used: Connection, method: str, request: bytes, deadline: float, limit: int) -> Answer:
-    """The answer on ``used``, which is kept or closed afterwards."""
-    used.reuse(deadline)
-    whole = False
-    try:
-        with suppress(BrokenPipeError):  # a server that wants no more may have said why
-            used.send(request)
-        reader = _Reader(used)
-        response = _begun(reader, method)
-        body = _body(response, limit)
-        whole = not response.will_close and not reader.has_more(used)
-        return Answer(response.status, _joined(response.getheaders()), body)
-    except TransportError:
-        raise
-    except TimeoutError:
-        raise TransportError("ReadTimeoutError") from None
-    except Exception:  # noqa: BLE001 - the parser of e-mail that reads headers raises more than HTTPException at odd ones
-        raise TransportError("ProtocolError") from None
-    finally:
-        if whole:
-            keep(used)
-        else:
-            used.close()
-
-
-class _Reader(io.BufferedReader):
-    """A connection as HTTPResponse wants it: asked for a file, and closed when the answer is over.
-
-    It is neither: what came after the answer has to be seen, and the connection goes on. Nor is there anything to
-    flush, which HTTPResponse does when it is thrown away, after the connection was closed.
-    """
-
-    left: float = _LONGEST_HEAD
-    """What the head may still have."""
-
-    def makefile(self, *_: Any) -> _Reader:
-        return self
+        Raises:
+            CertificateBundleError: They cannot be read.
+        """
+        self._adapter.tls_context()
 
     def close(self) -> None:
-        pass
+        """Close the idle connections. Those in use are closed after their response; later requests make new ones."""
+        self._session.close()
 
-    def flush(self) -> None:
-        pass
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        line = super().readline(size)
-        self.left -= len(line)
-        # HTTPResponse takes the end of everything for the end of the head.
-        if self.left < 0 or (not line and self.left < math.inf):
-            raise TransportError("ProtocolError")
-        return line
-
-    def has_more(self, raw: Connection) -> bool:
-        """Whether bytes are left here; nothing is waited for."""
-        raw.reuse(0.0)
+    def _send(
+        self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
+    ) -> Response | type[TransportError]:
+        """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
+        token = current_request.set(state)
         try:
-            return bool(self.peek(1))
-        except TimeoutError:
-            return False
+            proxy = _proxy_for(str(prepared.url))
+            proxies = {"all": proxy} if proxy else {}
+            with self._session.send(prepared, stream=True, allow_redirects=False, proxies=proxies) as response:
+                return Response(response.status_code, response.headers, _read_body(response.raw, max_bytes, state))
+        except TransportError as error:
+            return type(error)
+        except DecodeError:
+            return InvalidResponse
+        except Exception:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
+            return ConnectionBroken
+        finally:
+            current_request.reset(token)
 
 
-def _begun(reader: _Reader, method: str) -> HTTPResponse:
-    """The answer's head, after all that only announce it (1xx)."""
-    while True:
-        response = HTTPResponse(reader, method=method)  # type: ignore[arg-type]  # not a socket, see there
-        response.begin()
-        if response.status == 101:  # another protocol, which nobody has asked for
-            raise TransportError("ProtocolError")
-        if response.status >= 200:
-            reader.left = math.inf
-            return response
+class _Session(requests.Session):
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Name no target: to find the next one, requests would read the body of a redirect without any limit."""
 
 
-def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
-    joined: dict[str, str] = {}
-    for written, value in headers:
-        name = written.lower()
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return joined
+class _Adapter(HTTPAdapter):
+    """Makes urllib3 use our connections, and one TLS context for each bundle of certificates."""
+
+    def __init__(self) -> None:
+        super().__init__(pool_maxsize=_MAX_POOLED_CONNECTIONS)
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = POOL_CLASSES
+
+    def proxy_manager_for(self, proxy: Any, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs)
+        manager.pool_classes_by_scheme = POOL_CLASSES
+        return manager
+
+    def build_connection_pool_key_attributes(
+        self, request: requests.PreparedRequest, verify: Any, cert: Any = None
+    ) -> tuple[Any, Any]:
+        host, pool = super().build_connection_pool_key_attributes(request, verify, cert)
+        if host["scheme"] == "https":
+            pool["ssl_context"] = self.tls_context()
+        return host, pool
+
+    def cert_verify(self, *_: Any) -> None:
+        """Add nothing to the connection: its TLS context has the certificates."""
+
+    def close(self) -> None:
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            pools = [manager.pools[key] for key in manager.pools.keys()]  # noqa: SIM118 - it cannot be iterated
+            manager.clear()
+            # urllib3 leaves this to the garbage collector, which may come late: exceptions refer to pools.
+            for pool in pools:
+                pool.close()
+
+    def tls_context(self) -> ssl.SSLContext:
+        bundle = (
+            next((os.environ[name] for name in _BUNDLE_VARIABLES if os.environ.get(name)), "") or DEFAULT_CA_BUNDLE_PATH
+        )
+        if bundle not in self._contexts:
+            try:
+                self._contexts[bundle] = create_tls_context(bundle)
+            except OSError:
+                raise CertificateBundleError from None
+        return self._contexts[bundle]
 
 
-def _body(response: HTTPResponse, limit: int) -> bytearray:
+def _is_outside_requests(_: logging.LogRecord) -> bool:
+    """Drop what urllib3 logs during a request: it names the URL, and with it the key."""
+    return current_request.get(None) is None
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _was_stale(failure: type[TransportError], state: RequestState) -> bool:
+    return (
+        issubclass(failure, ConnectionBroken)
+        and not issubclass(failure, InvalidResponse)
+        and not state.received_bytes
+        and state.idle_s is not None
+        and state.idle_s >= _MIN_IDLE_S
+    )
+
+
+def _proxy_for(url: str) -> str:
+    """Return the URL of the proxy for ``url`` by the environment, or an empty string."""
+    try:
+        proxy: str = select_proxy(url, get_environ_proxies(url)) or ""
+        if not proxy:
+            return ""
+        if "://" not in proxy:
+            proxy = f"http://{proxy}"
+        parsed = parse_url(proxy)
+    except (requests.RequestException, HTTPError, ValueError):
+        raise ProxyError from None
+    if parsed.scheme != "http":
+        raise UnsupportedProxy
+    if not parsed.host:
+        raise ProxyError
+    return proxy
+
+
+def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
+    if (raw.length_remaining or 0) > max_bytes:
+        raise ResponseTooLarge
     body = bytearray()
-    if (response.length or 0) > limit:
-        raise TransportError("ReplyTooLarge")
-    while piece := response.read1(_PIECE):
-        body += piece
-        if len(body) > limit:
-            raise TransportError("ReplyTooLarge")
-    if response.length:  # that many are missing
-        raise TransportError("ProtocolError")
-    return body
+    while chunk := raw.read1(_CHUNK_BYTES, decode_content=True):
+        body += chunk
+        if len(body) > max(_MIN_BOMB_BYTES, raw.tell() * MAX_DECOMPRESSION_RATIO):
+            raise DecompressionBomb
+        if max(len(body), raw.tell()) > max_bytes:
+            raise ResponseTooLarge
+        state.remaining_s()
+    if raw.tell() and _is_cut_off(raw):
+        raise ConnectionBroken
+    return bytes(body)
+
+
+def _is_cut_off(raw: Any) -> bool:
+    """Return whether compressed data ended before its end mark, which urllib3 accepts and offers no way to ask."""
+    decoder = raw._decoder
+    decoders = getattr(decoder, "_decoders", [decoder] if decoder else [])
+    return any(not one._obj.eof and getattr(one, "_state", None) != GzipDecoderState.SWALLOW_DATA for one in decoders)

@@ -24,10 +24,10 @@ from toolfold.cache import dynamodb
 from toolfold.catalog.store import S3Store
 from toolfold.execution import cached_executor, validation
 from toolfold.meta_tools import tool_call
-from toolfold.network import connections, outbound, session, ssrf, unpack
+from toolfold.network import session
 from toolfold.results import offload, output
 from toolfold.results.select import evaluator, jmespath_query
-from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api import adapter, transport_errors
 from toolfold.transports import lambda_events
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 _USED_BY_CALLS = (
-    *(session, ssrf, adapter, unpack, dynamodb, cached_executor, validation, tool_call),
+    *(session, adapter, transport_errors, dynamodb, cached_executor, validation, tool_call),
     *(evaluator, offload, jmespath_query, output),
 )
 """Imported above for the first TOOL_CALL. It is not rehearsed: it would need a key, and ask the upstream."""
@@ -64,9 +64,8 @@ def warm_up(server: Server) -> None:
         name = server.tools.catalog().summary(0).name
         for event in _rehearsal(name):
             server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
-        # Whom to trust: certificates take long to read, and outlive the connections.
-        outbound.tls("AWS_CA_BUNDLE")
-        outbound.tls()
+        # Certificates take long to read, and outlive the connections.
+        server.tools.executor.http_client.load_certificates()
     except Exception as error:  # noqa: BLE001 - whatever it is, the first request will meet it where it can be told
         logger.warning("nothing is warmed up: %s", type(error).__name__)
 
@@ -94,7 +93,6 @@ def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
         yield catalog.invalidate
     # Cached responses, counts and limits of keys, circuit breakers, API keys from AWS, clients of AWS.
     yield server.tools.executor.reset
-    yield connections.forget_connections
 
 
 def _each(*steps: Callable[[], None]) -> None:

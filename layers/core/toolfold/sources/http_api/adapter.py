@@ -11,20 +11,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-from toolfold.errors import CallError, UpstreamError, UpstreamTimeout
+from toolfold.errors import UpstreamError
 from toolfold.models import UpstreamResponse
-from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
+from toolfold.network.ssrf import LOOPBACK
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
+    from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
 Query = list[tuple[str, str]]
-
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-
-_HEADERS = {"Accept-Encoding": "gzip, deflate", "Accept": "*/*", "Connection": "keep-alive"}
-"""Sent with every request. No other packing is asked for: these two are unpacked within bounds (``unpack``)."""
 
 
 def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
@@ -54,133 +50,64 @@ def base_url_for(source: Source, settings: Settings) -> str:
 
 
 def call(
-    source: Source, tool: Tool, arguments: Mapping[str, Any], key: str, settings: Settings, deadline: float
+    source: Source,
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    key: str,
+    settings: Settings,
+    deadline: float,
+    http_client: HttpClient,
 ) -> UpstreamResponse:
-    """Send one call and read the whole reply, before ``deadline`` (``time.monotonic``) and within the settings' size.
+    """Send one call and return the response, complete before ``deadline`` (``time.monotonic``).
 
     Raises:
-        ConnectTimeout: no connection in time; another try may mend it.
-        UpstreamTimeout: no complete reply in time.
-        ConnectionFailed: not reachable, or cut off; another try may mend it.
-        UpstreamError: an address that may not be used, a proxy that is set wrongly, or a reply larger than allowed.
+        ConnectTimeout: No connection in time; a retry may help.
+        ConnectionFailed: No connection, or a broken one; a retry may help.
+        UpstreamTimeout: No complete response in time.
+        UpstreamError: A base URL or a proxy that cannot be used, or a response larger than allowed.
     """
     from toolfold import __version__
-    from toolfold.network.outbound import proof
-    from toolfold.network.session import TransportError, send
-    from toolfold.network.ssrf import is_allowed_address
-    from toolfold.network.unpack import TooLarge, Undecodable, unpack
+    from toolfold.network.errors import TransportError
+    from toolfold.sources.http_api.transport_errors import to_call_error, upstream_timeout
 
-    address = base_url_for(source, settings)
-    _check_address(address)
+    url = base_url_for(source, settings)
+    _check_scheme(url)
     query = [*build_query(source, tool, arguments), (source.auth["query_key"], key)]
     if time.monotonic() >= deadline:
-        raise UpstreamTimeout(*_too_slow(source), retryable=True)
-    headers = {"User-Agent": f"toolfold/{__version__}", **_HEADERS}
-    if known := proof(address):
-        headers["Authorization"] = known
-    limit = settings.max_response_bytes
+        raise upstream_timeout(source)
     try:
-        answer = send(
+        response = http_client.request(
             "GET",
-            _with_query(address, query),
-            headers,
-            None,
-            connect_s=settings.connect_timeout_s,
+            _with_query(url, query),
+            headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*"},
             deadline=deadline,
-            limit=limit,
-            again=True,
-            allowed=is_allowed_address,
+            connect_timeout_s=settings.connect_timeout_s,
+            max_bytes=settings.max_response_bytes,
+            idempotent=True,
         )
-        body = unpack(answer.body, answer.headers.get("content-encoding", ""), limit, deadline)
     except TransportError as error:
-        raise _failure(error.code, source, limit) from None
-    except TooLarge as error:
-        raise _harmful(source) if error.harmful else _too_large(limit) from None
-    except Undecodable:
-        raise _failure("ProtocolError", source, limit) from None
-    except TimeoutError:
-        raise _failure("ReadTimeoutError", source, limit) from None
-    # Bytes that are no UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole answer, and the
-    # replacement shows.
-    text = body.decode("utf-8", errors="replace")
-    return UpstreamResponse(answer.status, text, _seconds(answer.headers.get("retry-after")))
+        raise to_call_error(error, source, settings.max_response_bytes) from None
+    # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response, and
+    # the replacement shows.
+    text = response.body.decode("utf-8", errors="replace")
+    return UpstreamResponse(response.status, text, _seconds(response.headers.get("retry-after")))
 
 
-def _with_query(address: str, query: Query) -> str:
-    """``address`` with ``query`` after what it already asks for."""
-    parts = urlsplit(address)
-    asked = "&".join(part for part in (parts.query, urlencode(query)) if part)
-    return parts._replace(query=asked, fragment="").geturl()
+def _with_query(url: str, query: Query) -> str:
+    """Return ``url`` with ``query`` added to its own."""
+    parts = urlsplit(url)
+    joined = "&".join(part for part in (parts.query, urlencode(query)) if part)
+    return parts._replace(query=joined, fragment="").geturl()
 
 
-def _failure(code: str, source: Source, limit: int) -> CallError:
-    """What a code of ``exchange.TransportError`` means."""
-    if code == "ForbiddenAddressError":
-        return UpstreamError(
-            f"The name of {source.title}'s server leads into a private network, so nothing was sent.",
-            "Tell the operator: the name service of this machine, or the address set for the source, is wrong.",
-        )
-    if code == "ProxySchemeError":
-        return UpstreamError(
-            "The proxy that is set for this machine is none for plain HTTP, and no other kind can be used.",
-            "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to an address that begins with http://.",
-        )
-    if code == "ProxyAuthenticationError":
-        return UpstreamError(
-            "The proxy that is set for this machine wants a name and a password, or others.",
-            "Tell the operator: they belong into the address of the proxy, http://name:password@host:port.",
-        )
-    if code == "SSLError":
-        return ConnectionFailed(
-            f"Whoever answers for {source.title} cannot prove who they are, so nothing was sent.",
-            "Tell the operator: a proxy that reads along needs its certificate in the file that SSL_CERT_FILE names, "
-            "and that file must be there.",
-            retryable=True,
-        )
-    if code == "ReplyTooLarge":
-        return _too_large(limit)
-    if code == "ConnectTimeoutError":
-        return ConnectTimeout(*_too_slow(source), retryable=True)
-    if code == "ReadTimeoutError":
-        return UpstreamTimeout(*_too_slow(source), retryable=True)
-    return ConnectionFailed(
-        f"{source.title} could not be reached, or broke off its answer.",
-        "Try again in a moment; if it keeps failing, tell the user that the service is down or out of reach.",
-        retryable=True,
-    )
-
-
-def _too_large(limit: int) -> UpstreamError:
-    return UpstreamError(
-        f"The answer is larger than {limit / 1e6:g} MB.",
-        "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them.",
-    )
-
-
-def _harmful(source: Source) -> UpstreamError:
-    from toolfold.network.unpack import RATIO
-
-    return UpstreamError(
-        f"{source.title} sent an answer that unpacks to more than {RATIO} times its size.",
-        "Do not call this again; tell the user that the service sends harmful answers.",
-    )
-
-
-def _too_slow(source: Source) -> tuple[str, str]:
-    return (
-        f"{source.title} did not answer in time.",
-        "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
-    )
-
-
-def _check_address(address: str) -> None:
-    with suppress(ValueError):  # it is no address at all
-        parts = urlsplit(address)
+def _check_scheme(url: str) -> None:
+    with suppress(ValueError):  # not a URL
+        parts = urlsplit(url)
         if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
             return
     raise UpstreamError(
-        "The address set for this source is not https, so the key is not sent to it.",
-        "Tell the operator to set an https address (http is allowed for this machine alone).",
+        "The URL set for this source is not https, so the key is not sent to it.",
+        "Tell the operator to set an https URL (http is allowed for this machine only).",
     )
 
 

@@ -1,4 +1,4 @@
-"""Whatever a server sends, in whichever pieces: an answer or an error of ours, in time; and the next call works."""
+"""Any bytes that a server may send: a response or an error of ours, in time; and the next call works."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from tests.support.http import KEY, Send
 from tests.support.upstream import CSV
 from toolfold.errors import CallError
 from toolfold.models import UpstreamResponse
-from toolfold.network.connections import forget_connections
 from toolfold.sources.errors import ConnectionFailed
 
 Pieces = list[tuple[bytes, float]]
@@ -73,7 +72,6 @@ Ask = Callable[..., UpstreamResponse | CallError]
 def server() -> Iterator[Server]:
     running = Server()
     yield running
-    forget_connections()
     running.close()
 
 
@@ -93,7 +91,7 @@ def ask(server: Server) -> Ask:
             caught = error
         finally:
             assert time.monotonic() - started < within_s + LATE_S
-            forget_connections()  # the server hangs up without a word
+            send.http_client.close()  # the server hangs up without notice
         assert KEY not in repr(caught.as_dict())
         return caught
 
@@ -148,7 +146,7 @@ replies = st.tuples(
 @given(st.lists(replies, min_size=1, max_size=2).map(b"".join), st.data())
 @examples(250, many=5_000, slow_to_make=True)
 @pytest.mark.slow
-def test_nothing_is_anything_else(ask: Ask, content: bytes, data: st.DataObject) -> None:
+def test_any_bytes_are_a_response_or_an_error(ask: Ask, content: bytes, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=3)))
     pauses = data.draw(st.lists(st.sampled_from([0.0, 0.0, 0.01, 0.05]), min_size=4, max_size=4))
     pieces = [
@@ -187,7 +185,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
         HEAD + b"Content-Encoding: gzip\r\n\r\n" + GZIPPED[:-1],
     ],
 )
-def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Ask, content: bytes) -> None:
+def test_an_incomplete_or_invalid_response_is_a_failed_connection(ask: Ask, content: bytes) -> None:
     assert isinstance(ask([(content, 0.0)]), ConnectionFailed)
 
 
@@ -208,7 +206,7 @@ def test_what_is_no_whole_answer_is_one_that_broke_off(ask: Ask, content: bytes)
     ],
 )
 @pytest.mark.parametrize("cut", [0, 1, 30])
-def test_what_is_one_is_read_in_whichever_pieces(ask: Ask, content: bytes, cut: int) -> None:
+def test_a_complete_response_is_read_in_any_pieces(ask: Ask, content: bytes, cut: int) -> None:
     reply = ask([(content[:cut], 0.02), (content[cut:], 0.0)])
     assert isinstance(reply, UpstreamResponse)
     assert reply.body == CSV
@@ -216,14 +214,14 @@ def test_what_is_one_is_read_in_whichever_pieces(ask: Ask, content: bytes, cut: 
 
 @pytest.mark.parametrize("drips", [b"", b"H", HEAD + b"X: y", HEAD + b"Content-Length: 99\r\n\r\n", HEAD + b"\r\n"])
 @pytest.mark.parametrize("drop", [b"y", b"\r\nX: y"])
-def test_what_drips_ends_at_the_deadline(ask: Ask, drips: bytes, drop: bytes) -> None:
+def test_a_dripping_response_ends_at_the_deadline(ask: Ask, drips: bytes, drop: bytes) -> None:
     result = ask([(drips, 0.0), *[(drop, 0.1)] * 40])
     assert isinstance(result, CallError)
     assert result.code in {"UPSTREAM_TIMEOUT", "UPSTREAM_ERROR"}
 
 
 @pytest.mark.parametrize("rows", [1, 60])
-def test_an_odd_header_takes_no_time(ask: Ask, rows: int) -> None:
+def test_a_malformed_header_takes_little_time(ask: Ask, rows: int) -> None:
     # The parser of e-mail takes four times as long for twice as much of this, and knows no deadline.
     line = b'Content-Type: multipart/x; a="' + b"\r\n ".join([b";" * (16_000 // rows)] * rows)
     assert isinstance(ask([(HEAD + line + b"\r\n\r\n" + CSV.encode(), 0.0)], within_s=5.0), UpstreamResponse)
@@ -233,7 +231,7 @@ def test_an_odd_header_takes_no_time(ask: Ask, rows: int) -> None:
 @pytest.mark.parametrize(
     ("value", "seconds"), [(b"7", 7), (b"9" * 5000, None), (b"\xb2", None), (b"-1", None), (b"soon", None), (b"", None)]
 )
-def test_seconds_to_wait_are_digits(ask: Ask, value: bytes, seconds: int | None) -> None:
+def test_retry_after_is_digits_only(ask: Ask, value: bytes, seconds: int | None) -> None:
     reply = ask([(OK.replace(b"\r\n", b"\r\nRetry-After: " + value + b"\r\n", 1), 0.0)])
     assert isinstance(reply, UpstreamResponse)
     assert reply.retry_after_s == seconds

@@ -1,4 +1,4 @@
-"""Through a proxy, where the environment names one: what it is asked, what it is told, and who is asked directly."""
+"""Requests through the proxy that the environment names, and those that bypass it. Over real sockets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,21 +19,22 @@ from tests.support.http import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError, UpstreamTimeout
-from toolfold.network.connections import forget_connections
+from toolfold.network.errors import NameResolutionError
+from toolfold.network.session import HttpClient
 from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"
-"""Only the proxy knows where this is."""
+"""Only the proxy knows its address."""
+
+REFUSED = "Cannot connect to upstream.example: no connection through the proxy."
 
 
 @pytest.fixture(autouse=True)
-def no_proxy_yet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_proxy_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.lower() in VARIABLES:
             monkeypatch.delenv(name)
-    yield
-    forget_connections()
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def serve(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
 class TestTunnel:
     @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
-    def test_https_goes_through_it_by_a_name_that_only_it_knows(
+    def test_https_is_tunneled_and_the_proxy_resolves_the_name(
         self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch, variable: str
     ) -> None:
         heads: list[bytes] = []
@@ -82,11 +84,11 @@ class TestTunnel:
         with ForwardProxy() as proxy:
             monkeypatch.setenv(variable, f"http://{proxy.address}")
             assert send(f"https://{NAME}:{port}/query").body == CSV
-            forget_connections()
+            send.http_client.close()
         assert (proxy.requests, proxy.proxy_authorizations) == ([f"CONNECT {NAME}:{port}"], [None])
         assert heads[0].startswith(b"GET /query?function=CPI&")
 
-    def test_the_proxy_alone_gets_the_name_and_the_password_for_it(
+    def test_proxy_credentials_are_sent_to_the_proxy_only(
         self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         heads: list[bytes] = []
@@ -94,12 +96,12 @@ class TestTunnel:
         with ForwardProxy() as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:p%40ss@{proxy.address}")
             send(f"https://{NAME}:{port}/query")
-            forget_connections()
+            send.http_client.close()
         assert proxy.proxy_authorizations == ["Basic bWU6cEBzcw=="]
         assert b"uthorization" not in heads[0]
 
     @pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\n\r\n"])
-    def test_an_upstream_behind_it_that_drips_is_given_up_in_time(
+    def test_a_dripping_response_ends_at_the_deadline(
         self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch, answer: bytes
     ) -> None:
         port = serve([], answer, 0.02)
@@ -110,7 +112,7 @@ class TestTunnel:
                 send(f"https://{NAME}:{port}/query", within_s=0.4)
             assert time.monotonic() - started < 2
 
-    def test_a_tunnel_serves_many_calls(
+    def test_successive_calls_share_a_tunnel(
         self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ok = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
@@ -120,24 +122,22 @@ class TestTunnel:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
             for _ in range(3):
                 assert send(f"https://{NAME}:{port}/query").body == CSV
-            forget_connections()
+            send.http_client.close()
         assert len(proxy.requests) == 1
         assert len(heads) == 3
 
 
-class TestPlain:
-    def test_http_is_asked_for_by_its_whole_address(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+class TestForwarding:
+    def test_http_is_requested_by_its_full_url(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with Upstream() as upstream, ForwardProxy() as proxy:
             monkeypatch.setenv("HTTP_PROXY", proxy.address)  # without a scheme: http
             assert send(upstream.url).body == CSV
-            forget_connections()
+            send.http_client.close()
         [asked] = proxy.requests
         assert asked.startswith(f"GET {upstream.url}?function=CPI&")
 
     @pytest.mark.parametrize("exception", ["127.0.0.1", "localhost, 127.0.0.0/8", "*"])
-    def test_who_is_excepted_is_asked_directly(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch, exception: str
-    ) -> None:
+    def test_no_proxy_bypasses_the_proxy(self, send: Send, monkeypatch: pytest.MonkeyPatch, exception: str) -> None:
         with Upstream() as upstream, ForwardProxy() as proxy:
             monkeypatch.setenv("HTTP_PROXY", proxy.address)
             monkeypatch.setenv("no_proxy", exception)
@@ -145,24 +145,80 @@ class TestPlain:
         assert proxy.requests == []
 
 
+class TestNoProxy:
+    @pytest.mark.parametrize(
+        ("host", "no_proxy", "direct"),
+        [
+            ("api.example", "", False),
+            ("api.example", "api.example", True),
+            ("api.example", ".example", True),
+            ("api.example:8000", ".example", True),
+            ("api.example", "example", True),
+            ("api.example", "pi.example", False),
+            ("api.example", "other.example", False),
+            ("api.example:8443", "other.example , api.example:8443", True),
+            ("api.example:8443", "api.example:443", False),
+            ("api.example", "*", True),
+            ("10.1.2.3", "10.1.2.3", True),
+            ("10.1.2.3", "10.0.0.0/8", True),
+            ("10.1.2.3:80", "10.9.9.9/8", True),
+            ("10.1.2.3", "10.2.0.0/16,nonsense/x", False),
+            ("api.example", "10.0.0.0/8", False),
+        ],
+    )
+    def test_hosts_and_networks(self, monkeypatch: pytest.MonkeyPatch, host: str, no_proxy: str, direct: bool) -> None:
+        real = socket.getaddrinfo
+
+        def resolve(name: bytes, *rest: Any, **more: Any) -> Any:
+            if name != b"localhost":
+                raise socket.gaierror
+            return real(name, *rest, **more)
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        with ForwardProxy(status=299) as proxy:
+            monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
+            monkeypatch.setenv("NO_PROXY", no_proxy)
+            limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
+            try:
+                response = HttpClient().request("GET", f"http://{host}/", headers={}, idempotent=True, **limits)
+            except NameResolutionError:
+                assert direct
+            else:
+                assert not direct
+                assert response.status == 299
+
+    def test_the_variable_of_the_scheme_comes_before_all_proxy(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with Upstream() as upstream, ForwardProxy() as proxy, ForwardProxy() as other:
+            monkeypatch.setenv("ALL_PROXY", f"http://{other.address}")
+            monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
+            assert send(upstream.url).body == CSV
+        assert (len(proxy.requests), other.requests) == (1, [])
+
+
 class TestFailure:
-    def test_a_proxy_that_does_not_know_us_says_what_to_do(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_authentication_names_the_next_step(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with ForwardProxy(status=407) as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{proxy.address}")
-            with pytest.raises(UpstreamError, match="wants a name and a password") as caught:
+            with pytest.raises(UpstreamError, match="requires a user name and a password") as caught:
                 send(f"https://{NAME}/query")
         assert not isinstance(caught.value, ConnectionFailed)  # another try would not mend it
         assert "secret" not in repr(caught.value.as_dict())
 
     @pytest.mark.parametrize("status", [403, 502])
-    def test_a_proxy_that_refuses(self, send: Send, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    def test_a_proxy_that_refuses_is_a_failed_connection(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, status: int
+    ) -> None:
         with ForwardProxy(status=status) as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
-            with pytest.raises(ConnectionFailed, match="could not be reached"):
+            with pytest.raises(ConnectionFailed, match=REFUSED):
                 send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000])
-    def test_a_proxy_that_makes_no_sense(self, send: Send, monkeypatch: pytest.MonkeyPatch, answer: bytes) -> None:
+    def test_an_invalid_response_of_the_proxy_is_a_failed_connection(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, answer: bytes
+    ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
 
             def speak() -> None:
@@ -174,27 +230,61 @@ class TestFailure:
             thread = threading.Thread(target=speak)
             thread.start()
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{listener.getsockname()[1]}")
-            with pytest.raises(ConnectionFailed, match="could not be reached"):
+            with pytest.raises(ConnectionFailed, match=REFUSED):
                 send(f"https://{NAME}/query")
             thread.join()
 
-    def test_one_that_says_nothing_is_no_connection(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_silent_proxy_is_a_connect_timeout(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{silent.getsockname()[1]}")
             with pytest.raises(ConnectTimeout):
                 send(f"https://{NAME}/query", within_s=0.3)
 
     @pytest.mark.parametrize("proxy", ["http://localhost:9", "http://", "http://x:port", "http://me\n:x@y\0:1"])
-    def test_one_that_cannot_be_used(self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    def test_an_unusable_proxy_url_is_a_failed_connection(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str
+    ) -> None:
         monkeypatch.setattr(os, "environ", {**os.environ, "HTTPS_PROXY": proxy})
-        with pytest.raises(ConnectionFailed, match="could not be reached"):
+        with pytest.raises(ConnectionFailed, match=REFUSED):
             send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize("proxy", ["https://localhost:9", "socks5://localhost:9"])
-    def test_one_of_another_kind_says_which_kind_can_be_used(
+    def test_an_unsupported_kind_of_proxy_names_the_supported_one(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str
     ) -> None:
         monkeypatch.setenv("HTTPS_PROXY", proxy)
-        with pytest.raises(UpstreamError, match="no other kind can be used") as caught:
+        with pytest.raises(UpstreamError, match="other kinds are not supported") as caught:
             send(f"https://{NAME}/query")
         assert "http://" in str(caught.value.as_dict())
+
+    def test_a_handshake_behind_the_proxy_ends_at_the_deadline(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent, ForwardProxy() as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
+            started = time.monotonic()
+            with pytest.raises(ConnectTimeout):
+                send(f"https://{NAME}:{silent.getsockname()[1]}/query", within_s=0.4)
+            assert time.monotonic() - started < 1.5
+            silent.accept()[0].close()
+
+    def test_a_dripping_proxy_is_a_connect_timeout(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def drip() -> None:
+                peer, _ = listener.accept()
+                with peer, suppress(OSError):
+                    peer.recv(4000)
+                    peer.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+                    for _ in range(40):
+                        peer.sendall(b"y")
+                        time.sleep(0.05)
+
+            thread = threading.Thread(target=drip)
+            thread.start()
+            monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{listener.getsockname()[1]}")
+            started = time.monotonic()
+            with pytest.raises(ConnectTimeout):
+                send(f"https://{NAME}/query", within_s=0.4)
+            assert time.monotonic() - started < 1.5
+            thread.join()

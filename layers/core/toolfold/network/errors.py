@@ -1,0 +1,154 @@
+"""Failures of an HTTP request that has no response.
+
+::
+
+    TransportError
+    ├── RetryableTransportError       another attempt may succeed
+    │   ├── ConnectError              no connection, so nothing was sent
+    │   │   ├── NameResolutionError   the name of the host is not known
+    │   │   ├── ConnectionRefused     nothing listens on the port
+    │   │   ├── ConnectTimeout        no connection in time, including the proxy and TLS
+    │   │   ├── TlsError              the TLS handshake failed
+    │   │   │   └── CertificateError  the certificate is not trusted, or is another host's
+    │   │   └── ProxyError            the proxy cannot be used, or refuses to connect
+    │   └── ConnectionBroken          closed or reset before the response was complete
+    │       └── InvalidResponse       not HTTP, or not encoded as it says
+    └── PermanentTransportError       another attempt would fail as well, or come too late
+        ├── InvalidRequest            a URL or a header that cannot be sent
+        ├── ForbiddenAddress          the host resolves to an address that is not allowed
+        ├── CertificateBundleError    the file of trusted certificates cannot be read
+        ├── UnsupportedProxy          the proxy's URL does not begin with http://
+        ├── ProxyAuthenticationError  the proxy wants other credentials
+        ├── ReadTimeout               no complete response before the deadline
+        └── ResponseTooLarge          more bytes than allowed
+            └── DecompressionBomb     more bytes than its compressed size explains
+
+Messages name the host and nothing else of the URL: paths and queries may hold a key.
+"""
+
+from __future__ import annotations
+
+
+class TransportError(Exception):
+    """A request that has no response.
+
+    Attributes:
+        host: The host name of the URL.
+        reason: What happened, as a phrase.
+    """
+
+    reason = "request failed"
+
+    def __init__(self, host: str = "") -> None:
+        super().__init__(f"{host}: {self.reason}")
+        self.host = host
+
+
+class RetryableTransportError(TransportError):
+    """Another attempt may succeed."""
+
+
+class ConnectError(RetryableTransportError):
+    """There was no connection, so nothing was sent."""
+
+    reason = "network unreachable"
+
+
+class NameResolutionError(ConnectError):
+    """The name of the host is not known."""
+
+    reason = "DNS lookup failed"
+
+
+class ConnectionRefused(ConnectError):
+    """Nothing listens on the port."""
+
+    reason = "connection refused"
+
+
+class ConnectTimeout(ConnectError):
+    """There was no connection in time, including the proxy's CONNECT and the TLS handshake."""
+
+    reason = "connection timed out"
+
+
+class TlsError(ConnectError):
+    """The TLS handshake failed."""
+
+    reason = "TLS handshake failed"
+
+
+class CertificateError(TlsError):
+    """The certificate is not trusted, has expired, or belongs to another host."""
+
+    reason = "TLS certificate check failed"
+
+
+class ProxyError(ConnectError):
+    """The proxy cannot be used, or refuses to connect to the host."""
+
+    reason = "no connection through the proxy"
+
+
+class ConnectionBroken(RetryableTransportError):
+    """The connection was closed or reset before the response was complete."""
+
+    reason = "connection closed before the response was complete"
+
+
+class InvalidResponse(ConnectionBroken):
+    """The response is not HTTP, or not encoded as its ``Content-Encoding`` says."""
+
+    reason = "response is not valid HTTP"
+
+
+class PermanentTransportError(TransportError):
+    """Another attempt would fail as well, or come after the deadline."""
+
+
+class InvalidRequest(PermanentTransportError):
+    """The URL or a header cannot be sent."""
+
+    reason = "invalid URL or header"
+
+
+class ForbiddenAddress(PermanentTransportError):
+    """The host resolves to an address that is not allowed. Nothing was sent."""
+
+    reason = "address not allowed"
+
+
+class CertificateBundleError(PermanentTransportError):
+    """The file of trusted certificates is missing or holds no certificate."""
+
+    reason = "CA bundle cannot be read"
+
+
+class UnsupportedProxy(PermanentTransportError):
+    """The URL of the proxy does not begin with ``http://``."""
+
+    reason = "unsupported proxy"
+
+
+class ProxyAuthenticationError(PermanentTransportError):
+    """The proxy answered 407: it wants a user name and a password, or others."""
+
+    reason = "proxy authentication failed"
+
+
+class ReadTimeout(PermanentTransportError):
+    """There was no complete response before the deadline."""
+
+    reason = "no response in time"
+
+
+class ResponseTooLarge(PermanentTransportError):
+    """The body has more bytes than allowed, as sent or decompressed."""
+
+    reason = "response too large"
+
+
+class DecompressionBomb(ResponseTooLarge):
+    """The decompressed body is larger than its compressed size explains."""
+
+    reason = "decompressed response too large"

@@ -1,0 +1,84 @@
+"""What a model is told when a request has no response: one sentence with the host, and the next step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolfold.errors import TRY_AGAIN, CallError, UpstreamError, UpstreamTimeout
+from toolfold.network import errors
+from toolfold.network.session import MAX_DECOMPRESSION_RATIO
+from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source
+
+_CHECK_CERTIFICATES = (
+    "Tell the operator: behind a proxy that inspects TLS, SSL_CERT_FILE must name a file with the proxy's certificate."
+)
+_OUT_OF_REACH = "Try again in a moment; if it keeps failing, tell the user that the service is down or out of reach."
+_SMALLER = "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them."
+
+_MESSAGES: dict[type[errors.TransportError], tuple[str, str]] = {
+    errors.CertificateError: ("TLS certificate check failed for {host}.", _CHECK_CERTIFICATES),
+    errors.TlsError: ("TLS handshake failed with {host}.", _CHECK_CERTIFICATES),
+    errors.ProxyError: (
+        "Cannot connect to {host}: no connection through the proxy.",
+        "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy refuses.",
+    ),
+    errors.ConnectError: ("Cannot connect to {host}: {reason}.", _OUT_OF_REACH),
+    errors.InvalidResponse: ("{host} sent a response that is not valid HTTP.", TRY_AGAIN),
+    errors.ConnectionBroken: ("{host} closed the connection before the response was complete.", _OUT_OF_REACH),
+    errors.InvalidRequest: (
+        "The URL set for this source is not valid, so nothing was sent.",
+        "Tell the operator to correct the URL of the source.",
+    ),
+    errors.ForbiddenAddress: (
+        "{host} resolves to an address in a private network, so nothing was sent.",
+        "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong.",
+    ),
+    errors.CertificateBundleError: (
+        "The file of trusted certificates cannot be read, so nothing was sent.",
+        "Tell the operator: REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE must name a file of certificates.",
+    ),
+    errors.UnsupportedProxy: (
+        "The proxy set for this machine is not an HTTP proxy; other kinds are not supported.",
+        "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
+    ),
+    errors.ProxyAuthenticationError: (
+        "The proxy set for this machine requires a user name and a password, or others.",
+        "Tell the operator to put them into the URL of the proxy: http://name:password@host:port.",
+    ),
+    errors.DecompressionBomb: (
+        "{host} sent a response that decompresses to more than {ratio} times its size.",
+        "Do not call this again; tell the user that the service sends harmful responses.",
+    ),
+    errors.ResponseTooLarge: ("The response is larger than {max_mb:g} MB.", _SMALLER),
+}
+"""Message and next step. A class that is not here has those of its nearest base class."""
+
+
+def to_call_error(error: errors.TransportError, source: Source, max_bytes: int) -> CallError:
+    """Return the error of the call that ended in ``error``."""
+    if isinstance(error, errors.ConnectTimeout):
+        return ConnectTimeout(*_timeout_text(source), retryable=True)
+    if isinstance(error, errors.ReadTimeout):
+        return upstream_timeout(source)
+    message, suggestion = next(_MESSAGES[kind] for kind in type(error).__mro__ if kind in _MESSAGES)
+    message = message.format(
+        host=error.host, reason=error.reason, ratio=MAX_DECOMPRESSION_RATIO, max_mb=max_bytes / 1e6
+    )
+    if isinstance(error, errors.RetryableTransportError):
+        return ConnectionFailed(message, suggestion, retryable=True)
+    return UpstreamError(message, suggestion)
+
+
+def upstream_timeout(source: Source) -> UpstreamTimeout:
+    """Return the error of a call without a complete response before its deadline."""
+    return UpstreamTimeout(*_timeout_text(source), retryable=True)
+
+
+def _timeout_text(source: Source) -> tuple[str, str]:
+    return (
+        f"{source.title} did not answer in time.",
+        "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
+    )

@@ -1,0 +1,271 @@
+"""How long a connection is used, and by which requests. Over real sockets."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.support.http import KEY, Send
+from tests.support.raw_server import OK, RawServer
+from tests.support.threads import run_concurrently
+from tests.support.upstream import CSV, Upstream
+from toolfold.network import connection, session
+from toolfold.network.errors import ConnectionBroken
+from toolfold.network.session import HttpClient
+from toolfold.sources.errors import ConnectionFailed
+
+
+@pytest.fixture
+def any_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection counts as idle right after a response."""
+    monkeypatch.setattr(session, "_MIN_IDLE_S", 0.0)
+
+
+class TestReuse:
+    def test_successive_calls_share_a_connection(self, send: Send) -> None:
+        with RawServer() as server:
+            for _ in range(3):
+                assert send(server.url).body == CSV
+        assert len(server.requests) == 3
+
+    def test_a_connection_closed_by_the_server_is_not_used(self, send: Send) -> None:
+        closed = threading.Event()
+
+        def once(server: RawServer, connection: socket.socket) -> None:
+            server.respond_once(connection)
+            connection.close()
+            closed.set()
+
+        with RawServer(once, RawServer.answer) as server:
+            send(server.url)
+            assert closed.wait(5)
+            time.sleep(0.05)  # until the end of the stream has arrived
+            assert send(server.url).body == CSV
+        assert len(server.requests) == 2
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            OK + b"x",
+            OK + OK,
+            OK.replace(b"200 OK", b"200 OK\r\nConnection: close"),
+            OK.replace(b"HTTP/1.1", b"HTTP/1.0"),
+            b"HTTP/1.1 204 No Content\r\n\r\nx",
+        ],
+    )
+    def test_a_connection_with_unread_bytes_or_marked_close_is_not_reused(self, send: Send, answer: bytes) -> None:
+        def lasting(server: RawServer, connection: socket.socket) -> None:
+            server.respond_once(connection, answer)
+            assert server.read(connection) == b""
+
+        with RawServer(lasting, RawServer.answer) as server:
+            send(server.url)
+            assert send(server.url).body == CSV
+
+    def test_late_bytes_are_not_the_response_to_the_next_call(self, send: Send) -> None:
+        sent = threading.Event()
+
+        def talkative(server: RawServer, connection: socket.socket) -> None:
+            server.respond_once(connection)
+            time.sleep(0.05)
+            connection.sendall(OK.replace(b"2026", b"1999"))
+            sent.set()
+            server.read(connection)
+
+        with RawServer(talkative, RawServer.answer) as server:
+            send(server.url)
+            assert sent.wait(5)
+            time.sleep(0.02)
+            assert send(server.url).body == CSV
+
+    @pytest.mark.parametrize("away_s", [56.0, -1.0])  # later, or after the clock was set back
+    def test_a_connection_idle_for_long_is_closed(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, away_s: float
+    ) -> None:
+        closed = threading.Event()
+
+        def until_closed(server: RawServer, connection: socket.socket) -> None:
+            server.answer(connection)
+            closed.set()
+
+        with RawServer(until_closed, RawServer.answer) as server:
+            send(server.url)
+            now = time.time() + away_s
+            monkeypatch.setattr(connection.time, "time", lambda: now)
+            assert send(server.url).body == CSV
+            assert closed.wait(5)
+
+    def test_at_most_sixteen_idle_connections_are_kept(self, send: Send) -> None:
+        together = threading.Barrier(20)
+
+        def all_at_once(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+            together.wait(5)
+            return 200, {}, CSV.encode()
+
+        with Upstream(all_at_once) as upstream:
+            run_concurrently([partial(send, upstream.url)] * 20)
+            assert upstream.connections == 20
+            together.reset()
+            run_concurrently([partial(send, upstream.url)] * 20)
+            assert upstream.connections == 24
+
+    def test_a_forked_process_makes_its_own_connections(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+        with Upstream() as upstream:
+            send(upstream.url)
+            monkeypatch.setattr(os, "getpid", lambda: -1)
+            send(upstream.url)
+            assert upstream.connections == 2
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    def test_a_fork_leaves_the_connection_to_the_parent(self, send: Send) -> None:
+        with Upstream() as upstream:
+            send(upstream.url)
+            child = os.fork()
+            if not child:
+                os._exit(0 if send(upstream.url).body == CSV else 1)
+            assert os.waitpid(child, 0)[1] == 0
+            assert send(upstream.url).body == CSV
+            assert upstream.connections == 2  # the child's, and the first one
+
+    def test_close_ends_idle_connections_and_leaves_those_in_use(self, send: Send) -> None:
+        ended, begun, go_on = threading.Event(), threading.Event(), threading.Event()
+
+        def idle(server: RawServer, connection: socket.socket) -> None:
+            server.answer(connection)
+            ended.set()
+
+        def busy(server: RawServer, connection: socket.socket) -> None:
+            server.respond_once(connection, OK[:-5])
+            begun.set()
+            go_on.wait(5)
+            connection.sendall(OK[-5:])
+            assert server.read(connection) == b""  # not kept after its call
+
+        server, working = RawServer(idle, RawServer.answer), RawServer(busy)
+        bodies: list[str] = []
+        call = threading.Thread(target=lambda: bodies.append(send(working.url).body))
+        with server, working:
+            call.start()
+            send(server.url)
+            assert begun.wait(5)
+            assert not ended.is_set()
+            send.http_client.close()
+            assert ended.wait(5)
+            go_on.set()
+            call.join()
+            assert send(server.url).body == CSV
+        assert bodies == [CSV]
+
+    def test_concurrent_calls_get_their_own_responses(self, send: Send) -> None:
+        def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+            time.sleep(0.05)
+            return 200, {}, query["symbol"].encode()
+
+        received: dict[str, str] = {}
+        with Upstream(echo) as upstream:
+
+            def call(symbol: str) -> None:
+                received[symbol] = send(upstream.url, "TIME_SERIES_WEEKLY", symbol=symbol).body
+
+            run_concurrently(partial(call, f"S{number}") for number in range(24))
+        assert received == {f"S{number}": f"S{number}" for number in range(24)}
+
+
+class TestStaleConnection:
+    def test_one_closed_right_after_a_response_is_a_failed_call(self, send: Send) -> None:
+        with RawServer(RawServer.respond_once_and_read, RawServer.answer) as server:
+            send(server.url)
+            with pytest.raises(ConnectionFailed):
+                send(server.url)
+            assert send(server.url).body == CSV
+
+    @pytest.mark.usefixtures("any_idle_time")
+    def test_an_idle_one_closed_without_a_byte_is_replaced_once(self, send: Send) -> None:
+        with RawServer(RawServer.respond_once_and_read, RawServer.respond_once_and_read, RawServer.read) as server:
+            for _ in range(2):
+                assert send(server.url).body == CSV
+            assert len(server.requests) == 3
+            send.http_client.close()
+            with pytest.raises(ConnectionFailed):  # the new one is closed as well
+                send(server.url)
+
+    @pytest.mark.usefixtures("any_idle_time")
+    @pytest.mark.parametrize("answer", [b"H", b"HTTP/1.1 200 OK\r\n", OK[:-1]])
+    def test_a_request_with_a_byte_of_a_response_is_not_sent_again(self, send: Send, answer: bytes) -> None:
+        def once_and_begin(server: RawServer, connection: socket.socket) -> None:
+            server.respond_once(connection)
+            server.respond_once(connection, answer)
+
+        with RawServer(once_and_begin) as server:
+            send(server.url)
+            with pytest.raises(ConnectionFailed):
+                send(server.url)
+        assert len(server.requests) == 2
+
+    @pytest.mark.usefixtures("any_idle_time")
+    def test_a_request_that_is_not_idempotent_is_not_sent_again(self) -> None:
+        client = HttpClient()
+
+        def post(url: str) -> int:
+            limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
+            return client.request("POST", url, headers={}, body=b"", idempotent=False, **limits).status
+
+        with RawServer(RawServer.respond_once_and_read, RawServer.answer) as server:
+            assert post(server.url) == 200
+            with pytest.raises(ConnectionBroken):
+                post(server.url)
+            assert post(server.url) == 200
+
+    def test_a_failed_call_is_retried_by_the_executor(self, make_tools: Callable[..., Any]) -> None:
+        with Upstream((200, {}, CSV.encode()), (0, {}, b""), (200, {}, CSV.encode())) as upstream:
+            tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url, TOOLFOLD_MAX_QUEUE_WAIT_S="3")
+            for name in ("CPI", "INFLATION"):
+                assert not tools.call("TOOL_CALL", {"tool_name": name, "arguments": {}}).is_error
+            assert [query["function"] for query in upstream.requests] == ["CPI", "INFLATION", "INFLATION"]
+
+
+class TestLog:
+    @pytest.fixture
+    def lines(self) -> Iterator[list[str]]:
+        """Everything that is logged, with the root logger at DEBUG."""
+        lines: list[str] = []
+
+        class Everything(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                lines.append(self.format(record))
+
+        handler, root = Everything(), logging.getLogger()
+        level = root.level
+        root.addHandler(handler)
+        root.setLevel(logging.DEBUG)
+        yield lines
+        root.setLevel(level)
+        root.removeHandler(handler)
+
+    def test_nothing_is_logged_at_debug_level(
+        self, send: Send, lines: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("http.client.HTTPConnection.debuglevel", 1)  # prints requests
+        # urllib3 warns of the header that is none, with the URL, and of connections beyond those it keeps.
+        with Upstream((200, {"no header\r\nx": "y"}, CSV.encode())) as upstream:
+            run_concurrently([partial(send, upstream.url)] * 20)
+        with pytest.raises(ConnectionFailed):
+            send("http://127.0.0.1:1/")
+        assert lines == []
+        assert KEY not in str(capsys.readouterr())
+
+    def test_what_urllib3_logs_for_others_is_left(self, send: Send, lines: list[str]) -> None:
+        import urllib3
+
+        with Upstream() as upstream:
+            send(upstream.url)
+            urllib3.PoolManager().request("GET", upstream.url)
+        assert any("GET /query" in line for line in lines)

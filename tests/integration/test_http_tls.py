@@ -1,0 +1,178 @@
+"""TLS to the upstream: which certificates are trusted, and the deadline. Over real sockets."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import certifi
+import pytest
+
+from tests.support.http import Send
+from tests.support.tls import write_certificate
+from tests.support.upstream import CSV
+from toolfold.errors import CallError, UpstreamError
+from toolfold.network import session
+from toolfold.network.connection import create_tls_context
+from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
+
+OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
+UNTRUSTED = "TLS certificate check failed for localhost"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_certificate(tmp_path_factory.mktemp("tls") / "localhost.pem", "localhost")
+
+
+@pytest.fixture(autouse=True)
+def no_bundle_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in session._BUNDLE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serve(certificate: Path) -> Iterator[Callable[..., str]]:
+    """The URL of a TLS server that reads a request and sends bytes, again and again with a pause between."""
+    threads = []
+
+    def served(content: bytes, pause_s: float = 0.0, maximum: ssl.TLSVersion | None = None) -> str:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        if maximum is not None:
+            context.minimum_version = context.maximum_version = maximum
+            context.set_ciphers("ALL:@SECLEVEL=0")
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def answer() -> None:
+            with listener, suppress(OSError):
+                peer, _ = listener.accept()
+                with context.wrap_socket(peer, server_side=True) as secure:
+                    secure.recv(4000)
+                    secure.sendall(content)
+                    for _ in range(int(3 / pause_s) if pause_s else 0):
+                        secure.sendall(b"x")
+                        time.sleep(pause_s)
+
+        threads.append(threading.Thread(target=answer))
+        threads[-1].start()
+        return f"https://localhost:{listener.getsockname()[1]}/query"
+
+    yield served
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"])
+def test_the_bundle_of_an_environment_variable_is_trusted(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(certificate))
+    assert send(serve(OK)).body == CSV
+
+
+def test_a_bundle_may_be_a_folder(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Found by a hash of its subject, as OpenSSL looks for it: `openssl x509 -noout -hash`.
+    (tmp_path / "ce275665.0").write_bytes(certificate.read_bytes())
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path))
+    assert send(serve(OK)).body == CSV
+
+
+def test_without_a_variable_certifi_is_trusted(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert certifi.where() == session.DEFAULT_CA_BUNDLE_PATH
+    monkeypatch.setattr(session, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
+    assert send(serve(OK)).body == CSV
+
+
+def test_a_server_with_an_untrusted_certificate_is_sent_nothing(send: Send, serve: Any) -> None:
+    with pytest.raises(ConnectionFailed, match=UNTRUSTED) as caught:
+        send(serve(OK))
+    assert "SSL_CERT_FILE" in caught.value.suggestion
+
+
+def test_a_server_with_the_certificate_of_another_host_is_sent_nothing(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with pytest.raises(ConnectionFailed, match=r"TLS certificate check failed for 127\.0\.0\.1"):
+        send(serve(OK).replace("localhost", "127.0.0.1"))
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_a_bundle_that_cannot_be_read_is_not_replaced_by_another(
+    send: Send, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str | None
+) -> None:
+    path = tmp_path / "some.pem"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(path))
+    with pytest.raises(UpstreamError, match="The file of trusted certificates cannot be read"):
+        send("https://localhost:9/query")
+
+
+def test_a_bundle_is_read_once(send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    send.http_client.load_certificates()
+    monkeypatch.setattr(session, "create_tls_context", None)
+    assert send(serve(OK)).body == CSV
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_tls_older_than_1_2_is_refused(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with pytest.raises(ConnectionFailed, match="TLS handshake failed with localhost"):
+        send(serve(OK, maximum=ssl.TLSVersion.TLSv1_1))
+    context = create_tls_context(str(certificate))
+    assert (context.minimum_version, context.verify_mode, context.check_hostname) == (
+        ssl.TLSVersion.TLSv1_2,
+        ssl.CERT_REQUIRED,
+        True,
+    )
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_dripping_response_ends_at_the_deadline(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    started = time.monotonic()
+    with pytest.raises(CallError) as caught:
+        send(serve(head, 0.02), within_s=0.5)
+    assert caught.value.code == "UPSTREAM_TIMEOUT"
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.05])
+def test_a_handshake_that_does_not_end_is_a_connect_timeout(send: Send, pause_s: float) -> None:
+    stopped = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            peer, _ = listener.accept()
+            with peer, suppress(OSError):
+                peer.recv(4000)
+                peer.sendall(b"\x16\x03\x03\x40\x00")  # the header of a record of 16 KB
+                while pause_s and not stopped.wait(pause_s):
+                    peer.sendall(b"\x02")
+                stopped.wait(5)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        started = time.monotonic()
+        with pytest.raises(ConnectTimeout):
+            send(f"https://localhost:{listener.getsockname()[1]}/", within_s=0.4)
+        assert time.monotonic() - started < 1.5
+        stopped.set()
+        thread.join()
