@@ -26,7 +26,7 @@ gateway = LambdaHandler(build_app(settings), telemetry)
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
     from toolfold.transports import snapstart  # no request waits for this environment yet
 
-    snapstart.prepare(gateway)
+    snapstart.prepare(gateway.app)
 
 
 @telemetry.capture_lambda_handler

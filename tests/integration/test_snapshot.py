@@ -10,6 +10,7 @@ import gc
 import json
 import logging
 import os
+import random
 import subprocess
 import sys
 import uuid
@@ -23,9 +24,9 @@ from tests.conftest import KEY
 from tests.support import mcp_requests
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.lambda_handler import make_handler
+from tests.support.upstream import Upstream
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
-from toolfold.execution import secrets
 from toolfold.mock_api.server import MockApi
 from toolfold.transports import snapstart
 from toolfold.transports.lambda_handler import LambdaHandler
@@ -109,11 +110,11 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, m
 def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make: Callable[..., LambdaHandler]) -> None:
     publish(CONTENT, PLACE)
     gateway = make(TOOLFOLD_CATALOG=PLACE, TOOLFOLD_CATALOG_MAX_AGE_S="86400")
-    snapstart.prepare(gateway)
+    snapstart.prepare(gateway.app)
     publish(CHANGED, PLACE)
     assert "Newest price" not in listed(gateway)  # it is young
-    snapstart.before_snapshot(gateway.server)
-    snapstart.after_restore(gateway.server)
+    snapstart.before_snapshot(gateway.app)
+    snapstart.after_restore(gateway.app)
     assert "Newest price" in listed(gateway)
 
 
@@ -129,7 +130,7 @@ def test_what_was_held_of_calls_is_asked_for_again(
         return bool(gateway.server.tools.call("TOOL_CALL", arguments).structured["cached"])
 
     assert [cached(), cached()] == [False, True]
-    snapstart.after_restore(gateway.server)
+    snapstart.after_restore(gateway.app)
     assert [cached(), cached()] == [False, True]
     assert len(mock_api.requests) == 2
 
@@ -138,8 +139,8 @@ def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
     aws: None, make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture
 ) -> None:
     gateway = make(TOOLFOLD_CATALOG=PLACE)
-    snapstart.prepare(gateway)
-    assert "nothing is warmed up: CatalogUnavailable" in caplog.messages
+    snapstart.prepare(gateway.app)
+    assert "Preparing this environment for requests failed: CatalogUnavailable" in caplog.messages
     publish(CONTENT, PLACE)
     assert "Latest price" in listed(gateway)
 
@@ -153,7 +154,7 @@ def test_warming_up_asks_no_upstream_and_logs_no_request(
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     mock_api.clear_requests()
     caplog.set_level(logging.INFO, "toolfold")
-    snapstart.prepare(make())
+    snapstart.prepare(make().app)
     assert mock_api.requests == []
     assert caplog.messages == []
 
@@ -164,23 +165,31 @@ def test_a_hook_does_the_rest_when_a_part_of_it_fails(
     def fails() -> None:
         raise OSError("canary")
 
-    gateway = make()
-    secrets._held["reference"] = KEY, 0.0
-    monkeypatch.setattr(gateway.server.tools.executor, "reset", fails)
-    for hook in (snapstart.before_snapshot, snapstart.after_restore):
-        hook(gateway.server)
-    assert secrets._held == {}
-    assert caplog.messages == ["not everything was put right around a snapshot: OSError"] * 2
+    app = make().app
+    monkeypatch.setattr(app, "reset", fails)
+    gc.unfreeze()
+    snapstart.before_snapshot(app)
+    assert gc.get_freeze_count() > 0
+    random.seed(1)
+    expected = random.Random(1).random()
+    snapstart.after_restore(app)
+    assert random.random() != expected
+    assert caplog.messages == ["Preparing this environment for requests failed: OSError"] * 2
 
 
 PROGRAM = """
-import json, sys
+import json, os, sys
+from tests.support import snapshot_copies
 from tests.support.lambda_handler import CONTEXT
-from tests.support.snapshot_copies import load
-app = load()
+sys.modules["snapshot_restore_py"] = snapshot_copies.runtimes_hooks()
+app = snapshot_copies.load()
+for hook in ("before", "after"):
+    snapshot_copies.HOOKS.get(hook, lambda: None)()
 before = set(sys.modules)
 for body in json.load(sys.stdin):
     event = json.load(open("events/tool-call.json")) | {"body": json.dumps(body)}
+    if "ALPHA_VANTAGE_API_KEY" in os.environ:
+        del event["headers"]["authorization"]
     answer = json.loads(app.handler(event, CONTEXT)["body"])
     assert not answer["result"]["isError"], answer
 print(json.dumps({"told": sorted(set(sys.modules) - before)}))
@@ -195,17 +204,16 @@ REQUESTS = [
 ]
 
 
-def test_requests_to_a_warm_environment_import_nothing_more(aws: None, mock_api: MockApi) -> None:
-    publish(CONTENT, PLACE)
+def imported_by_requests(environment: dict[str, str]) -> list[str]:
+    """Return the modules that requests import in an environment that was warmed up."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(["layers/core", "."]),
-        "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
         "TOOLFOLD_CATALOG": PLACE,
         "TOOLFOLD_CACHE": "dynamodb://snapshots",
         "TOOLFOLD_CACHE_TIMEOUT_S": "5",
         "TOOLFOLD_OFFLOAD": "s3://snapshots/offload",
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+        **environment,
     }
     bodies = [mcp_requests.message("tools/call", {"name": name, "arguments": sent}) for name, sent in REQUESTS]
     command = [sys.executable, "-c", PROGRAM]
@@ -213,5 +221,33 @@ def test_requests_to_a_warm_environment_import_nothing_more(aws: None, mock_api:
         command, input=json.dumps(bodies), env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    [more] = told(done.stdout.splitlines())
-    assert more == []
+    assert "failed" not in done.stdout
+    [modules] = told(done.stdout.splitlines())
+    return list(modules)
+
+
+def test_requests_to_a_warm_environment_import_nothing(aws: None, mock_api: MockApi) -> None:
+    publish(CONTENT, PLACE)
+    environment = {"AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency"}
+    assert imported_by_requests({**environment, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}) == []
+
+
+def test_requests_after_a_restore_import_nothing(aws: None, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(CONTENT, PLACE)
+    ssm: Any = boto3.client("ssm")
+    ssm.put_parameter(Name="/toolfold/restored", Value=KEY, Type="SecureString", Overwrite=True)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    keys = {"AccessKeyId": "A", "SecretAccessKey": "S", "Token": "T", "Expiration": "2999-01-01T00:00:00Z"}
+    with Upstream((200, {}, json.dumps(keys).encode())) as container:
+        environment = {
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI": container.url,
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN": "token",
+            "ALPHA_VANTAGE_API_KEY": "ssm:/toolfold/restored",
+            "TOOLFOLD_SECRET_TIMEOUT_S": "10",
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+        }
+        assert imported_by_requests(environment) == []
+        # Once for the catalog at the warm-up, and once after the restore: nothing else reads credentials.
+        assert len(container.requests) == 2

