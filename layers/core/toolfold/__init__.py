@@ -1,11 +1,13 @@
 """toolfold: hundreds of API tools behind three meta-tools, TOOL_LIST, TOOL_GET and TOOL_CALL.
 
-A request walks through the rooms in this order and never back::
+Packages in the order in which a request passes them; imports go only to the right::
 
-    transports → wire → meta_tools → {catalog, calling} → backends → results
+    transports → protocol → meta_tools → {catalog, execution} → sources → network, results
 
-``errors`` and ``settings`` may be imported by all of them. Importing this package imports none of them: a Lambda
-start pays only for what the request needs.
+``app`` makes the objects of a process; ``errors``, ``settings`` and ``models`` may be imported by every package. This
+module imports none of them: a cold start on Lambda waits only for what its first request needs.
 """
 
 __version__ = "0.1.0"
+
+__all__ = ["__version__"]

@@ -1,7 +1,7 @@
-"""``toolfold demo``: "give me aapl price", answered in two steps by the real handler over the real catalog.
+"""Answer "give me aapl price" in two calls, with the real handler, the real catalog and the mock API.
 
-The upstream is the sandbox, so it works without network and key; everything else is what runs on Lambda, spoken to
-over HTTP. The choices between the steps, which a model would make, are written down here.
+Everything but the upstream is what runs on Lambda, called over HTTP, so the demo needs neither a network nor a key. The
+choices between the steps, which a model would make, are written down here.
 """
 
 from __future__ import annotations
@@ -16,57 +16,57 @@ from urllib.parse import urlsplit
 
 from toolfold.settings import Settings
 
-_SHOWN_LINES = 12
+_MAX_LINES = 12
 _WIDTH = 110
 
 
 def run() -> int:
-    """Play the demo on stdout. Returns 0, or 1 when a step did not answer as it should."""
+    """Print the demo to stdout; return 0, or 1 when a step failed."""
     from toolfold.mock_api.server import MockApi
     from toolfold.transports.http_server import LocalServer
 
     with MockApi() as mock_api:
-        # The log of the requests would interrupt the story.
-        ours = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
-        settings = Settings.from_environment({**os.environ, **ours})
-        with LocalServer(settings) as gateway:
+        # A log line for each request would get in the way.
+        demo_settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
+        settings = Settings.from_environment({**os.environ, **demo_settings})
+        with LocalServer(settings) as server:
             print(
-                f"MCP server: {gateway.url} (the Lambda handler)   upstream: {mock_api.url} (the sandbox, made-up data)"
+                f"MCP server: {server.url} (the Lambda handler)   upstream: {mock_api.url} (the mock API, made-up data)"
             )
-            with contextlib.closing(_Client(gateway.url)) as client:
-                return _play(client)
+            with contextlib.closing(_Client(server.url)) as client:
+                return _run_steps(client)
 
 
-def _play(client: _Client) -> int:
-    tools = client.ask("tools/list", {})["tools"]
+def _run_steps(client: _Client) -> int:
+    tools = client.request("tools/list", {})["tools"]
     print(f"\nA model is connected. It sees {len(tools)} tools: {', '.join(tool['name'] for tool in tools)}")
     print('The user says: "give me aapl price"\n')
 
     listed = client.step("TOOL_LIST", {"query": "give me aapl price"})
-    print("   … the best tool comes with its parameters: nothing more is needed to call it.\n")
+    print("   … the best tool comes with its parameters, so it can be called at once.\n")
     called = client.step("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
     if listed["isError"] or called["isError"]:
         return 1
     quote = called["structuredContent"]["result"]
     print(f"The model answers: AAPL stands at {quote['price']} ({quote['changePercent']:+.2f} % on the day).")
 
-    print("\nA question about a series brings back its answer, not the series:\n")
+    print("\nA question about a time series returns the answer, not the series:\n")
     series = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "AAPL"}}
     client.step("TOOL_CALL", {**series, "select": "change(close), max(close); last 30"})
-    print("The next one asks nobody: the series is held.\n")
+    print("The next call sends no request: the series is cached.\n")
     client.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
 
-    print("TOOL_GET describes a tool in full, for whoever wants to know more:\n")
+    print("TOOL_GET describes a tool in full:\n")
     client.step("TOOL_GET", {"tool_name": "SMA"})
-    print("A mistake is answered so that the model can mend it at once:\n")
+    print("An error says what to change, so that the model can correct it at once:\n")
     client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
-    print("And what no tool serves is said to be so:\n")
+    print("A request that no tool can answer has no matches:\n")
     client.step("TOOL_LIST", {"query": "book me a flight"})
     return 0
 
 
 class _Client:
-    """The smallest MCP client: one POST a request."""
+    """A minimal MCP client: one POST per request."""
 
     def __init__(self, url: str) -> None:
         self._path = urlsplit(url).path
@@ -74,27 +74,30 @@ class _Client:
         self._id = self._steps = 0
 
     def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return its result."""
         self._id += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
-        headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": "sandbox"}
+        headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"}
         self._connection.request("POST", self._path, body, headers)
-        answer: dict[str, Any] = json.loads(self._connection.getresponse().read())
-        return dict(answer["result"])
+        response: dict[str, Any] = json.loads(self._connection.getresponse().read())
+        return dict(response["result"])
 
     def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a meta-tool and print the call, the beginning of its answer, and the time it took."""
         self._steps += 1
         print(f"{self._steps}. {tool}({json.dumps(arguments)})")
         started = time.perf_counter()
-        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        took = (time.perf_counter() - started) * 1000
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        duration_ms = (time.perf_counter() - started) * 1000
         text = result["content"][0]["text"]
         lines = [line[i : i + _WIDTH] for line in text.splitlines() for i in range(0, max(len(line), 1), _WIDTH)]
-        for line in lines[:_SHOWN_LINES]:
+        for line in lines[:_MAX_LINES]:
             print(f"   │ {line}")
-        if len(lines) > _SHOWN_LINES:
-            print(f"   │ … {len(lines) - _SHOWN_LINES} more lines")
-        print(f"   {len(text):,} characters in {took:.0f} ms\n")
+        if len(lines) > _MAX_LINES:
+            print(f"   │ … {len(lines) - _MAX_LINES} more lines")
+        print(f"   {len(text):,} characters in {duration_ms:.0f} ms\n")
         return result

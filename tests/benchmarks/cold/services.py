@@ -37,7 +37,7 @@ def running() -> Iterator[Services]:
     """The mock API without latency, and moto with the catalog, the bucket and the table."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'layers/core'}", "PYTHONUNBUFFERED": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        mock_api = [sys.executable, "-m", "toolfold", "sandbox", "--port", "0"]
+        mock_api = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
         moto = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
         home = {**environment, "HOME": folder}
         with (

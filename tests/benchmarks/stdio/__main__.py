@@ -55,7 +55,7 @@ def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]
     """Starts by contender, in turns; the first of each is not counted."""
     with tempfile.TemporaryDirectory() as folder:
         path = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
-        mock_api = [sys.executable, "-m", "toolfold", "sandbox", "--port", "0"]
+        mock_api = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
         home = {**path, "HOME": folder, "PYTHONPATH": str(ROOT / "layers/core")}
         with listening(mock_api, env=home, log=Path(folder) / "log") as url:
             given = {**path, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "ALPHA_VANTAGE_API_KEY": "mock-key"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,13 +39,20 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, moc
 def test_help_teaches_by_example(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    for word in ("stdio", "serve", "sandbox", "demo", "toolfold call GLOBAL_QUOTE", "TOOLFOLD_CATALOG"):
+    for word in ("stdio", "serve", "mock-api", "demo", "toolfold call GLOBAL_QUOTE", "TOOLFOLD_CATALOG"):
         assert word in out
 
 
-@pytest.mark.parametrize("command", ["stdio", "serve", "call", "catalog", "sandbox", "demo"])
+@pytest.mark.parametrize("command", ["stdio", "serve", "call", "catalog", "mock-api", "demo"])
 def test_every_command_has_help(run: Run, command: str) -> None:
     assert run(command, "--help")[0] == 0
+
+
+def test_sandbox_is_a_hidden_deprecated_alias_of_mock_api(run: Run) -> None:
+    code, out, err = run("sandbox", "--help")
+    assert (code, err) == (0, "`toolfold sandbox` is deprecated: use `toolfold mock-api`.\n")
+    assert out.startswith("usage: toolfold mock-api ")
+    assert "sandbox" not in run("--help")[1]
 
 
 def test_version_is_told(run: Run) -> None:
@@ -86,7 +94,7 @@ def test_an_option_that_makes_no_sense_is_not_passed_over(run: Run) -> None:
     code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
     assert code == 1
     assert "max_tokens must be a whole number above 0" in err
-    assert run("sandbox", "--latency-ms", "-5")[0] == 2
+    assert run("mock-api", "--latency-ms", "-5")[0] == 2
 
 
 def test_call_prints_json_on_request(run: Run) -> None:
@@ -164,7 +172,7 @@ def test_catalog_search_is_a_table_on_a_terminal(run: Run, monkeypatch: pytest.M
     assert lines[1].startswith("* ")
     assert len(lines) == 1 + 3 * 2 + 2
     assert max(map(len, lines[:-1])) <= 70
-    assert "--limit N" in lines[-1]
+    assert re.fullmatch(r"\* best matches\. \d+ weaker ones: --limit N", lines[-1])
 
 
 @pytest.mark.parametrize("command", [["list"], ["search", "exchange", "rate", "history", "currency"]])
@@ -205,7 +213,7 @@ def test_catalog_compile_writes_checks_and_complains(run: Run, tmp_path: Path) -
     output.write_text("stale")
     code, _, err = run(*compile_, "--check")
     assert code == 1
-    assert "is stale" in err
+    assert "is out of date" in err
 
 
 def test_catalog_compile_shows_mistakes_with_their_places(run: Run, tmp_path: Path) -> None:
@@ -221,7 +229,7 @@ def test_publishing_to_nowhere_is_refused(run: Run, tmp_path: Path) -> None:
     assert "cannot be read" in run("catalog", "publish", "s3://b/p", "--file", str(tmp_path / "none"))[2]
 
 
-@pytest.mark.parametrize("command", ["serve", "sandbox"])
+@pytest.mark.parametrize("command", ["serve", "mock-api"])
 def test_a_port_that_is_taken_or_none_is_explained(run: Run, mock_api: MockApi, command: str) -> None:
     port = mock_api.url.split(":")[2].split("/")[0]
     code, _, err = run(command, "--port", port)

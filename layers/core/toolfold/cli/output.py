@@ -1,4 +1,4 @@
-"""The meta-tools for a command, and what they answer for a person."""
+"""The meta-tools for a command, and printing their results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.result import Result
 
 
-def tools() -> MetaTools:
-    """The meta-tools with the settings of the environment, for a command on a person's machine."""
-    from toolfold.catalog.store import open_store
-    from toolfold.execution.executor import ToolExecutor
+def meta_tools() -> MetaTools:
+    """Return the meta-tools with the settings of the environment and the defaults of a user's machine."""
+    from toolfold.app import build_app
     from toolfold.local_defaults import with_local_defaults
-    from toolfold.meta_tools.dispatcher import MetaTools
 
-    settings = with_local_defaults(Settings.from_environment())
-    return MetaTools(open_store(settings), ToolExecutor(settings))
+    return build_app(with_local_defaults(Settings.from_environment())).server.tools
 
 
-def show(result: Result, as_json: bool) -> int:
-    """Print a result, an error to stderr; the exit code: 0, or 1 for an error."""
+def print_result(result: Result, as_json: bool) -> int:
+    """Print a result to stdout, or an error to stderr; return the exit code: 0, or 1 for an error."""
     if as_json:
         print(json.dumps(result.structured, ensure_ascii=False))
     elif not result.is_error:

@@ -1,7 +1,7 @@
-"""``toolfold catalog search``: what a search finds, and why, for a person.
+"""``toolfold catalog search``: which tools match a request, and why.
 
-A table on a terminal, lines with tabs between name, score and summary when a program reads them, TOOL_LIST's structured
-answer as JSON.
+Prints a table to a terminal, tab-separated lines (name, score, summary) to a pipe, and TOOL_LIST's structured answer
+with ``--json``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
@@ -19,28 +19,34 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, ToolSummary
     from toolfold.meta_tools.dispatcher import MetaTools
 
-USUAL = 10
-"""Tools shown unless told otherwise: half a screen."""
+DEFAULT_LIMIT = 10
+"""Tools shown by default: half a screen."""
 
-_NOTHING = "Nothing fits. Try other English words, or look through `toolfold catalog list`."
+_NO_MATCH = "No tool matches. Try other English words, or look through `toolfold catalog list`."
 
 
-def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, explain: bool) -> int:
-    """Print what ``arguments``, those of TOOL_LIST, find; ``explain``: with the words that speak for each tool.
+def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, explain: bool) -> int:
+    """Print the tools that match.
+
+    Args:
+        tools: the meta-tools over the catalog.
+        arguments: those of TOOL_LIST.
+        as_json: whether to print JSON.
+        explain: whether to print the words that matched each tool.
 
     Returns:
-        The exit code: 0, or 1 when nothing fits.
+        The exit code: 0, or 1 when nothing matches.
 
     Raises:
         InvalidArguments: as TOOL_LIST.
-        CatalogUnavailable: there is no catalog to search.
+        CatalogUnavailable: the catalog cannot be read.
     """
     catalog = tools.catalog()
-    wanted = list_request.parse_list_request(catalog, arguments)
-    found = search.search(catalog, wanted.query, wanted.filters.positions(catalog))
-    hits = found.hits[: wanted.limit or USUAL]
-    briefs = [catalog.summary(hit.position) for hit in hits]
-    reasons = [_reasons(catalog, wanted.query, hit.position) if explain else [] for hit in hits]
+    request = list_request.parse_list_request(catalog, arguments)
+    found = search.search(catalog, request.query, request.filters.positions(catalog))
+    hits = found.hits[: request.limit or DEFAULT_LIMIT]
+    summaries = [catalog.summary(hit.position) for hit in hits]
+    reasons = [_reasons(catalog, request.query, hit.position) if explain else [] for hit in hits]
     if as_json:
         structured = tools.call(list_request.TOOL, arguments).structured
         if explain:
@@ -48,34 +54,38 @@ def show(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, expla
                 entry.update(score=round(hit.score), why=why)
         print(json.dumps(structured, ensure_ascii=False))
     elif not hits:
-        print(_NOTHING, file=sys.stderr)
+        print(_NO_MATCH, file=sys.stderr)
+    elif sys.stdout.isatty():
+        _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
+        weaker = len(found.hits) - len(hits)
+        print("\n* best matches." + (f" {weaker} weaker ones: --limit N" if weaker else ""))
     else:
-        _print(briefs, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
-        if sys.stdout.isatty():
-            left = len(found.hits) - len(hits)
-            print(f"\n* as good as the best{f'; {left} more fit less well: --limit N' if left else ''}")
+        for summary, hit, why in zip(summaries, hits, reasons, strict=True):
+            print(summary.name, f"{hit.score:.0f}", _text(summary), *([", ".join(why)] if why else []), sep="\t")
     return 0 if hits else 1
 
 
 def _reasons(catalog: Catalog, query: str, position: int) -> list[str]:
-    """The words of the request that speak for a tool, with what they were taken for and their parts of the score."""
+    """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
     return [
         f"{term.source_word}{'' if term.source_word == term.term else f' → {term.term}'} {part:.0f}"
         for term, part in search.explain(catalog, query, position)
     ]
 
 
-def _print(briefs: list[ToolSummary], scores: list[str], reasons: list[list[str]], leaders: int) -> None:
-    table = sys.stdout.isatty()
+def _print_table(
+    summaries: Sequence[ToolSummary], scores: Sequence[str], reasons: Sequence[Sequence[str]], top_ties: int
+) -> None:
+    """Print a line for each tool, cut to the width of the terminal; the first ``top_ties`` are marked."""
     width = shutil.get_terminal_size().columns
-    longest = max(len(brief.name) for brief in briefs)
-    if table:
-        print(f"  {'TOOL':{longest}}  SCORE  WHAT IT RETURNS")
-    for place, (brief, score, why) in enumerate(zip(briefs, scores, reasons, strict=True)):
-        text = brief.summary + (" (premium)" if brief.access == "premium" else "")
-        if table:
-            lines = [f"{'*' if place < leaders else ' '} {brief.name:{longest}}  {score:>5}  {text}"]
-            lines += [f"  {'':{longest}}         {', '.join(why)}"] if why else []
-            print(*(line if len(line) <= width else line[: width - 1] + "…" for line in lines), sep="\n")
-        else:
-            print(brief.name, score, text, *([", ".join(why)] if why else []), sep="\t")
+    name_width = max(len(summary.name) for summary in summaries)
+    print(f"  {'TOOL':{name_width}}  SCORE  WHAT IT RETURNS")
+    for rank, (summary, score, why) in enumerate(zip(summaries, scores, reasons, strict=True)):
+        mark = "*" if rank < top_ties else " "
+        lines = [f"{mark} {summary.name:{name_width}}  {score:>5}  {_text(summary)}"]
+        lines += [f"  {'':{name_width}}         {', '.join(why)}"] if why else []
+        print(*(line if len(line) <= width else line[: width - 1] + "…" for line in lines), sep="\n")
+
+
+def _text(summary: ToolSummary) -> str:
+    return summary.summary + (" (premium)" if summary.access == "premium" else "")

@@ -1,0 +1,18 @@
+"""``toolfold demo``: from a question to its answer, offline."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("demo", help='answer "give me aapl price" step by step, offline')
+    parser.set_defaults(run=run)
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Run the demo; return 0, or 1 when a step failed."""
+    from toolfold import demo
+
+    return demo.run()

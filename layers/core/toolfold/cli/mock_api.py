@@ -1,0 +1,38 @@
+"""``toolfold mock-api``: an imitation of the Alpha Vantage API, for work without a key and without a network."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from toolfold.cli.option_types import listen, port_number, whole_number
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("mock-api", help="imitate the Alpha Vantage API on this machine, with made-up data")
+    parser.add_argument("--port", type=port_number, default=8787, help="port to listen on (default 8787; 0: any free)")
+    parser.add_argument(
+        "--plan", choices=["free"], help="limit requests as the free plan does: 25 a day, one a second (default: none)"
+    )
+    parser.add_argument(
+        "--latency-ms", type=whole_number, default=0, metavar="N", help="milliseconds before every answer (default 0)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from toolfold.mock_api.server import MockApi
+
+    mock_api = listen(
+        lambda: MockApi(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
+    )
+    print(
+        f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
+        f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={mock_api.url} ALPHA_VANTAGE_API_KEY=mock",
+        file=sys.stderr,
+        flush=True,
+    )
+    mock_api.serve_forever()
+    return 0

@@ -1,0 +1,27 @@
+"""``toolfold serve``: an MCP server over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from toolfold.cli.option_types import listen, port_number
+from toolfold.settings import Settings
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("serve", help="serve MCP over HTTP on this machine, through the Lambda handler")
+    parser.add_argument("--port", type=port_number, default=8080, help="port to listen on (default 8080; 0: any free)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from toolfold.transports.http_server import LocalServer
+
+    settings = Settings.from_environment()
+    server = listen(lambda: LocalServer(settings, port=options.port), options.port)
+    print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    server.serve_forever()
+    return 0
