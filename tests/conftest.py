@@ -1,4 +1,4 @@
-"""What most tests start from: the real catalog, the mock API, and the meta-tools over both."""
+"""Fixtures of most tests: the real catalog, the mock API, and the meta-tools over both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
-"""An API key that must turn up nowhere but in the request to the upstream."""
+"""An API key that may appear in the request to the upstream and nowhere else."""
 
 
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -27,28 +27,25 @@ settings.register_profile("long", max_examples=5_000, deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What is made up is the same at every run, so that a change is judged by what it changes; ``make explore`` looks
-    further."""
+    """Load the profile of Hypothesis.
+
+    Its examples are the same in every run, so that a failure comes from a change. ``make explore`` tries others.
+    """
     settings.load_profile(config.getoption("--hypothesis-profile") or "same")
 
 
-_AGAIN_AND_AGAIN = {"benchmarks", "differential", "fuzz", "mock_api"}
+_NOT_TRACED = {"benchmarks", "differential", "fuzz", "mock_api"}
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """What is done again and again is not traced for coverage, which takes as long as the test; other tests reach those
-    lines.
+    """Trace no coverage in tests with many repetitions: it doubles their time, and other tests reach the same lines.
 
-    pytest-cov has a mark of its own for that, which does nothing in the processes of pytest-xdist.
+    The mark of pytest-cov for this has no effect in the processes of pytest-xdist.
     """
     traced = sys.gettrace(), threading.gettrace()
     folders = item.path.relative_to(item.config.rootpath).parts
-    if (
-        _AGAIN_AND_AGAIN.intersection(folders)
-        or item.get_closest_marker("hypothesis")
-        or item.get_closest_marker("bulk")
-    ):
+    if _NOT_TRACED.intersection(folders) or item.get_closest_marker("hypothesis") or item.get_closest_marker("bulk"):
         sys.settrace(None)
         threading.settrace(None)
     try:
@@ -60,14 +57,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Folders that do not exist yet, one for each test that holds answers."""
+    """Return folders that do not exist yet, one for the cache of each test."""
     folder = tmp_path_factory.mktemp("caches")
     return (folder / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
 def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> None:
-    """Tests do not depend on what the person who runs them has set, and leave nothing in that person's folders."""
+    """Isolate tests from the settings and folders of the user who runs them."""
     import os
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
@@ -79,7 +76,7 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
-    """AWS on this machine. Whoever makes something in it removes it."""
+    """Serve AWS on this machine. A test that creates something in it removes it."""
     from tests.support import aws_services
 
     with aws_services.serving() as url:
@@ -99,7 +96,7 @@ def mock_api() -> Iterator[MockApi]:
 
 @pytest.fixture
 def make_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MetaTools]:
-    """Meta-tools over the real catalog and the mock API, with further settings by environment name."""
+    """Return a factory of meta-tools over the real catalog and the mock API; its arguments are settings."""
 
     def make(**environment: str) -> MetaTools:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
@@ -107,10 +104,10 @@ def make_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[.
             {
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
                 "TOOLFOLD_TIMEOUT_S": "10",
-                # No test waits because an upstream is slow to forgive.
+                # No test waits for the pauses of retries.
                 "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
                 "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5",
-                # Below the mock API's huge answer.
+                # Below the mock API's huge response.
                 "TOOLFOLD_MAX_RESPONSE_BYTES": "2500000",
                 **environment,
             }

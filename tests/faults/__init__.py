@@ -1,2 +1,4 @@
-"""Everything that can go wrong, made to go wrong: what the model sees, what the operator sees, and that nobody else is
-harmed. Each row of the table in docs/reference/faults.md is walked by a test."""
+"""Faults of every dependency: what the model sees, what the operator sees, and that other calls are not affected.
+
+Each row of the table in docs/reference/faults.md is checked by the test that it names.
+"""

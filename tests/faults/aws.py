@@ -1,4 +1,4 @@
-"""AWS in a box (moto server), behind a proxy that can make it fail."""
+"""AWS services (moto's server) behind a proxy that can make them fail."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ TABLE, BUCKET = "answers", "things"
 
 @dataclass(frozen=True)
 class Aws:
-    """``faulty`` is what toolfold reaches; the clients reach the services themselves."""
+    """The services: toolfold reaches them through ``faulty``, the clients reach them directly."""
 
     faulty: FaultyProxy
     dynamodb: Any
     s3: Any
 
     def items(self) -> list[dict[str, Any]]:
-        """The answers that the table holds."""
+        """Return the cache entries of the table."""
         found = self.dynamodb.scan(TableName=TABLE)["Items"]
         return [item for item in found if set(item["pk"]["S"]) <= set("0123456789abcdef")]
 
 
 @pytest.fixture(scope="session")
 def clients(endpoint: str) -> tuple[Any, Any]:
-    """Of DynamoDB and S3, past the proxy. Each takes a tenth of a second to make."""
+    """Return clients of DynamoDB and S3 that bypass the proxy. Creating each takes a tenth of a second."""
     known = {"endpoint_url": endpoint, "region_name": "us-east-1"}
     known |= {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
     return boto3.client("dynamodb", **known), boto3.client("s3", **known)
@@ -39,7 +39,7 @@ def clients(endpoint: str) -> tuple[Any, Any]:
 
 @pytest.fixture
 def aws(endpoint: str, clients: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
-    """The table and the bucket exist, and all is well until a test says otherwise."""
+    """Create the table and the bucket; nothing fails until a test adds faults."""
     with FaultyProxy(endpoint) as faulty:
         use_aws_endpoint(faulty.url, monkeypatch)
         dynamodb, s3 = clients

@@ -1,4 +1,4 @@
-"""What the tests of faults share."""
+"""Fixtures of the tests of faults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.faults.aws import aws, clients
-from tests.faults.scenario import Scenario, listening
+from tests.faults.scenario import Scenario, capture_logs
 from toolfold.catalog.model import Catalog
 from toolfold.mock_api.server import MockApi
 
@@ -16,28 +16,30 @@ __all__ = ["aws", "clients"]
 
 
 @pytest.fixture
-def told() -> Iterator[list[logging.LogRecord]]:
-    with listening() as lines:
+def log_records() -> Iterator[list[logging.LogRecord]]:
+    with capture_logs() as lines:
         yield lines
 
 
 @pytest.fixture
-def scenario(mock_api: MockApi, told: list[logging.LogRecord], catalog: Catalog) -> Callable[..., Scenario]:
-    """A scene over the mock API, with settings by their name without ``TOOLFOLD_``."""
+def scenario(mock_api: MockApi, log_records: list[logging.LogRecord], catalog: Catalog) -> Callable[..., Scenario]:
+    """Return a factory of scenarios over the mock API; settings are named without ``TOOLFOLD_``."""
     mock_api.clear_requests()
 
     def made(url: str = mock_api.url, **environment: str) -> Scenario:
-        return Scenario(url, told, lambda: catalog, **environment)
+        return Scenario(url, log_records, lambda: catalog, **environment)
 
     return made
 
 
 @pytest.fixture
-def make_scenario(mock_api: MockApi, told: list[logging.LogRecord]) -> Callable[[Callable[[], Catalog]], Scenario]:
-    """A scene over the mock API and a catalog's store; the lines of the one before are forgotten."""
+def make_scenario(
+    mock_api: MockApi, log_records: list[logging.LogRecord]
+) -> Callable[[Callable[[], Catalog]], Scenario]:
+    """Return a factory of scenarios over the mock API and a catalog store; each clears the earlier log records."""
 
     def made(store: Callable[[], Catalog]) -> Scenario:
-        told.clear()
-        return Scenario(mock_api.url, told, store)
+        log_records.clear()
+        return Scenario(mock_api.url, log_records, store)
 
     return made

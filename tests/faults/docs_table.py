@@ -1,4 +1,4 @@
-"""The table of docs/reference/faults.md, as the tests walk it."""
+"""The table of docs/reference/faults.md, as parameters of the tests."""
 
 from __future__ import annotations
 
@@ -14,30 +14,42 @@ PAGE = Path(__file__).parents[2] / "docs/reference/faults.md"
 
 @dataclass(frozen=True)
 class Row:
-    """One fault. ``sees`` is what a model gets: a code and its sentence, or data; ``operator`` what is logged;
-    ``requests`` how many the upstream gets; ``held`` what is kept of it."""
+    """One fault.
+
+    Attributes:
+        fault: Its name.
+        cause: What causes it in the test.
+        response: What a model gets: a code and its sentence, or data.
+        next_step: The suggestion of the error.
+        log: What is logged.
+        requests: How many requests the upstream gets.
+        cached: What is cached.
+        test: The test that checks the row.
+    """
 
     fault: str
-    made_by: str
-    sees: str
+    cause: str
+    response: str
     next_step: str
-    operator: str
+    log: str
     requests: str
-    held: str
+    cached: str
     test: str
 
     @property
     def code(self) -> str:
         """The code of the error, or ``OK``."""
-        found = re.match(r"`([A-Z_]+)` ", self.sees)
+        found = re.match(r"`([A-Z_]+)` ", self.response)
         return found[1] if found else "OK"
 
     @property
-    def sentence(self) -> str:
-        return self.sees.partition("` ")[2]
+    def message(self) -> str:
+        """The message of the error."""
+        return self.response.partition("` ")[2]
 
 
 def all_rows() -> list[Row]:
+    """Return the rows of the table."""
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     rows = [Row(*row) for row in cells if len(row) == len(Row.__dataclass_fields__)]
@@ -45,6 +57,6 @@ def all_rows() -> list[Row]:
 
 
 def parametrize_rows(test: str) -> Any:
-    """Parametrizes a test with the rows that name it, as ``row``."""
+    """Parametrize a test with the rows that name it, as ``row``."""
     rows = [row for row in all_rows() if row.test == f"`{test}`"]
     return pytest.mark.parametrize("row", rows, ids=[row.fault for row in rows])

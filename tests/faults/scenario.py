@@ -1,4 +1,4 @@
-"""A toolfold of its own for each test: time-outs short, its clock in the test's hand, everything it logs at hand."""
+"""Scenario of a fault: a toolfold with short time-outs, a clock that the test moves, and its log records."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SERIES, QUOTE = "TIME_SERIES_WEEKLY", "GLOBAL_QUOTE"
 
 
 class Scenario:
-    """Meta-tools over the real catalog and the upstream at ``url``; ``told`` is what they log."""
+    """Meta-tools over the real catalog and the upstream at ``url``; ``log_records`` are what they log."""
 
     def __init__(
-        self, url: str, told: list[logging.LogRecord], store: Callable[[], Catalog], **environment: str
+        self, url: str, log_records: list[logging.LogRecord], store: Callable[[], Catalog], **environment: str
     ) -> None:
         self.settings = Settings.from_environment(
             {
@@ -38,7 +38,7 @@ class Scenario:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.clock, self.told = Clock(), told
+        self.clock, self.log_records = Clock(), log_records
         caller = ToolExecutor(self.settings)
         self.executor = CachedExecutor(
             self.settings,
@@ -54,7 +54,7 @@ class Scenario:
         self.tools = MetaTools(store, caller)
 
     def call(self, tool: str = SERIES, key: str = KEY, left_s: float | None = None, **arguments: Any) -> Result:
-        """``TOOL_CALL``; ``left_s``: the seconds that are left of the request."""
+        """Call ``TOOL_CALL``; ``left_s`` are the seconds that are left of the request."""
         self._catch_up()
         deadline = None if left_s is None else self.clock.monotonic() + left_s
         own = {name: arguments.pop(name) for name in ("max_tokens", "select", "fresh") if name in arguments}
@@ -65,21 +65,21 @@ class Scenario:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        """What sockets have waited for has passed for the scene as well."""
+        """Move the clock by the real time that sockets have taken."""
         self.clock.now += max(0.0, time.monotonic() - self.clock.monotonic())
 
     def calls(self) -> list[logging.LogRecord]:
-        """The lines of calls, one for each."""
-        return [line for line in self.told if line.getMessage() == "call"]
+        """Return the log records of calls, one for each."""
+        return [line for line in self.log_records if line.getMessage() == "call"]
 
     def warnings(self) -> list[str]:
-        """What was logged besides: the level and the text, with HASH for one."""
-        lines = [f"{line.levelname} {line.getMessage()}" for line in self.told if line.getMessage() != "call"]
+        """Return level and text of the other log records, with HASH for a hash."""
+        lines = [f"{line.levelname} {line.getMessage()}" for line in self.log_records if line.getMessage() != "call"]
         return [re.sub(r"[0-9a-f]{64}", "HASH", line) for line in lines]
 
     @contextmanager
     def concurrent_call(self) -> Iterator[None]:
-        """A healthy call by another key, beside what happens inside and after it; both must be answered."""
+        """Make a healthy call with another key at the same time and one afterwards; check that both succeed."""
         results: list[Result] = []
 
         def call() -> None:
@@ -96,8 +96,8 @@ class Scenario:
 
 
 @contextmanager
-def listening() -> Iterator[list[logging.LogRecord]]:
-    """Everything that toolfold logs meanwhile, whatever logging was told elsewhere."""
+def capture_logs() -> Iterator[list[logging.LogRecord]]:
+    """Collect everything that toolfold logs, regardless of the configured level."""
     lines: list[logging.LogRecord] = []
 
     class Kept(logging.Handler):
@@ -115,6 +115,6 @@ def listening() -> Iterator[list[logging.LogRecord]]:
         logger.setLevel(level)
 
 
-def whole(result: Result) -> str:
-    """All that a model can see."""
+def visible_text(result: Result) -> str:
+    """Return everything that a model can see."""
     return result.text + json.dumps(result.structured)

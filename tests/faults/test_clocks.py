@@ -1,4 +1,4 @@
-"""Clocks that jump: the time of day, corrected by the network, and the monotonic one of an environment that slept."""
+"""Clocks that jump: the time of day corrected by the network, and the monotonic clock of a suspended environment."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ OK: Reply = (200, {}, CSV.encode())
 DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
-class Times:
-    """Each clock of a scene, moved without the other."""
+class ClockJumps:
+    """Moves each clock of a scenario without the other."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -44,19 +44,19 @@ def upstream() -> Iterator[Upstream]:
 Make = Callable[..., Scenario]
 
 
-def forward_over_a_held_answer(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def forward_with_a_cached_response(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     scenario.call("CPI")
     times.wall(YEAR)
     return scenario.call("CPI")
 
 
-def backward_over_a_held_answer(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def backward_with_a_cached_response(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     scenario.call("CPI")
     times.wall(-HOUR)
     return scenario.call("CPI")
 
 
-def a_little_backward(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def a_little_backward(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     scenario.call("CPI")
     times.wall(-60)
     result = scenario.call("CPI")
@@ -65,7 +65,7 @@ def a_little_backward(scenario: Scenario, times: Times, upstream: Upstream) -> R
     return result
 
 
-def ahead_when_the_day_was_used_up(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def ahead_when_the_day_was_used_up(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     upstream.replies = [DAILY, OK]
     times.wall(YEAR)
     assert scenario.call("CPI").structured["error"]["code"] == "RATE_LIMITED"
@@ -73,7 +73,7 @@ def ahead_when_the_day_was_used_up(scenario: Scenario, times: Times, upstream: U
     return scenario.call("CPI")
 
 
-def ahead_when_too_fast(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def ahead_when_too_fast(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     upstream.replies = [notice("spreading out your free API requests more sparingly (1 request per second)"), OK]
     times.wall(YEAR)
     scenario.call("CPI")
@@ -84,7 +84,7 @@ def ahead_when_too_fast(scenario: Scenario, times: Times, upstream: Upstream) ->
     return result
 
 
-def asleep_over_another_try(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def asleep_over_another_try(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     def busy(query: dict[str, str]) -> Reply:
         times.monotonic(HOUR)
         return 503, {}, b""
@@ -93,7 +93,7 @@ def asleep_over_another_try(scenario: Scenario, times: Times, upstream: Upstream
     return scenario.call("CPI")
 
 
-def asleep_while_it_is_answered(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def asleep_while_it_is_answered(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     def late(query: dict[str, str]) -> Reply:
         times.monotonic(HOUR)
         return OK
@@ -102,7 +102,7 @@ def asleep_while_it_is_answered(scenario: Scenario, times: Times, upstream: Upst
     return scenario.call("CPI")
 
 
-def back_while_a_source_is_left_alone(scenario: Scenario, times: Times, upstream: Upstream) -> Result:
+def back_while_a_source_is_left_alone(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     times.monotonic(HOUR)
     upstream.replies = [(500, {}, b"")]
     for _ in range(scenario.settings.breaker_failures):
@@ -115,8 +115,8 @@ def back_while_a_source_is_left_alone(scenario: Scenario, times: Times, upstream
 
 
 JUMPS = {
-    "time of day forward, an answer held": forward_over_a_held_answer,
-    "time of day backward, an answer held": backward_over_a_held_answer,
+    "time of day forward, an answer held": forward_with_a_cached_response,
+    "time of day backward, an answer held": backward_with_a_cached_response,
     "time of day a minute backward": a_little_backward,
     "time of day ahead when the day's calls were used up": ahead_when_the_day_was_used_up,
     "time of day ahead when calls were too fast": ahead_when_too_fast,
@@ -129,16 +129,16 @@ JUMPS = {
 @parametrize_rows("test_jump")
 def test_jump(row: Row, scenario: Make, upstream: Upstream) -> None:
     here = scenario(upstream.url)
-    result = JUMPS[row.fault](here, Times(here), upstream)
+    result = JUMPS[row.fault](here, ClockJumps(here), upstream)
     if row.code == "OK":
         assert not result.is_error, result.text
         assert result.structured["result"]["rows"] == [["2026-01-01", 1.5]]
         assert result.structured["age_s"] == 0
     else:
         error = result.structured["error"]
-        assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
+        assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.message, row.next_step)
     assert len(upstream.requests) == int(row.requests)
-    assert f"`call` `{vars(here.calls()[-1])['code']}`" == row.operator
+    assert f"`call` `{vars(here.calls()[-1])['code']}`" == row.log
     assert here.warnings() == []
     upstream.replies = [OK]
     assert not here.call("CPI").is_error
@@ -147,10 +147,10 @@ def test_jump(row: Row, scenario: Make, upstream: Upstream) -> None:
 
 @parametrize_rows("test_jump_elsewhere")
 def test_jump_elsewhere(row: Row, scenario: Make, upstream: Upstream, aws: Aws) -> None:
-    """What a machine whose clock is ahead leaves in the shared table."""
+    """Check what a machine whose clock is ahead stores in the shared table."""
     place = {"CACHE": f"dynamodb://{TABLE}", "CACHE_TIMEOUT_S": "5"}
     wrong, right = (scenario(upstream.url, **place) for _ in range(2))
-    Times(wrong).wall(YEAR)
+    ClockJumps(wrong).wall(YEAR)
     if "used up" in row.fault:
         upstream.replies = [DAILY]
         assert wrong.call("CPI").is_error
@@ -169,7 +169,7 @@ def test_jump_elsewhere(row: Row, scenario: Make, upstream: Upstream, aws: Aws) 
 def test_a_file_of_a_clock_that_was_ahead_is_written_over(scenario: Make, upstream: Upstream, tmp_path: object) -> None:
     place = {"CACHE": f"{tmp_path}/answers.sqlite"}
     wrong = scenario(upstream.url, **place)
-    Times(wrong).wall(YEAR)
+    ClockJumps(wrong).wall(YEAR)
     wrong.call("CPI")
     assert not scenario(upstream.url, **place).call("CPI").structured["cached"]
     assert scenario(upstream.url, **place).call("CPI").structured["cached"]
@@ -179,13 +179,13 @@ def test_a_file_of_a_clock_that_was_ahead_is_written_over(scenario: Make, upstre
 def test_back_while_aws_is_left_alone(
     row: Row, scenario: Make, make_scenario: Make, upstream: Upstream, aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An environment whose monotonic clock comes back earlier asks at once what it would have left alone."""
+    """Check that a monotonic clock that jumps back ends a pause of AWS requests."""
     if "cache" in row.fault:
         here = scenario(upstream.url, CACHE="dynamodb://nobody", CACHE_TIMEOUT_S="5")
-        Times(here).monotonic(HOUR)
+        ClockJumps(here).monotonic(HOUR)
         here.call("CPI")
         asked = len(aws.faulty.requests)
-        Times(here).monotonic(-HOUR)
+        ClockJumps(here).monotonic(-HOUR)
         assert not here.call("WTI").is_error
         assert len(aws.faulty.requests) > asked
         assert len(upstream.requests) == 2 * int(row.requests)
@@ -194,13 +194,13 @@ def test_back_while_aws_is_left_alone(
     store = S3Store(f"s3://{BUCKET}", max_age_s=60)
     here = make_scenario(store)
     monkeypatch.setattr(stores, "time", SimpleNamespace(monotonic=here.clock.monotonic))
-    Times(here).monotonic(HOUR)
+    ClockJumps(here).monotonic(HOUR)
     store()
     asked = len(aws.faulty.requests)
-    Times(here).monotonic(-HOUR)
+    ClockJumps(here).monotonic(-HOUR)
     assert store()
     assert len(aws.faulty.requests) == asked + 1
 
 
-def test_all_that_is_prepared_is_on_the_page() -> None:
+def test_every_prepared_fault_is_on_the_page() -> None:
     assert {row.fault for row in all_rows() if row.test == "`test_jump`"} == set(JUMPS)

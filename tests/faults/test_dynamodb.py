@@ -1,4 +1,4 @@
-"""The shared cache fails in every way it can: calls are slower then, and nothing else."""
+"""Faults of the shared cache make calls slower and have no other effect."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def refused(code: str) -> Fault:
 
 
 def flipped(content: bytes) -> bytes:
-    """``content`` with one bit changed in its middle."""
+    """Return ``content`` with one bit in its middle changed."""
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
 @dataclass(frozen=True)
-class How:
+class CacheFault:
     """What makes the fault: faults of the proxy, or another table; ``large``: with answers that go to the bucket."""
 
     faults: dict[str, Fault] = field(default_factory=dict)
@@ -39,18 +39,18 @@ class How:
 
 
 FAULTS = {
-    "DynamoDB throttled": How({"DynamoDB": refused("ProvisionedThroughputExceededException")}),
-    "DynamoDB denied": How({"DynamoDB": refused("AccessDeniedException")}),
-    "DynamoDB slow": How({"DynamoDB": Fault(delay_s=3)}),
-    "DynamoDB broken": How({"DynamoDB": Fault(status=500, body=b"{}")}),
-    "DynamoDB absent": How(),
-    "no such table": How(table="nobody"),
-    "a table of another shape": How(table="other-shape"),
-    "DynamoDB takes no writes": How({"PutItem": refused("ThrottlingException")}),
-    "cache bucket denied": How({"PUT /": Fault(status=403, body=DENIED)}, large=True),
-    "cache bucket slow": How({"PUT /": Fault(delay_s=3)}, large=True),
+    "DynamoDB throttled": CacheFault({"DynamoDB": refused("ProvisionedThroughputExceededException")}),
+    "DynamoDB denied": CacheFault({"DynamoDB": refused("AccessDeniedException")}),
+    "DynamoDB slow": CacheFault({"DynamoDB": Fault(delay_s=3)}),
+    "DynamoDB broken": CacheFault({"DynamoDB": Fault(status=500, body=b"{}")}),
+    "DynamoDB absent": CacheFault(),
+    "no such table": CacheFault(table="nobody"),
+    "a table of another shape": CacheFault(table="other-shape"),
+    "DynamoDB takes no writes": CacheFault({"PutItem": refused("ThrottlingException")}),
+    "cache bucket denied": CacheFault({"PUT /": Fault(status=403, body=DENIED)}, large=True),
+    "cache bucket slow": CacheFault({"PUT /": Fault(delay_s=3)}, large=True),
 }
-HELD_FAULTS = {
+STORED_FAULTS = {
     "object of the cache gone": {"GET /": Fault(status=404, body=b"<Error><Code>NoSuchKey</Code></Error>")},
     "object of the cache denied": {"GET /": Fault(status=403, body=DENIED)},
     "object of the cache corrupt": {"GET /": Fault(change=flipped)},
@@ -67,7 +67,7 @@ def upstream() -> Iterator[Upstream]:
 
 
 def large() -> bytes:
-    """A table that no item can hold, even compressed."""
+    """Return a table that no item can hold, even compressed."""
     draw = random.Random(1)
     rows = "".join(f"2026-01-01,{b64encode(draw.randbytes(3000)).decode()}\n" for _ in range(200))
     return f"timestamp,value\n{rows}".encode()
@@ -77,32 +77,32 @@ def large() -> bytes:
 def test_shared_cache(
     row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    how = FAULTS[row.fault]
-    if how.large:
+    fault = FAULTS[row.fault]
+    if fault.large:
         upstream.replies = [(200, {}, large())]
     if row.fault == "DynamoDB absent":
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    aws.faulty.faults.update(how.faults)
-    failing = scenario(upstream.url, CACHE=f"dynamodb://{how.table}", **QUICK)
-    for tool in ("CPI", "WTI", "COPPER"):  # the second and the third do not wait for it
+    aws.faulty.faults.update(fault.faults)
+    failing = scenario(upstream.url, CACHE=f"dynamodb://{fault.table}", **QUICK)
+    for tool in ("CPI", "WTI", "COPPER"):  # the second and the third do not wait for the cache
         assert not failing.call(tool, select="last 1").is_error
     assert failing.call("CPI", select="last 1").structured["cached"]  # in memory
     assert len(upstream.requests) == 3 * int(row.requests)
-    assert failing.warnings() == [row.operator.strip("`")]
+    assert failing.warnings() == [row.log.strip("`")]
     assert [vars(line)["code"] for line in failing.calls()] == ["OK"] * 4
     assert aws.items() == []
-    # Another environment, whose table is well, is not concerned; and this one is well again after the pause.
+    # Another environment with a working table is not affected; this one uses the cache again after the pause.
     aws.faulty.faults.clear()
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.faulty.url)
     failing.aws.reset()  # a client keeps the endpoint that it was created with
-    if how.table == TABLE:
+    if fault.table == TABLE:
         failing.clock.now += failing.settings.cache_cooldown_s
         failing.call("ALUMINUM", select="last 1")
         assert len(aws.items()) == 1
     well = scenario(upstream.url, CACHE=f"dynamodb://{TABLE}", **QUICK)
     assert not well.call("BRENT", select="last 1").is_error
-    assert len(well.told) == len(failing.told)
-    assert failing.warnings() == [row.operator.strip("`")]
+    assert len(well.log_records) == len(failing.log_records)
+    assert failing.warnings() == [row.log.strip("`")]
 
 
 @parametrize_rows("test_what_the_cache_holds")
@@ -111,7 +111,7 @@ def test_what_the_cache_holds(row: Row, scenario: Callable[..., Scenario], aws: 
     place = {"CACHE": f"dynamodb://{TABLE}", **QUICK}
     scenario(upstream.url, **place).call("CPI", select="last 1")
     [item] = aws.items()
-    aws.faulty.faults.update(HELD_FAULTS[row.fault])
+    aws.faulty.faults.update(STORED_FAULTS[row.fault])
     if row.fault == "item of another call":
         other = scenario(upstream.url, **{**place, "CACHE_BUCKET": ""})
         upstream.replies = [(200, {}, b"timestamp,value\n2026-01-01,666\n")]
@@ -121,23 +121,23 @@ def test_what_the_cache_holds(row: Row, scenario: Callable[..., Scenario], aws: 
     upstream.requests.clear()
     upstream.replies = [(200, {}, CSV.encode())]
     other = scenario(upstream.url, **place)
-    other.clock.now += 60  # each scene's day begins anew; however slow the first was, this one comes after it
+    other.clock.now += 60  # the clock of each scenario starts at the same time; this one has to be later
     result = other.call("CPI", select="last 1")
     assert result.structured["result"]["rows"] == [["2026-01-01", 1.5]]
     assert len(upstream.requests) == int(row.requests)
-    told = [] if row.operator == "`call` `OK`" else [row.operator.strip("`")]
-    assert other.warnings() == told
+    log_records = [] if row.log == "`call` `OK`" else [row.log.strip("`")]
+    assert other.warnings() == log_records
     aws.faulty.faults.clear()
-    # What was fetched instead is what others get from then on, unless the place was being left alone.
+    # Others get the new response from then on, unless requests to the cache were paused.
     third = scenario(upstream.url, **place)
     third.clock.now += 120
     again = third.call("CPI", select="last 1")
     assert again.structured["cached"]
-    assert (again.structured["result"]["rows"] == [["2026-01-01", 1.5]]) is not bool(told)
+    assert (again.structured["result"]["rows"] == [["2026-01-01", 1.5]]) is not bool(log_records)
 
 
-def test_all_that_is_prepared_is_on_the_page() -> None:
+def test_every_prepared_fault_is_on_the_page() -> None:
     from tests.faults.docs_table import all_rows
 
     shown = {row.fault for row in all_rows() if row.test in ("`test_shared_cache`", "`test_what_the_cache_holds`")}
-    assert shown == set(FAULTS) | set(HELD_FAULTS)
+    assert shown == set(FAULTS) | set(STORED_FAULTS)

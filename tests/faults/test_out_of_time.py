@@ -1,4 +1,4 @@
-"""A Lambda function that is about to be ended answers before that, whatever it waits for."""
+"""A Lambda function responds before its time is up, in every kind of wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS = {
 }
 
 Call = tuple[str, str, float, dict[str, Fault]]
-"""The tool, its symbol, the seconds that Lambda leaves, and the faults of AWS."""
+"""The tool, its symbol, the seconds that are left of the invocation, and the faults of AWS."""
 
 CALLS: dict[str, Call] = {
     "upstream slow, time short": (QUOTE, "FAULT.SLOW.9", 2.0, {}),
@@ -55,12 +55,12 @@ def event(tool: str, symbol: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @parametrize_rows("test_out_of_time")
-def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, told: list[logging.LogRecord]) -> None:
+def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, log_records: list[logging.LogRecord]) -> None:
     tool, symbol, left_s, faults = CALLS[row.fault]
     gateway = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **SETTINGS})
     gateway(event(QUOTE, "MSFT"), remaining_s=29.0)  # what a first call imports
     mock_api.clear_requests()
-    told.clear()
+    log_records.clear()
     aws.faulty.faults.update(faults)
     started = time.monotonic()
     response = gateway(event(tool, symbol), remaining_s=left_s)
@@ -74,26 +74,26 @@ def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, told: list[logging.L
         assert content["result"]
     else:
         error = content["error"]
-        assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
+        assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.message, row.next_step)
     assert len(mock_api.requests) == int(row.requests)
-    lines = [vars(line) for line in told if line.getMessage() == "call"]
+    lines = [vars(line) for line in log_records if line.getMessage() == "call"]
     assert [line["code"] for line in lines] == [row.code]
-    warnings = [f"WARNING {line.getMessage()}" for line in told if line.levelname == "WARNING"]
-    assert warnings == ([] if row.operator.startswith("`call`") else [row.operator.strip("`")])
+    warnings = [f"WARNING {line.getMessage()}" for line in log_records if line.levelname == "WARNING"]
+    assert warnings == ([] if row.log.startswith("`call`") else [row.log.strip("`")])
     aws.faulty.faults.clear()
     after = json.loads(gateway(event(QUOTE, "AAPL"), remaining_s=29.0)["body"])["result"]
     assert not after["isError"]
-    if row.code != "OK":  # nothing of it is held
+    if row.code != "OK":  # nothing is cached
         before = len(mock_api.requests)
         gateway(event(tool, symbol), remaining_s=MARGIN_S + 0.7)
         assert len(mock_api.requests) > before
 
 
-def test_all_that_is_prepared_is_on_the_page() -> None:
+def test_every_prepared_fault_is_on_the_page() -> None:
     assert {row.fault for row in all_rows() if row.test == "`test_out_of_time`"} == set(CALLS)
 
 
-def test_what_is_held_needs_no_time(mock_api: MockApi) -> None:
+def test_a_cached_response_needs_no_time(mock_api: MockApi) -> None:
     gateway = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
     gateway(event(QUOTE, "IBM"), remaining_s=29.0)
     late = json.loads(gateway(event(QUOTE, "IBM"), remaining_s=0.9)["body"])["result"]

@@ -1,4 +1,4 @@
-"""docs/reference/faults.md and the tests name each other."""
+"""The table of docs/reference/faults.md and the tests name each other."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def test_every_row_is_read_and_names_a_test_that_checks_it() -> None:
     assert {row.test.strip("`") for row in all_rows()} == {test for _, test in parametrized}
 
 
-def test_no_fault_is_told_twice() -> None:
+def test_each_fault_is_documented_once() -> None:
     named = [row.fault for row in all_rows()]
     assert len(named) == len(set(named))

@@ -1,4 +1,4 @@
-"""S3 fails in every way it can: when the catalog is first read, when it is looked at again, and for long answers."""
+"""Faults of S3: at the first load of the catalog, at its refresh, and for offloaded results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _published: dict[bytes, dict[str, bytes]] = {}
 
 
 def put(aws: Aws, content: bytes) -> None:
-    """Publish ``content``; what our command writes is kept, and put again without it, since it imports and connects."""
+    """Publish ``content``. Repeated publishing puts the recorded objects, because the command imports and connects."""
     if content not in _published:
         sha256 = publish(content, PLACE)
         keys = (f"toolfold/catalogs/{sha256}.json", "toolfold/current.json")
@@ -63,7 +63,7 @@ def prepare(aws: Aws, row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
         aws.s3.put_object(Bucket=BUCKET, Key="toolfold/current.json", Body=json.dumps(pointer))
 
 
-def mend(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+def remove_fault(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     aws.faulty.faults.clear()
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.faulty.url)
     put(aws, NEW)
@@ -82,12 +82,12 @@ def test_catalog_at_cold_start(
     result = starting.call(QUOTE, symbol="IBM")
     assert time.monotonic() - started < 3 * TIMEOUT_S + 1
     error = result.structured["error"]
-    assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
-    assert starting.warnings() == [row.operator.strip("`")]
+    assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.message, row.next_step)
+    assert starting.warnings() == [row.log.strip("`")]
     assert starting.calls() == []  # nothing was sent
-    assert not make_scenario(running).call(QUOTE, symbol="IBM").is_error  # an environment that runs is not concerned
-    mend(aws, monkeypatch)
-    if row.fault.startswith("S3 absent"):  # its client knows that address for life
+    assert not make_scenario(running).call(QUOTE, symbol="IBM").is_error  # a running environment is not affected
+    remove_fault(aws, monkeypatch)
+    if row.fault.startswith("S3 absent"):  # its client keeps that address
         starting = make_scenario(S3Store(PLACE, 60, TIMEOUT_S))
     assert not starting.call(QUOTE, symbol="IBM").is_error
 
@@ -109,14 +109,14 @@ def test_catalog_at_refresh(
         store._client = None
     running.clock.now += 60
     asked = len(aws.faulty.requests)
-    for _ in range(3):  # S3 is asked once, not by each
+    for _ in range(3):  # one request to S3 for all calls
         assert not running.call(QUOTE, symbol="IBM").is_error
         running.clock.now += 1
     assert store._catalog is old
     at_hand = "WARNING serving the catalog at hand: the one in S3 is not to be had"
-    assert running.warnings() == [row.operator.strip("`"), at_hand]
+    assert running.warnings() == [row.log.strip("`"), at_hand]
     assert len(aws.faulty.requests) - asked <= 5  # with repetitions
-    mend(aws, monkeypatch)
+    remove_fault(aws, monkeypatch)
     if row.fault.startswith("S3 absent"):
         store._client = None
     running.clock.now += 5
@@ -143,7 +143,7 @@ def test_long_answer(row: Row, scenario: Callable[..., Scenario], aws: Aws) -> N
     preview = result.structured["preview"]
     assert set(preview["full"]) == {"tokens"}
     assert preview["ask_less"] in result.text.replace('\\"', '"')
-    assert here.warnings() == [row.operator.strip("`")]
+    assert here.warnings() == [row.log.strip("`")]
     assert "Contents" not in aws.s3.list_objects_v2(Bucket=BUCKET)
     aws.faulty.faults.clear()
     again = here.call(SERIES, symbol="IBM", max_tokens=500)
@@ -151,7 +151,7 @@ def test_long_answer(row: Row, scenario: Callable[..., Scenario], aws: Aws) -> N
     assert again.structured["preview"]["full"]["url"]
 
 
-def test_all_that_is_prepared_is_on_the_page() -> None:
+def test_every_prepared_fault_is_on_the_page() -> None:
     def shown(test: str) -> set[str]:
         return {row.fault.rpartition(", ")[0] for row in all_rows() if row.test == f"`{test}`"}
 

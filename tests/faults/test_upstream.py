@@ -1,4 +1,4 @@
-"""The upstream fails in every way it can; the mock API does it on demand."""
+"""Faults of the upstream, which the mock API produces on demand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from tests.faults.docs_table import Row, all_rows, parametrize_rows
-from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scenario, whole
+from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scenario, visible_text
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.faults import ERROR_BODIES, FAULTS
 from toolfold.mock_api.server import MockApi
@@ -15,13 +15,13 @@ PARAMETER = {"SYMBOL_SEARCH": "keywords"}
 
 
 class Faulty:
-    """The call that a row tells of, made in a scene with the row's settings."""
+    """The call that a row describes, made in a scenario with the row's settings."""
 
     def __init__(self, row: Row, make: Callable[..., Scenario], mock_api: MockApi) -> None:
-        settings: dict[str, str] = dict(re.findall(r"`TOOLFOLD_(\w+)=([^`]+)`", row.made_by))
-        tool = re.search(r", ([A-Z_]{4,})", row.made_by)
-        symbol = re.search(r"FAULT\.\w+", row.made_by)
-        select = re.search(r"`select=(\w+)`", row.made_by)
+        settings: dict[str, str] = dict(re.findall(r"`TOOLFOLD_(\w+)=([^`]+)`", row.cause))
+        tool = re.search(r", ([A-Z_]{4,})", row.cause)
+        symbol = re.search(r"FAULT\.\w+", row.cause)
+        select = re.search(r"`select=(\w+)`", row.cause)
         self.symbol = symbol[0] if symbol else "IBM"
         self.tool = tool[1] if tool else SERIES
         self.select = {"select": select[1]} if select else {}
@@ -33,7 +33,7 @@ class Faulty:
 
     @property
     def requests(self) -> int:
-        """Requests that this call has made so far."""
+        """The requests that this call has made so far."""
         return sum(any(value == self.symbol for _, value in query) for query in self.mock_api.requests)
 
 
@@ -42,11 +42,11 @@ def test_upstream(row: Row, scenario: Callable[..., Scenario], mock_api: MockApi
     faulty = Faulty(row, scenario, mock_api)
     with faulty.scenario.concurrent_call():
         result = faulty()
-    assert_seen(row, result)
-    assert KEY not in whole(result)
+    check_response(row, result)
+    assert KEY not in visible_text(result)
     assert faulty.requests == int(row.requests)
-    assert_told(row, faulty.scenario)
-    assert_held(row.held, faulty)
+    check_log(row, faulty.scenario)
+    check_cached(row.cached, faulty)
 
 
 @parametrize_rows("test_refused")
@@ -54,46 +54,46 @@ def test_refused(row: Row, scenario: Callable[..., Scenario]) -> None:
     with MockApi() as stopped:
         url = stopped.url
     stopping = scenario(url)
-    for _ in range(2):  # nothing is held: the second call tries anew
-        stopping.told.clear()
-        assert_seen(row, stopping.call(QUOTE, symbol="IBM"))
+    for _ in range(2):  # nothing is cached: the second call makes requests again
+        stopping.log_records.clear()
+        check_response(row, stopping.call(QUOTE, symbol="IBM"))
         [line] = stopping.calls()
         assert vars(line)["upstream_requests"] == int(row.requests)
-        assert_told(row, stopping)
+        check_log(row, stopping)
     with MockApi(port=int(url.rpartition(":")[2].partition("/")[0])):
         assert not stopping.call(QUOTE, symbol="IBM").is_error
 
 
-def assert_seen(row: Row, result: Result) -> None:
+def check_response(row: Row, result: Result) -> None:
     if not result.is_error:
-        expected = re.fullmatch(r"data: `(.+)`", row.sees)
+        expected = re.fullmatch(r"data: `(.+)`", row.response)
         assert expected is not None, result.text
         assert expected[1] in result.text
         return
     error = result.structured["error"]
-    assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.sentence, row.next_step)
+    assert (error["code"], error["message"], error["suggestion"]) == (row.code, row.message, row.next_step)
 
 
-def assert_told(row: Row, scenario: Scenario) -> None:
-    """One line for the call, with its code and its sentence, and nothing else."""
-    code = row.operator.rpartition(" ")[2].strip("`")
+def check_log(row: Row, scenario: Scenario) -> None:
+    """Check that the log has one record for the call, with its code and message, and nothing else."""
+    code = row.log.rpartition(" ")[2].strip("`")
     lines = [(vars(line)["code"], vars(line)["problem"]) for line in scenario.calls() if vars(line)["code"] != "OK"]
-    assert lines == ([] if code == "OK" else [(code, row.sentence)])
+    assert lines == ([] if code == "OK" else [(code, row.message)])
     assert scenario.warnings() == []
 
 
-def assert_held(held: str, faulty: Faulty) -> None:
-    """What the row says is kept: the same call again, later, and by another key."""
+def check_cached(cached: str, faulty: Faulty) -> None:
+    """Check what the row says is cached: repeat the call, repeat it later, and with another key."""
     scenario, clock = faulty.scenario, faulty.scenario.clock
     before = faulty.requests
-    if held == "nothing":
+    if cached == "nothing":
         faulty()
         assert faulty.requests > before
-    elif held == "as data":
+    elif cached == "as data":
         again = faulty()
         assert again.is_error or again.structured["cached"]
         assert faulty.requests == before
-    elif found := re.fullmatch(r"(\d+) s, for its key", held):
+    elif found := re.fullmatch(r"(\d+) s, for its key", cached):
         clock.now += int(found[1]) - 5
         faulty()
         assert faulty.requests == before
@@ -102,7 +102,7 @@ def assert_held(held: str, faulty: Faulty) -> None:
         clock.now += 6
         faulty()
         assert faulty.requests == before + 2
-    elif found := re.fullmatch(r"the key, (\d+) s", held):
+    elif found := re.fullmatch(r"the key, (\d+) s", cached):
         clock.now += int(found[1]) - 2
         refused = scenario.call("CPI")
         assert refused.structured["error"]["code"] == "RATE_LIMITED"
@@ -110,8 +110,8 @@ def assert_held(held: str, faulty: Faulty) -> None:
         clock.now += 3
         assert not scenario.call("CPI").is_error
     else:
-        spaced = re.fullmatch(r"the key, (\d+) a second", held)
-        assert spaced is not None, held
+        spaced = re.fullmatch(r"the key, (\d+) a second", cached)
+        assert spaced is not None, cached
         clock.now += 10
         assert not scenario.call("CPI").is_error
         already = sum(clock.slept)
@@ -120,14 +120,12 @@ def assert_held(held: str, faulty: Faulty) -> None:
 
 
 def test_every_fault_of_the_mock_api_is_on_the_page() -> None:
-    shown = {name.lower() for row in all_rows() for name in re.findall(r"FAULT\.(\w+)", row.made_by)}
+    shown = {name.lower() for row in all_rows() for name in re.findall(r"FAULT\.(\w+)", row.cause)}
     assert shown == set(FAULTS)
     assert set(ERROR_BODIES) <= shown
 
 
-def test_a_connection_with_bytes_left_over_is_not_used_again(
-    scenario: Callable[..., Scenario], mock_api: MockApi
-) -> None:
+def test_a_connection_with_unread_bytes_is_not_reused(scenario: Callable[..., Scenario], mock_api: MockApi) -> None:
     here = scenario()
     for number in range(5):
         here.call(symbol="FAULT.LENGTH_TOO_SMALL")

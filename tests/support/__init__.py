@@ -1,4 +1,4 @@
-"""What several tests share: requests and events, the SAM translator, a Lambda execution environment for the build.
+"""Helpers that several tests share: requests and events, the SAM translator, servers, a Lambda execution environment.
 
-No file here decides what toolfold should do; that is said in the tests.
+No module here decides what toolfold should do: the tests do.
 """

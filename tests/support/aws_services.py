@@ -1,4 +1,4 @@
-"""AWS's services on this machine: moto's server, and the environment that leads boto3 and toolfold to it."""
+"""AWS services on this machine: moto's server, and the environment that points boto3 and toolfold at it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from moto.server import ThreadedMotoServer
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """The address of a server of its own."""
-    # Werkzeug logs each request; the story is told by the assertions.
+    """Serve a new moto server and yield its URL."""
+    # Werkzeug logs each request, which no test needs.
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -23,7 +23,7 @@ def serving() -> Iterator[str]:
 
 
 def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have everything that asks AWS in this process ask ``endpoint``."""
+    """Send all requests of this process to AWS to ``endpoint``."""
     for name, value in {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": "testing",

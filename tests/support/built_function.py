@@ -1,4 +1,4 @@
-"""What `sam build` left for the function: folders to run, and the settings the template gives it."""
+"""The function that `sam build` wrote: folders to run, and the settings that the template gives it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ NEEDS_BUILD = pytest.mark.skipif(
 class BuiltFunction:
     """Everything of the build that a runtime needs.
 
-    ``environment`` holds the variables whose value stands in the template or is a parameter's default; what only AWS
-    knows (the name of the bucket) is missing. ``timeout_s`` is in seconds, ``memory_mb`` in megabytes.
+    ``environment`` holds the variables whose value is in the template or is a parameter's default, without those that
+    only AWS knows (the name of the bucket). ``timeout_s`` is in seconds, ``memory_mb`` in megabytes.
     """
 
     function: Path
@@ -46,7 +46,7 @@ class BuiltFunction:
     environment: Mapping[str, str]
 
     def runtime(self, variables: Mapping[str, str]) -> LambdaRuntime:
-        """An execution environment for it, with the template's variables and, over them, ``variables``."""
+        """Return an execution environment with the template's variables, overridden by ``variables``."""
         return LambdaRuntime(
             function=self.function,
             layers=self.layers,
@@ -59,10 +59,10 @@ class BuiltFunction:
 
 
 def load_built_function(build: Path, name: str = "GatewayFunction") -> BuiltFunction:
-    """The function ``name`` of the folder that `sam build` wrote.
+    """Return the function ``name`` of the folder that `sam build` wrote.
 
     Raises:
-        FileNotFoundError: nothing was built there.
+        FileNotFoundError: The folder has no build.
     """
     from tests.support import sam_template  # a second to import: not when the tests of the build are skipped
 

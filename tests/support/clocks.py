@@ -1,4 +1,4 @@
-"""Clocks that stand still until a test moves them."""
+"""Clocks that move only when a test moves them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ NEW_YORK = ZoneInfo("America/New_York")
 
 
 def timestamp(clock: str) -> float:
-    """The moment of a wall clock in New York, e.g. ``2026-01-13 12:00``, in seconds since 1970."""
+    """Return a local time in New York, e.g. ``2026-01-13 12:00``, in seconds since 1970."""
     return datetime.fromisoformat(clock).replace(tzinfo=NEW_YORK).timestamp()
 
 
 class Clock:
-    """One time for everything: the time of day, the monotonic clock, and sleeping, which only moves them."""
+    """One clock for the time of day, the monotonic time and sleeping; sleeping only moves it."""
 
     def __init__(self, start: str = "2026-01-13 12:00") -> None:
         self.now = self._start = timestamp(start)
@@ -30,5 +30,5 @@ class Clock:
         self.now += seconds
 
     def monotonic(self) -> float:
-        """From where the real one stood when the test began: sockets go by that."""
+        """Return monotonic seconds. They start at the real ones, because sockets use those."""
         return self._started + self.now - self._start

@@ -1,4 +1,4 @@
-"""Every answer of the mock API, in each form that the upstream has, fetched once over HTTP."""
+"""Responses of the mock API to the example of every tool, in each format, fetched once over HTTP."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from toolfold.sources.http_api.adapter import build_query
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
 MOST_ROWS = 300
-"""Rows are alike; some hundreds tell as much as some thousands, in less time."""
+"""Rows are alike: some hundreds test as much as thousands, in less time."""
 
 
 @dataclass(frozen=True)
 class ExampleResponse:
-    """What the upstream sent: ``body`` in the form ``kind`` (json or csv)."""
+    """The upstream's response: ``body`` in the format ``kind`` (json or csv)."""
 
     tool: Tool
     kind: str
@@ -37,7 +37,7 @@ class ExampleResponse:
 
 @functools.cache
 def example_responses() -> dict[str, ExampleResponse]:
-    """``TOOL.kind`` → the answer to the tool's example."""
+    """Return the response to the example of each tool by ``TOOL.kind``."""
     catalog = FileStore(bundled_path())()
     found = {}
     with MockApi() as mock_api:
@@ -83,7 +83,7 @@ def _names() -> Iterator[tuple[str, str]]:
 
 
 RESPONSE_IDS = [f"{name}.{kind}" for name, kind in _names()]
-"""What :func:`example_responses` will hold, known before any test runs."""
+"""The keys of :func:`example_responses`, known before any test runs."""
 
 ONE_RESPONSE_PER_TOOL = [f"{name}.{kind}" for name, kind in dict(reversed(list(_names()))).items()]
-"""Of every tool the first form that it has."""
+"""The first format of every tool."""

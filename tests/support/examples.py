@@ -1,4 +1,4 @@
-"""How many examples a property test takes."""
+"""Number of examples of a property test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from hypothesis import HealthCheck, settings
 
 
 def examples(few: int, *, many: int, slow_to_make: bool = False) -> settings:
-    """``few`` at every run, ``many`` in ``make explore``."""
+    """Return settings with ``few`` examples in every run and ``many`` in ``make explore``."""
     long = settings.get_current_profile_name() == "long"
     return settings(max_examples=many if long else few, suppress_health_check=list(HealthCheck) if slow_to_make else [])

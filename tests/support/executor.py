@@ -1,4 +1,4 @@
-"""Calls through one keeper, with a clock of the test's own, and what an upstream may answer them."""
+"""Calls through one cached executor with a clock of its own, and replies of an upstream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
 class Calls:
-    """Calls through one keeper, with a clock of the test's own."""
+    """Calls through one cached executor with a clock of its own."""
 
     def __init__(self, catalog: Catalog, clock: Clock, url: str, **environment: str) -> None:
         settings = Settings.from_environment(
@@ -50,4 +50,4 @@ class Calls:
 
 
 Make = Callable[..., Calls]
-"""Calls whose settings are further environment names, without their ``TOOLFOLD_``."""
+"""Factory of calls; its keyword arguments are settings without ``TOOLFOLD_``."""

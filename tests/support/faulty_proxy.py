@@ -1,4 +1,4 @@
-"""A proxy that stands before a service and, for the requests it is told about, makes it fail. Over real HTTP."""
+"""Reverse proxy that makes a service fail for selected requests, over real HTTP."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.support.local_server import Handler, LocalServer
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens instead of the service's own answer.
+    """The replacement of the service's own response.
 
-    Silence for ``delay_s`` seconds; then its answer with the body that ``change`` makes of it, or, where there is a
-    ``status``, that and ``body``.
+    After ``delay_s`` seconds of silence: the status and ``body``, where there is a ``status``; otherwise the service's
+    response, with the body that ``change`` returns.
     """
 
     delay_s: float = 0.0
@@ -26,9 +26,10 @@ class Fault:
 
 
 class FaultyProxy(LocalServer):
-    """Stands before ``target`` (``http://host:port``). ``asked`` is each request: method, path and, of AWS, operation.
+    """Proxy before ``target`` (``http://host:port``).
 
-    ``faults`` are tried in their order: the first whose text is part of such a line happens.
+    ``requests`` has a line for each request: method, path and, for AWS, the operation. ``faults`` maps a text to the
+    fault of the requests whose line contains it; the first match is used.
     """
 
     def __init__(self, target: str) -> None:

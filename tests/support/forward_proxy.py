@@ -1,4 +1,4 @@
-"""A forward proxy, as ``HTTPS_PROXY`` names one: it tunnels, and fetches http itself. Every name is this machine."""
+"""Forward proxy as ``HTTPS_PROXY`` names one: it tunnels https and fetches http. Every host name is this machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from tests.support.local_server import Handler, LocalServer
 
 
 class ForwardProxy(LocalServer):
-    """``asked`` is what it was asked for, method and target; ``proofs`` the ``Proxy-Authorization`` of each.
+    """Proxy that records its requests.
 
-    With a ``certificate`` it is spoken to over TLS. ``status`` is its answer to all that it refuses, if it does.
+    ``requests`` has method and target of each request, ``proxy_authorizations`` its ``Proxy-Authorization``. With a
+    ``certificate`` clients connect over TLS. With a ``status`` every request is refused with it.
     """
 
     def __init__(self, certificate: Path | None = None, status: int = 0) -> None:
@@ -33,7 +34,7 @@ class ForwardProxy(LocalServer):
         """Host and port."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Silent: the only errors here are those of a client that hung up."""
+        """Log nothing: the only errors here are those of clients that disconnect."""
 
 
 class _Handler(Handler):
@@ -71,7 +72,7 @@ class _Handler(Handler):
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    """Bytes, until there are no more; then that there are no more."""
+    """Copy bytes until the source ends, then end the target too."""
     with suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)

@@ -1,6 +1,6 @@
-"""What an API Gateway HTTP API does to a request and to an answer, with payload format 2.0.
+"""API Gateway HTTP API with payload format 2.0: from a request to an event, from a result to a response.
 
-Both directions are pure functions; :func:`serve` puts a socket before them. Source of the shapes:
+Both directions are pure functions; :func:`serve` is an HTTP server for them. Source of the formats:
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 """
 
@@ -61,7 +61,7 @@ class Response:
 
 
 def event_for(request: Request, path: str = "/mcp") -> dict[str, Any]:
-    """The event of the route ``ANY path`` for ``request``.
+    """Return the event of the route ``ANY path`` for ``request``.
 
     Header names become lower-case, repeated headers and query parameters are joined by commas, cookies move to a list
     of their own. Absent parts (no body, no query, no cookies) have no key at all.
@@ -115,9 +115,9 @@ def event_for(request: Request, path: str = "/mcp") -> dict[str, Any]:
 
 
 def response_from(result: Any) -> Response:
-    """The HTTP answer for what a handler returned.
+    """Return the HTTP response for the result of a handler.
 
-    A value without ``statusCode`` is the body itself, as JSON, of a 200: payload format 2.0 infers the rest.
+    A result without ``statusCode`` is the body itself, as JSON, of a 200: payload format 2.0 infers the rest.
     """
     if not isinstance(result, Mapping) or "statusCode" not in result:
         return Response(200, [("content-type", "application/json")], json.dumps(result).encode())
@@ -130,13 +130,13 @@ def response_from(result: Any) -> Response:
 
 @contextmanager
 def serve(answer: Answer, path: str = "/mcp") -> Iterator[str]:
-    """Serve the one route ``ANY path`` on a free local port; yields its address, ``http://127.0.0.1:<port><path>``."""
+    """Serve the one route ``ANY path`` on a free local port; yield its URL, ``http://127.0.0.1:<port><path>``."""
     with _Server(answer, path) as server:
         yield f"http://127.0.0.1:{server.server_port}{path}"
 
 
 def _body(body: bytes, content_type: str) -> tuple[str, bool]:
-    """The body as the event carries it, and whether that is base64."""
+    """Return the body as the event carries it, and whether that is base64."""
     if content_type.lower().startswith(_TEXT_TYPES):
         try:
             return body.decode(), False
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(response.body)
 
     def __getattr__(self, name: str) -> Callable[[], None]:
-        """The standard library looks for ``do_GET`` and so on; every method is the same route here."""
+        """Return the same handler for every ``do_<METHOD>`` that the standard library looks up."""
         if name.startswith("do_"):
             return self._any_method
         raise AttributeError(name)
@@ -188,4 +188,4 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server.answer(event_for(request, self.server.path))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent: the function has its own log."""
+        """Log nothing: the function has its own log."""

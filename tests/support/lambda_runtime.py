@@ -1,12 +1,12 @@
 """A Lambda execution environment without AWS and without containers.
 
-The function runs in AWS's own runtime client (``awslambdaric``), as an ordinary process; ``runtime_api`` plays the
-service on the other side. Start-up, crashes, time-outs and the size limit of an answer are therefore real; memory,
-CPU and the read-only file system are not imitated. With ``AWS_LAMBDA_INITIALIZATION_TYPE=snap-start`` the process
-waits in its snapshot between its hooks, until it is restored; it is the same process, not a copy.
+The function runs in AWS's own runtime client (``awslambdaric``), as an ordinary process; ``runtime_api`` is the service
+that it connects to. Start-up, crashes, time-outs and the size limit of a result are therefore real; memory, CPU and the
+read-only file system are not imitated. With ``AWS_LAMBDA_INITIALIZATION_TYPE=snap-start`` the process waits in its
+snapshot between its hooks, until it is restored; it is the same process, not a copy.
 
     with LambdaRuntime(function=Path("build/Fn"), layers=[Path("build/Layer")], python=Path("bin/python")) as runtime:
-        answer = runtime.invoke({"version": "2.0", ...})
+        result = runtime.invoke({"version": "2.0", ...})
         with runtime.serve_http() as url:
             ...  # any HTTP client; each request becomes an API Gateway event
 """
@@ -33,21 +33,21 @@ from tests.support import http_api
 from tests.support.runtime_api import Report, RuntimeApi, Work
 
 INIT_LIMIT_S = 10.0
-"""Lambda ends an initialisation that takes longer than 10 s."""
+"""Lambda's limit of the initialization."""
 
 RESTORE_LIMIT_S = 10.0
-"""And a restoration, hooks included."""
+"""Lambda's limit of a restore with its hooks."""
 
 ANSWER_LIMIT_BYTES = 6_291_556
-"""The largest answer of a synchronous invocation: 6 MB, plus what Lambda grants for its envelope."""
+"""The largest result of a synchronous invocation: 6 MB, plus Lambda's allowance for its envelope."""
 
 
 class FunctionError(Exception):
-    """The invocation failed, as the ``X-Amz-Function-Error`` header would say.
+    """A failed invocation, as the ``X-Amz-Function-Error`` header reports it.
 
     ``error_type`` is the class of an exception in the handler, or one of Lambda's own: ``Runtime.ExitError``,
     ``Sandbox.Timedout``, ``Function.ResponseSizeTooLarge``. ``payload`` is the JSON that the caller of the function
-    would get: ``errorType``, ``errorMessage`` and, for an exception, ``stackTrace``.
+    gets: ``errorType``, ``errorMessage`` and, for an exception, ``stackTrace``.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -57,12 +57,21 @@ class FunctionError(Exception):
 
 
 class LambdaRuntime:
-    """A function with its layers, invoked one event at a time, in a fresh process after each crash or time-out.
+    """A function with its layers, invoked one event at a time, in a new process after each crash or time-out.
 
-    As in Lambda, the process starts with the first invocation and is kept for the next ones; ``environment`` is all
-    it sees beside what Lambda sets itself. ``python`` belongs to an environment with only the runtime client and
-    boto3, so that a package missing from the layers is missing here as well. ``managed``: folders with the packages of
-    the managed runtime, found before those of ``python``. Concurrent callers wait for each other.
+    As in Lambda, the process starts with the first invocation and is reused for the next ones. Concurrent callers wait
+    for each other.
+
+    Args:
+        function: Folder of the handler.
+        layers: Folders of the layers.
+        python: Interpreter with only the runtime client and boto3, so that a package missing from the layers is
+            missing.
+        handler: Module and function.
+        environment: All variables of the process beside what Lambda sets.
+        timeout_s: Seconds that an invocation may take.
+        memory_mb: The value of the memory setting; it has no effect.
+        managed: Folders with the packages of the managed runtime, searched before those of ``python``.
     """
 
     def __init__(
@@ -79,15 +88,15 @@ class LambdaRuntime:
     ) -> None:
         self.timeout_s = timeout_s
         self.init_times_s: list[float] = []
-        """Seconds from the start of a process until it asked for its first event, one entry per process."""
+        """Seconds from the start of a process to its first request for an event, one entry per process."""
         self.duration_s = 0.0
-        """Seconds that the last invocation took, from handing out the event to having the answer."""
+        """Seconds of the last invocation, from handing out the event to receiving the result."""
         self._command = [str(python), "-m", "awslambdaric", handler]
         self._function = function
         self.variables: Mapping[str, str] = _lambda_variables(function, layers, handler, memory_mb, managed) | dict(
             environment or {}
         )
-        """All that the process sees of the environment, but for the address of the Runtime API."""
+        """The whole environment of the process, without the address of the Runtime API."""
         # A file, not a pipe: as in Lambda, the log takes no time of the process that waits for the answer.
         self._log, path = tempfile.mkstemp()
         os.unlink(path)
@@ -104,28 +113,26 @@ class LambdaRuntime:
 
     @property
     def log(self) -> list[str]:
-        """Every line the function has written so far, of all its processes."""
+        """All lines that the function has written so far, in all its processes."""
         written = os.pread(self._log, os.fstat(self._log).st_size, 0)
         return [line.decode(errors="replace") for line in written.splitlines()]
 
     @property
     def pid(self) -> int:
-        """The running process.
+        """The id of the running process.
 
         Raises:
-            RuntimeError: none is running.
+            RuntimeError: No process is running.
         """
         if self._process is None:
             raise RuntimeError("no process was started")
         return self._process.pid
 
     def start(self) -> None:
-        """Start the process now rather than with the first invocation; nothing happens when it runs already.
-
-        With SnapStart, as far as its snapshot.
+        """Start the process before the first invocation, unless it is running; with SnapStart, up to its snapshot.
 
         Raises:
-            FunctionError: the handler cannot be imported, or importing it took longer than 10 s.
+            FunctionError: The handler cannot be imported, or its import took longer than 10 s.
         """
         with self._one_at_a_time:
             if self._process is not None and self._process.is_running:
@@ -141,10 +148,10 @@ class LambdaRuntime:
             self.init_times_s.append(time.perf_counter() - started)
 
     def restore(self) -> None:
-        """Let the process go on from its snapshot; nothing happens to one that runs.
+        """Continue the process from its snapshot, unless it is running.
 
         Raises:
-            FunctionError: a hook failed, or took longer than 10 s.
+            FunctionError: A hook failed, or took longer than 10 s.
         """
         with self._one_at_a_time:
             self.start()
@@ -159,22 +166,22 @@ class LambdaRuntime:
             self._is_frozen = False
 
     def stop(self) -> None:
-        """End the process, if there is one; the next invocation starts another."""
+        """Stop the process, if there is one; the next invocation starts another."""
         with self._one_at_a_time:
             if self._process is not None:
                 self._process.close()
                 self._process = None
 
     def update_environment(self, **variables: str) -> None:
-        """Change environment variables; as in Lambda, this ends the running process."""
+        """Change environment variables; as in Lambda, this stops the running process."""
         self.stop()
         self.variables = {**self.variables, **variables}
 
     def invoke(self, event: Mapping[str, Any]) -> Any:
-        """Run the handler with ``event`` and return its answer, both through JSON as in Lambda.
+        """Return the handler's result for ``event``, both encoded as JSON as in Lambda.
 
         Raises:
-            FunctionError: the handler raised, the process ended, the time was up, or the answer is too large.
+            FunctionError: The handler raised, the process ended, the time was up, or the result is too large.
         """
         with self._one_at_a_time:
             self.restore()
@@ -195,9 +202,9 @@ class LambdaRuntime:
 
     @contextmanager
     def serve_http(self, path: str = "/mcp") -> Iterator[str]:
-        """Stand before the function like an API Gateway HTTP API with the one route ``ANY path``; yields its address.
+        """Serve the function like an API Gateway HTTP API with the one route ``ANY path``; yield its URL.
 
-        A failed invocation is answered with 500 and API Gateway's own body.
+        A failed invocation becomes a 500 with API Gateway's own body.
         """
 
         def answer(event: Mapping[str, Any]) -> Any:
@@ -211,7 +218,7 @@ class LambdaRuntime:
 
 
 class _Process:
-    """One execution environment: a process with the runtime client, and the Runtime API that only it talks to."""
+    """One execution environment: a process with the runtime client, and its own Runtime API."""
 
     def __init__(self, command: list[str], folder: Path, variables: Mapping[str, str], log: int) -> None:
         self._work: queue.Queue[Work | None] = queue.Queue()
@@ -248,13 +255,13 @@ class _Process:
         self._api.restored.set()
 
     def next_report(self, timeout_s: float) -> Report | None:
-        """What the process says next, or None when it says nothing for ``timeout_s`` seconds."""
+        """Return the next message of the process, or None after ``timeout_s`` seconds without one."""
         with suppress(queue.Empty):
             return self._reports.get(timeout=timeout_s)
         return None
 
     def close(self) -> None:
-        with suppress(ProcessLookupError):  # the process, and all that it started, has ended by itself
+        with suppress(ProcessLookupError):  # the process and all that it started have ended already
             os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait()
         self._api.restored.set()  # as below
@@ -271,7 +278,7 @@ class _Process:
 def _lambda_variables(
     function: Path, layers: Sequence[Path], handler: str, memory_mb: int, managed: Sequence[Path]
 ) -> dict[str, str]:
-    """What Lambda itself puts into the environment, as far as a handler may read it."""
+    """Return the environment variables that Lambda itself sets, as far as a handler may read them."""
     return {
         "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join(map(str, [function, *(layer / "python" for layer in layers), *managed])),
@@ -294,7 +301,7 @@ def _lambda_variables(
 
 
 def _failure(report: Report | None, request_id: str, limit_s: float) -> Mapping[str, Any]:
-    """The payload of a failure: the runtime's own words, or Lambda's for a silent or dead process."""
+    """Return the payload of a failure: the runtime's own, or Lambda's for a process that is silent or has ended."""
     if report is None:
         message = f"RequestId: {request_id} Error: Task timed out after {limit_s:.2f} seconds"
         return {"errorType": "Sandbox.Timedout", "errorMessage": message}

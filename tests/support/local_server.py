@@ -1,4 +1,4 @@
-"""What the HTTP servers of tests have in common: a free port of this machine, a thread of their own, silence."""
+"""Base of the HTTP servers of tests: a free local port, a thread, no log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Serves as a context manager, from its start to its end; ``connections`` is how many it has accepted."""
+    """HTTP server that runs inside a ``with`` statement; ``connections`` counts the accepted connections."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)
@@ -31,14 +31,14 @@ class LocalServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Keeps connections open, and logs nothing."""
+    """Request handler that keeps connections open and logs nothing."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def reply(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        """``headers`` may say another ``content-length`` than the body's."""
-        with suppress(OSError):  # the client has had enough
+        """Send a response; ``headers`` may contain a wrong ``content-length``."""
+        with suppress(OSError):  # the client has disconnected
             self.send_response(status)
             for name, value in {"content-length": str(len(body)), **headers}.items():
                 self.send_header(name, value)

@@ -1,4 +1,4 @@
-"""Requests as clients send them, in both protocol eras."""
+"""Requests as MCP clients send them, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ STATELESS = "2026-07-28"
 
 
 def message(method: str, params: dict[str, Any] | None = None, id_: Any = 1) -> dict[str, Any]:
-    """A JSON-RPC request."""
+    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params or {}}
 
 
 def request(body: Any, method: str = "POST", **headers: str) -> Request:
-    """An HTTP request; header names with ``_`` for ``-``, ``None``-like empty values leave a header out."""
+    """Return an HTTP request; ``_`` in header names becomes ``-``, and an empty value removes a header."""
     named = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
     named.update({name.replace("_", "-"): value for name, value in headers.items()})
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -24,7 +24,7 @@ def request(body: Any, method: str = "POST", **headers: str) -> Request:
 
 
 def stateless(method: str, params: dict[str, Any] | None = None, **headers: str) -> Request:
-    """A request of 2026-07-28 as a well-behaved client sends it; ``headers`` replace what it would send."""
+    """Return a valid request of 2026-07-28, with ``headers`` in place of its own."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": {},

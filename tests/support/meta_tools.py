@@ -1,4 +1,4 @@
-"""Calls of the meta-tools, and what is common to their results."""
+"""Calls of the meta-tools, and checks that all their results share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from toolfold.meta_tools.result import Result
 
 
 def tokens(value: Any) -> int:
-    """What ``value``, a text or what is sent as JSON, costs a model."""
+    """Return the number of tokens of ``value``, which is a text or is encoded as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     return len(bpe_openai.get_encoding("o200k_base").encode(text))
 
 
 def error(result: Result) -> dict[str, Any]:
-    """The error in ``result``, which has all that every error has."""
+    """Return the error of ``result`` and check the members that every error has."""
     assert result.is_error
     assert json.loads(result.text) == result.structured
     found = result.structured["error"]

@@ -1,4 +1,4 @@
-"""A server that says on each connection what a test says byte by byte, and hangs up when that is all."""
+"""TCP server whose connections are handled byte by byte by functions of a test."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Peer = Callable[["RawServer", socket.socket], None]
 
 
 class RawServer:
-    """Gives each of its connections to the next of ``peers``, no more and no fewer; by default to one ``answer``.
+    """Server that gives each connection to the next of ``peers`` and expects exactly as many connections.
 
-    A context manager. ``asked`` is what ``read`` has read, ``authority`` is ``127.0.0.1:port``. With a ``context`` it
-    speaks TLS; a connection on which that fails was one of the expected, though no peer gets it.
+    A context manager. ``requests`` are the requests that ``read`` has read, ``authority`` is ``127.0.0.1:port``. With a
+    ``context`` it uses TLS; a connection whose handshake fails counts as one, though no peer gets it.
     """
 
     def __init__(self, *peers: Peer, context: ssl.SSLContext | None = None) -> None:
@@ -35,13 +35,13 @@ class RawServer:
         self.url = f"{'https' if context else 'http'}://{self.authority}/"
 
     def read(self, connection: socket.socket) -> bytes:
-        """One request with its body, or nothing where the client has hung up."""
+        """Return one request with its body, or nothing when the client has closed the connection."""
         request = b""
         while b"\r\n\r\n" not in request and (more := connection.recv(65536)):
             request += more
         head, _, body = request.partition(b"\r\n\r\n")
         missing = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0) - len(body)
-        # What is left unread makes the system break the connection off.
+        # Unread bytes would make the system reset the connection.
         while missing > 0 and (more := connection.recv(missing)):
             request, missing = request + more, missing - len(more)
         if request:
@@ -53,12 +53,12 @@ class RawServer:
         connection.sendall(answer)
 
     def answer(self, connection: socket.socket) -> None:
-        """Requests one after another, as long as they come."""
+        """Respond to requests one after another until the client closes the connection."""
         while self.read(connection):
             connection.sendall(OK)
 
     def respond_once_and_read(self, connection: socket.socket) -> None:
-        """Hangs up when the second request is there."""
+        """Respond to one request, read the second, and close the connection without a response to it."""
         self.respond_once(connection)
         self.read(connection)
 
@@ -82,5 +82,5 @@ class RawServer:
         with self._listener:
             self._listener.setblocking(False)
             if kind is None:
-                with pytest.raises(BlockingIOError):  # nobody waits
+                with pytest.raises(BlockingIOError):  # no further connection
                     self._listener.accept()

@@ -1,9 +1,9 @@
-"""The service side of the Lambda Runtime API: hands events to a function's process, takes in what it says.
+"""Service side of the Lambda Runtime API: hand events to a function's process, and receive its results.
 
-Four endpoints, https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: the next event, its response, its
-error, and a failed initialisation; and the two of SnapStart, https://docs.aws.amazon.com/lambda/latest/dg/
-snapstart-runtime-hooks-custom.html: to wait in the snapshot, and a failed restoration. Nothing is decided here; whoever
-owns the two queues does.
+Four endpoints, https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: the next event, its response, its error,
+and a failed initialization; and the two of SnapStart, https://docs.aws.amazon.com/lambda/latest/dg/
+snapstart-runtime-hooks-custom.html: waiting in the snapshot, and a failed restore. Decisions are made by the owner of
+the two queues.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ARN = "arn:aws:lambda:eu-central-1:123456789012:function:under-test"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One invocation on its way to the runtime."""
+    """One invocation for the runtime."""
 
     request_id: str
     event: bytes
@@ -31,10 +31,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the runtime said, or that its process has ended (``body`` is then the exit status).
+    """Message of the runtime, or the end of its process (``body`` is then the exit status).
 
     ``request_id`` of an error outside of invocations is ``init`` or ``restore``. ``taken_s``: seconds from handing out
-    the work to having the answer.
+    the work to receiving the result.
     """
 
     kind: Literal["snapshot", "ready", "response", "error", "exit"]
@@ -44,7 +44,7 @@ class Report:
 
 
 class RuntimeApi(ThreadingHTTPServer):
-    """The Lambda Runtime API for one process: hands out work, takes in reports."""
+    """The Lambda Runtime API for one process."""
 
     daemon_threads = True
 
@@ -55,10 +55,10 @@ class RuntimeApi(ThreadingHTTPServer):
         self.is_ready = False
         self.handed_out_at = 0.0
         self.restored = threading.Event()
-        """Set it, and a process that waits in its snapshot goes on."""
+        """Set when a process that waits in its snapshot may continue."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Silent: the only errors here are those of a process that was killed while it was answering."""
+        """Log nothing: the only errors here are those of a process that was killed while it was responding."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: RuntimeApi
 
     def do_GET(self) -> None:
-        """``/invocation/next`` and ``/restore/next`` wait, without limit, until there is work, or a restoration."""
+        """Respond to ``/invocation/next`` and ``/restore/next`` when there is work or a restore, however late."""
         if self.path == f"{_API}/restore/next":
             self.server.reports.put(Report("snapshot"))
             self.server.restored.wait()
@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def do_POST(self) -> None:
-        """``/invocation/<id>/response``, ``/invocation/<id>/error``, ``/init/error`` and ``/restore/error``."""
+        """Accept ``/invocation/<id>/response``, ``/invocation/<id>/error``, ``/init/error`` and ``/restore/error``."""
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         taken_s = time.perf_counter() - self.server.handed_out_at
         *start, subject, what = self.path.split("/")
@@ -114,4 +114,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent: a line per request would drown the function's own log."""
+        """Log nothing: a line per request would hide the function's own log."""

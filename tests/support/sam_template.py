@@ -1,8 +1,8 @@
-"""Turns the SAM template into the CloudFormation template that AWS would make of it.
+"""Translate the SAM template into the CloudFormation template that AWS makes of it.
 
-The lint of a SAM template does not look through SAM's own resources: a runtime that does not exist passes it. In the
-translated template the same mistakes are plain to see. Run as a program it writes the translation as JSON, for
-``cfn-lint`` (``make validate``)::
+The lint of a SAM template does not check SAM's own resources: it accepts a runtime that does not exist. In the
+translated template the same mistake is found. As a program it writes the translation as JSON, for ``cfn-lint`` (``make
+validate``)::
 
     python -m tests.support.sam_template template.yaml > translated.json
 """
@@ -31,17 +31,17 @@ _CODE_OF: dict[str, str] = {
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The template as written, with ``!Ref`` and its kin in their long form (``{"Ref": …}``)."""
+    """Return the template as written, with ``!Ref`` and the like in their long form (``{"Ref": …}``)."""
     return dict(yaml_parse(path.read_text(encoding="utf-8")))
 
 
 def translate(template: dict[str, Any]) -> dict[str, Any]:
-    """The CloudFormation template for a SAM template, with every parameter at its default.
+    """Return the CloudFormation template for a SAM template, with every parameter at its default.
 
-    ``template`` is changed: local code becomes a packaged object, as `sam package` would leave it.
+    ``template`` is changed: local code becomes a packaged object, as `sam package` would do.
 
     Raises:
-        samtranslator.model.exceptions.InvalidDocumentException: SAM itself refuses the template.
+        samtranslator.model.exceptions.InvalidDocumentException: SAM refuses the template.
     """
     for resource in template["Resources"].values():
         if resource["Type"] in _CODE_OF:
@@ -52,7 +52,7 @@ def translate(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _no_policies() -> dict[str, str]:
-    """The template names no managed policy by SAM's short names, so nothing has to be looked up in an account."""
+    """Return no policies: the template uses none of SAM's short names, so no account has to be queried."""
     return {}
 
 

@@ -1,7 +1,7 @@
-"""A snapshot of the function and two copies of it, by ``fork``: the memory of all three is the same.
+"""A snapshot of the function and two copies of it, made by ``fork``: all three have the same memory.
 
-Python seeds ``random`` anew in a process that was forked, which nobody does after a snapshot: that is undone. Run by
-test_snapshot.py with the environment of a function; reads a line when it may go on, writes one JSON object a line.
+Python reseeds ``random`` after a fork, which does not happen after a snapshot, so the old state is restored. Run by
+test_snapshot.py with the environment of a function. Reads a line before it continues, writes one JSON object a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HOOKS: dict[str, Any] = {}
 
 
 def runtimes_hooks() -> ModuleType:
-    """What the managed runtime brings, as far as it is used."""
+    """Return the part of the managed runtime's module that is used."""
     module: Any = ModuleType("snapshot_restore_py")
     module.register_before_snapshot = lambda hook, *values: HOOKS.update(before=lambda: hook(*values))
     module.register_after_restore = lambda hook, *values: HOOKS.update(after=lambda: hook(*values))
@@ -38,10 +38,10 @@ def load() -> Any:
 
 
 def sockets() -> int:
-    """How many connections this process has open."""
+    """Return the number of open connections of this process."""
     found = 0
     for descriptor in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # the one that listed them
+        with suppress(FileNotFoundError):  # the descriptor of the listing
             found += os.readlink(f"/proc/self/fd/{descriptor}").startswith("socket:")
     return found
 
@@ -64,13 +64,13 @@ def keys_in_memory(app: Any) -> int:
 def tell(**said: Any) -> None:
     os.write(
         1, json.dumps({"told": said}).encode() + b"\n"
-    )  # in one piece, past the buffer that the copies would share
+    )  # one write, not through the buffer that the copies would share
 
 
 def main() -> None:
     sys.modules["snapshot_restore_py"] = runtimes_hooks()
     app = load()
-    # More than any warm-up does: connections to the upstream and to AWS, a key that was read there, an answer held.
+    # More than a warm-up does: connections to the upstream and AWS, a secret, a cached response.
     first = called(app)
     warm, held = sockets(), keys_in_memory(app)
     HOOKS["before"]()

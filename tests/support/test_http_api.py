@@ -1,4 +1,4 @@
-"""Requests and answers are turned as API Gateway turns them."""
+"""The imitation of API Gateway converts requests and results as API Gateway does."""
 
 from __future__ import annotations
 

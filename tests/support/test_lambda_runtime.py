@@ -1,4 +1,4 @@
-"""The stand-in for Lambda behaves as Lambda does, shown with a handler small enough to see through."""
+"""The imitation of Lambda behaves as Lambda does, shown with a small handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls made at once."""
+"""Concurrent calls."""
 
 from __future__ import annotations
 

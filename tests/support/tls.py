@@ -1,4 +1,4 @@
-"""Certificates for servers that tests start, signed by themselves."""
+"""Self-signed certificates for servers that tests start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 def write_certificate(path: Path, *names: str) -> Path:
-    """Write a certificate for ``names`` or IP addresses, with its key before it, to the file ``path``."""
+    """Write a certificate for ``names`` or IP addresses, preceded by its key, to the file ``path``."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     now = datetime.now(UTC)

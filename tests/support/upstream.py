@@ -1,4 +1,4 @@
-"""An upstream that answers what a test tells it to, over real HTTP, and remembers what it was asked."""
+"""Upstream HTTP server that sends the replies of a test and records its requests."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from tests.support.local_server import Handler, LocalServer
 CSV = "timestamp,value\n2026-01-01,1.5\n"
 
 Reply = tuple[int, dict[str, str], bytes]
-"""Status, headers, body. Status 0: the connection is closed without a word."""
+"""Status, headers, body. Status 0: the connection is closed without a response."""
 
 
 def notice(text: str, key: str = "Information") -> Reply:
-    """A notice under one of the upstream's own keys."""
+    """Return a reply with a notice under one of the upstream's own keys."""
     return 200, {}, f'{{"{key}": "{text}"}}'.encode()
 
 
 class Upstream(LocalServer):
-    """Serves ``replies`` in turn, the last one for ever; a reply may be a function of the query's parameters."""
+    """Server of ``replies`` in turn, the last one repeatedly. A reply may be a function of the query's parameters.
+
+    ``requests`` are the parsed queries, ``headers`` the headers of each.
+    """
 
     def __init__(self, *replies: Reply | Callable[[dict[str, str]], Reply]) -> None:
         super().__init__(_Handler)

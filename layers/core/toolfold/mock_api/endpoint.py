@@ -63,10 +63,10 @@ class Endpoint:
         function: Value of the ``function`` parameter.
         parameters: The accepted parameters. Others are ignored, as the vendor does.
         build: Builds the JSON document of a valid request.
-        table: How the document becomes CSV; None where there is no CSV.
+        table: How the document becomes CSV; None where CSV is not offered.
         has_json: False where the function returns nothing but CSV.
         access: What a free key gets: the data, the premium error, or placeholder rows.
-        symbol: The parameter that holds the symbol; empty where there is none.
+        symbol: The parameter that holds the symbol; empty of functions without one.
         unknown_symbol: Builds the document for an unknown symbol; None where that is an error.
         error_name: The error body of an invalid request.
     """

@@ -1,6 +1,6 @@
 """Price series: daily bars from a seeded random walk, minutes inside a day, and coarser bars made from finer ones.
 
-Everything is computed forward from :data:`ORIGIN`, so a day has the same prices whatever day is today.
+Everything is computed forward from :data:`ORIGIN`, so a day has the same prices on every later day.
 """
 
 from __future__ import annotations

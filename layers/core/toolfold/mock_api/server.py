@@ -110,7 +110,7 @@ class MockApi:
             return [list(query) for query in self._requests]
 
     def clear_requests(self) -> None:
-        """Forget the recorded queries."""
+        """Clear the recorded queries."""
         with self._lock:
             self._requests.clear()
 
@@ -168,7 +168,7 @@ class MockApi:
             print(f"{function if function in ENDPOINTS else '?'} {status}", file=self._log, flush=True)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait, unless the server is closed meanwhile; return True when it was."""
+        """Wait unless the server is closed in the meantime; return True when it was closed."""
         if self._sleep is None:
             return self._closing.wait(seconds)
         self._sleep(seconds)
