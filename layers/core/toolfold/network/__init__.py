@@ -1,4 +1,6 @@
-"""HTTP requests to upstream services: ``session`` sends them, ``ssrf`` checks the address of the peer.
+"""HTTP requests: ``session`` (the client), ``connection`` (deadline and limits), ``ssrf`` (peer addresses), ``errors``.
 
-May import ``settings`` and ``errors``.
+May import nothing of toolfold.
 """
+
+__all__ = ["connection", "errors", "session", "ssrf"]

@@ -1,4 +1,4 @@
-"""An upstream that means harm, over real HTTP: it gets an error, and takes neither memory nor time."""
+"""Harmful responses: an error for the caller, and neither memory nor time. Over real HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def code(make_tools: MakeTools, address: str) -> str:
     return str(result.structured["error"]["code"])
 
 
-def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(make_tools: MakeTools) -> None:
+def test_a_bomb_takes_no_memory(make_tools: MakeTools) -> None:
     bomb = gzip.compress(b'{"data":"' + b"0" * 100_000_000 + b'"}')
     with upstream(bomb, content_encoding="gzip", content_length=str(len(bomb))) as address:
         code(make_tools, address)  # imports what a first call imports
@@ -53,11 +53,11 @@ def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(make_tools: Make
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_a_body_that_is_not_compressed_as_it_says_is_an_error(make_tools: MakeTools, encoding: str) -> None:
+def test_a_body_not_compressed_as_declared_is_an_error(make_tools: MakeTools, encoding: str) -> None:
     with upstream(b"timestamp,value\n2026-01-01,1", content_encoding=encoding) as address:
         assert code(make_tools, address) == "UPSTREAM_ERROR"
 
 
-def test_bytes_that_are_no_text_are_an_error(make_tools: MakeTools) -> None:
+def test_a_binary_body_is_an_error(make_tools: MakeTools) -> None:
     with upstream(bytes(range(256)) * 10) as address:
         assert code(make_tools, address) == "UPSTREAM_ERROR"

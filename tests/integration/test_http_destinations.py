@@ -1,4 +1,4 @@
-"""A call goes to the source's own host and nowhere else, and what comes back is bounded."""
+"""A call goes to the host of its source only, and its response is bounded. Over real sockets."""
 
 from __future__ import annotations
 
@@ -16,43 +16,11 @@ import pytest
 from tests.support.http import KEY, Send
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import CallError
-from toolfold.network.ssrf import is_allowed_address
 
 
 class TestAddress:
-    @pytest.mark.parametrize(
-        ("host", "address", "allowed"),
-        [
-            ("www.alphavantage.co", "93.184.216.34", True),
-            ("www.alphavantage.co", "2606:2800:220:1:248:1893:25c8:1946", True),
-            ("www.alphavantage.co", "64:ff9b::5db8:d822", True),
-            ("localhost", "127.0.0.1", True),
-            ("127.0.0.1", "127.0.0.1", True),
-            ("::1", "::1", True),
-            ("localhost", "93.184.216.34", False),
-            ("www.alphavantage.co", "127.0.0.1", False),
-            ("www.alphavantage.co", "127.0.1.1", False),
-            ("www.alphavantage.co", "0.0.0.0", False),
-            ("www.alphavantage.co", "10.0.0.1", False),
-            ("www.alphavantage.co", "172.16.0.1", False),
-            ("www.alphavantage.co", "192.168.1.1", False),
-            ("www.alphavantage.co", "100.64.0.1", False),
-            ("www.alphavantage.co", "169.254.169.254", False),
-            ("www.alphavantage.co", "224.0.0.1", False),
-            ("www.alphavantage.co", "::1", False),
-            ("www.alphavantage.co", "fe80::1%eth0", False),
-            ("www.alphavantage.co", "fd00:ec2::254", False),
-            ("www.alphavantage.co", "::ffff:127.0.0.1", False),
-            ("www.alphavantage.co", "::ffff:169.254.169.254", False),
-            ("www.alphavantage.co", "64:ff9b::a9fe:a9fe", False),
-            ("www.alphavantage.co", "2002:7f00:1::", False),
-        ],
-    )
-    def test_a_name_may_lead_to_public_addresses_only(self, host: str, address: str, allowed: bool) -> None:
-        assert is_allowed_address(host, address) is allowed
-
     @pytest.mark.parametrize("host", ["rebound.example", "2130706433", "0x7f.1", "127.1", "127.0.0.2"])
-    def test_one_that_leads_into_this_network_is_told_nothing(
+    def test_a_name_with_a_private_address_is_sent_nothing(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, host: str
     ) -> None:
         real = socket.getaddrinfo
@@ -78,9 +46,19 @@ class TestAddress:
         "address",
         ["http://example.com/", "ftp://127.0.0.1/", "http://localhost.example.com/", "file:///etc/passwd", "x"],
     )
-    def test_one_that_is_not_https_is_not_used(self, send: Send, address: str) -> None:
+    def test_a_url_that_is_not_https_is_not_used(self, send: Send, address: str) -> None:
         with pytest.raises(CallError, match="not https"):
             send(address)
+
+    def test_the_body_of_a_redirect_is_bounded(self, send: Send) -> None:
+        bomb = gzip.compress(bytes(50_000_000))
+        with Upstream((302, {"location": "/", "content-encoding": "gzip"}, bomb)) as upstream:
+            tracemalloc.start()
+            with pytest.raises(CallError, match="more than 100 times"):
+                send(upstream.url)
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        assert peak < 30_000_000
 
     def test_a_redirect_is_not_followed(self, send: Send) -> None:
         with Upstream() as elsewhere, Upstream((302, {"location": elsewhere.url}, b"")) as upstream:
@@ -89,7 +67,7 @@ class TestAddress:
 
 
 class TestParameters:
-    def test_values_stay_values(self, send: Send) -> None:
+    def test_values_are_encoded(self, send: Send) -> None:
         symbol = "A&apikey=x#?/../%00\r\nHost: evil"
         with Upstream() as upstream:
             send(upstream.url, "TIME_SERIES_WEEKLY", symbol=symbol)
@@ -98,18 +76,18 @@ class TestParameters:
 
 
 class TestBody:
-    def test_letters_that_are_no_utf_8_are_replaced_and_the_rest_is_kept(self, send: Send) -> None:
+    def test_bytes_that_are_not_utf_8_are_replaced(self, send: Send) -> None:
         with Upstream((200, {}, "symbol,name\nX,Société\n".encode("latin-1"))) as upstream:
             assert send(upstream.url).body == "symbol,name\nX,Soci\ufffdt\ufffd\n"
 
-    def test_a_long_history_is_fetched_whole(self, send: Send) -> None:
+    def test_a_long_response_is_complete(self, send: Send) -> None:
         rows = b"timestamp,value\n" + b"2026-01-01,1.2345\n" * 600_000
         packed = gzip.compress(rows[:900_000])
         with Upstream((200, {}, rows), (200, {"content-encoding": "gzip"}, packed)) as upstream:
             assert len(send(upstream.url, within_s=20).body) == len(rows)
             assert len(send(upstream.url).body) == 900_000  # small enough for any ratio
 
-    def test_one_beyond_the_limit_is_refused_when_it_is_reached(self, send: Send) -> None:
+    def test_a_response_beyond_the_limit_is_refused(self, send: Send) -> None:
         with (
             Upstream((200, {}, CSV.encode() * 100_000)) as upstream,
             pytest.raises(CallError, match=r"larger than 0\.1"),
@@ -117,7 +95,7 @@ class TestBody:
             send(upstream.url, limit=100_000)
 
     @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-    def test_a_bomb_is_not_unpacked(self, send: Send, encoding: str) -> None:
+    def test_a_bomb_is_not_decompressed(self, send: Send, encoding: str) -> None:
         packer = zlib.compressobj(9, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
         bomb = b"".join(packer.compress(bytes(1_000_000)) for _ in range(60)) + packer.flush()
         with Upstream((200, {"content-encoding": encoding}, bomb)) as upstream:
@@ -131,7 +109,7 @@ class TestBody:
     @pytest.mark.parametrize(
         "sent_first", [b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: "]
     )
-    def test_one_that_drips_is_given_up_in_time(self, send: Send, sent_first: bytes) -> None:
+    def test_a_dripping_response_ends_at_the_deadline(self, send: Send, sent_first: bytes) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
 
             def drip() -> None:

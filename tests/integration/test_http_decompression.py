@@ -1,0 +1,167 @@
+"""Compressed responses: the content as it was, or an error; bounded in size, memory and time. Over real sockets."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from tests.support.upstream import Upstream
+from toolfold.network.errors import (
+    ConnectionBroken,
+    DecompressionBomb,
+    InvalidResponse,
+    ReadTimeout,
+    ResponseTooLarge,
+)
+from toolfold.network.session import HttpClient
+
+TEXT = b"timestamp,value\n" + b"".join(b"2026-01-%02d,%d\n" % (day % 28, day * 7919) for day in range(20_000))
+LIMIT = 25_000_000
+
+
+def raw(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-15)
+    return compressor.compress(data) + compressor.flush()
+
+
+ENCODINGS: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("gzip", gzip.compress),
+    ("X-GZIP", gzip.compress),
+    ("deflate", zlib.compress),
+    ("deflate", raw),  # without the header that RFC 9110 requires, as some servers send it
+    ("gzip, deflate", lambda data: zlib.compress(gzip.compress(data))),
+    ("deflate,gzip", lambda data: gzip.compress(raw(data))),
+    ("identity", bytes),
+    ("utf-8", bytes),
+]
+
+
+class Server:
+    """Answers every request with ``encoding`` and ``body``."""
+
+    def __init__(self) -> None:
+        self.encoding, self.body = "", b""
+        self.client = HttpClient()
+        self._upstream = Upstream(lambda _: (200, {"content-encoding": self.encoding}, self.body))
+
+    def __enter__(self) -> Server:
+        self._upstream.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+        self._upstream.__exit__()
+
+    def get(self, body: bytes, encoding: str, max_bytes: int = LIMIT, within_s: float = 10.0) -> bytes:
+        self.body, self.encoding = body, encoding
+        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + within_s}
+        return self.client.request(
+            "GET", self._upstream.url, headers={}, idempotent=True, max_bytes=max_bytes, **limits
+        ).body
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+@pytest.mark.parametrize(("encoding", "compress"), ENCODINGS)
+@pytest.mark.parametrize("data", [TEXT, b"x", b"a" * 65536, b"a" * 131072, random.Random(1).randbytes(200_000)])
+def test_content_is_decompressed(
+    server: Server, encoding: str, compress: Callable[[bytes], bytes], data: bytes
+) -> None:
+    assert server.get(compress(data), encoding) == data
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "gzip, deflate"])
+def test_an_empty_body_is_empty(server: Server, encoding: str) -> None:
+    assert server.get(b"", encoding) == b""
+
+
+@pytest.mark.parametrize("cut", [9, 10, 100, -9, -8, -1])
+@pytest.mark.parametrize(("encoding", "compress"), ENCODINGS[:6])
+def test_content_that_was_cut_off_is_an_error(
+    server: Server, encoding: str, compress: Callable[[bytes], bytes], cut: int
+) -> None:
+    with pytest.raises(ConnectionBroken):
+        server.get(compress(TEXT)[:cut], encoding)
+
+
+def test_a_wrong_checksum_is_an_error(server: Server) -> None:
+    body = bytearray(gzip.compress(TEXT))
+    body[-6] ^= 1
+    with pytest.raises(InvalidResponse):
+        server.get(bytes(body), "gzip")
+
+
+@pytest.mark.parametrize("size", [10, 65536, 131072 - 20])
+def test_several_gzip_members_are_one_content(server: Server, size: int) -> None:
+    data = random.Random(2).randbytes(size)
+    assert server.get(gzip.compress(data) * 3, "gzip") == data * 3
+
+
+@pytest.mark.parametrize("rest", [b"\0" * 20, b"\0" * 70_000, b"rubbish"])
+def test_bytes_after_the_end_mark_are_ignored(server: Server, rest: bytes) -> None:
+    assert server.get(gzip.compress(TEXT) + rest, "gzip") == TEXT
+
+
+def test_a_second_member_that_is_cut_off_is_an_error(server: Server) -> None:
+    with pytest.raises(ConnectionBroken):
+        server.get(gzip.compress(TEXT) + gzip.compress(TEXT)[:-1], "gzip")
+
+
+def test_the_limit_is_of_decompressed_bytes(server: Server) -> None:
+    assert server.get(gzip.compress(TEXT), "gzip", len(TEXT)) == TEXT
+    with pytest.raises(ResponseTooLarge) as caught:
+        server.get(gzip.compress(TEXT), "gzip", len(TEXT) - 1)
+    assert not isinstance(caught.value, DecompressionBomb)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "deflate, gzip"])
+def test_content_a_hundred_times_its_size_is_a_bomb(server: Server, encoding: str) -> None:
+    body = bytes(100_000_000)
+    for name in encoding.split(", "):
+        body = zlib.compress(body) if name == "deflate" else gzip.compress(body)
+    server.get(b"", "gzip")
+    tracemalloc.start()
+    with pytest.raises(DecompressionBomb):
+        server.get(body, encoding)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+def test_more_than_two_encodings_are_an_error(server: Server) -> None:
+    with pytest.raises(InvalidResponse):
+        server.get(gzip.compress(gzip.compress(gzip.compress(TEXT))), "gzip, gzip, gzip")
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
+def test_decompression_ends_at_the_deadline(server: Server, encoding: str) -> None:
+    body = gzip.compress(b"") * 2_000_000  # members without content: time passes, and no byte comes out
+    if "," in encoding:
+        body = gzip.compress(body, 9)
+    started = time.monotonic()
+    with pytest.raises(ReadTimeout):
+        server.get(body, encoding, LIMIT * 4, within_s=0.3)
+    assert time.monotonic() - started < 1.5
+
+
+@given(st.binary(max_size=300), st.lists(st.sampled_from(["gzip", "deflate", "br", "", "identity"]), max_size=3))
+@examples(30, many=1_000)
+def test_any_bytes_are_content_or_an_error(server: Server, body: bytes, encodings: list[str]) -> None:
+    for sent in (body, gzip.compress(body)[:-3] + body):
+        with suppress(ConnectionBroken, ResponseTooLarge):
+            server.get(sent, ",".join(encodings))
