@@ -1,198 +1,265 @@
-"""Arguments held against a tool's JSON Schema, before anything is sent.
+"""Check arguments against a tool's JSON Schema before anything is sent.
 
-The schemas of a catalog use a small part of JSON Schema (type, enum, pattern, bounds, required, anyOf of required,
-arrays of strings), and a model needs more than a verdict: which parameter, what was expected, what came. So this is
-ours; a property test holds its verdicts against ``jsonschema``'s.
+The verdict is that of ``jsonschema_rs`` (JSON Schema 2020-12 and the drafts before it). Arguments are brought into the
+schema's types first (``argument_coercion``); what is wrong is worded for the model (``validation_problems``).
 
-What cannot be misread is mended rather than refused: numbers and booleans sent as strings, letters of an enum in the
-wrong case, a list for a comma-separated string, one string for a list, null for "not given".
+Schemas come from catalogs, arguments from models; neither may do harm. No reference is fetched. Patterns run on the
+linear engine of the ``regex`` crate; one with lookaround or back references, which that engine refuses, runs on the
+backtracking one with a limit. Nesting is bounded, because the library recurses without a limit.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.json_schema import properties
+from toolfold.execution.argument_coercion import Coercion
+from toolfold.execution.validation_problems import (
+    MAX_UNKNOWN,
+    Problem,
+    Translator,
+    describe_expected,
+    quote,
+    type_problem,
+)
+
 if TYPE_CHECKING:
-    Problem = dict[str, Any]
-    """``{"parameter", "problem", "expected"}``, for the answer."""
+    from jsonschema_rs import ValidationError, Validator
 
-_TOLD = 20
-"""Unknown arguments that are spelled out. Their number is the caller's choice; the size of the answer must not be."""
+    from toolfold.catalog.model import Catalog, Tool
 
-_TRUE_FALSE = {"true": True, "false": False}
-_SHOWN = 60
-"""Characters of a wrong value that are repeated to the caller: enough to recognise it."""
+__all__ = ["ArgumentValidator", "Problem", "SchemaError", "describe_expected", "validate_arguments", "validator_of"]
+
+MAX_NESTING = 64
+"""Levels of objects and arrays in arguments. The library recurses: 50,000 levels overflow its stack."""
+
+_MANY_VALUES = 5_000
+"""Values in arguments from which on only the first error is looked for: collecting 100,000 errors takes seconds."""
+
+_MAX_ERRORS = 100
+_BACKTRACK_LIMIT = 100_000
+"""Steps of a pattern with lookaround or back references, some milliseconds."""
+
+
+class SchemaError(ValueError):
+    """A schema that cannot be used: no JSON Schema, a reference that leads nowhere or away, a pattern too large."""
+
+
+class ArgumentValidator:
+    """Checks the arguments of one tool. Compiles the schema once; safe to use from many threads.
+
+    Args:
+        schema: the tool's ``parameters``.
+        call: the tool's ``call``: ``lists`` describes lists that are sent as one string, ``blank_allowed`` names the
+            parameters for which blank text is a value.
+
+    Raises:
+        SchemaError: the schema cannot be used.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._properties = properties(schema)
+        self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
+        self._blank_allowed = frozenset(call.get("blank_allowed", ()))
+        self._validator = compile_schema(schema)
+
+    def validate(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+        """Check ``arguments`` as the caller sent them.
+
+        Returns:
+            The arguments in the schema's order and types, and what is wrong with them (empty: nothing).
+        """
+        if problem := self._unsafe(arguments):
+            return {}, [problem]
+        given, own = dict(arguments), dict[str, str]()
+        for name, listed in self._lists.items():
+            if isinstance(value := given.get(name), list):
+                if all(isinstance(item, str) for item in value):
+                    given[name] = listed["separator"].join(value)
+                else:
+                    own[name] = type_problem("a string or an array of strings", value)
+        checked = self._coerced(given)
+        errors = [] if self._validator.is_valid(checked) else self._errors(checked)
+        wrong = own.keys() | {error.instance_path[0] for error in errors if error.instance_path}
+        for name, value in checked.items():
+            if name not in wrong:
+                checked[name], problem_text = self._beyond_schema(name, value)
+                if problem_text:
+                    own[name] = problem_text
+        if not own and not errors:
+            return checked, []
+        return checked, self._problems(checked, own, errors)
+
+    def _coerced(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return ``given`` in the schema's types and order. Arguments that fit as they are stay as they are."""
+        fits = self._validator.is_valid(given)
+        coerced = Coercion(self._schema, into_alternatives=not fits).arguments(given)
+        if fits and not self._validator.is_valid(coerced):
+            coerced = given
+        return {name: coerced[name] for name in [*(n for n in self._properties if n in coerced), *coerced]}
+
+    def _beyond_schema(self, name: str, value: Any) -> tuple[Any, str]:
+        """Return ``value`` tidied, and what is wrong with it that the schema does not say."""
+        if isinstance(value, str) and not value.strip() and name in self._properties:
+            options = self._properties[name].get("enum", ())
+            return value, "" if name in self._blank_allowed or value in options else "is empty"
+        if name in self._lists and isinstance(value, str):
+            return _tidied_list(self._lists[name], value)
+        return value, ""
+
+    def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
+        if _count_values(arguments, _MANY_VALUES) < _MANY_VALUES:
+            return list(islice(self._validator.iter_errors(arguments), _MAX_ERRORS))
+        try:
+            self._validator.validate(arguments)
+        except ValueError as error:  # jsonschema_rs.ValidationError, the only one for a value that is JSON
+            return [error]  # type: ignore[list-item]
+        return []
+
+    def _problems(
+        self, arguments: dict[str, Any], own: Mapping[str, str], errors: list[ValidationError]
+    ) -> list[Problem]:
+        """Return one problem for each place: unknown arguments first, then by the order of the schema."""
+        translator = Translator(self._schema, arguments)
+        found = [
+            Problem(parameter=name, problem=text, expected=describe_expected(self._properties[name], self._schema))
+            for name, text in own.items()
+        ]
+        for error in errors:
+            found += translator.problems(error)
+        order = {name: place for place, name in enumerate(self._properties)}
+        # What is missing comes after what is wrong.
+        groups = ("is not a parameter of this tool", "", "is missing")
+        first: dict[str, Problem] = {}
+        for problem in found:
+            first.setdefault(problem["parameter"], problem)
+        return sorted(
+            first.values(),
+            key=lambda problem: (
+                groups.index(problem["problem"]) if problem["problem"] in groups else 1,
+                order.get(problem["parameter"].partition(".")[0].partition("[")[0], len(order)),
+            ),
+        )[: MAX_UNKNOWN + _MAX_ERRORS]
+
+    def _unsafe(self, arguments: Mapping[str, Any]) -> Problem | None:
+        """Return the problem of a value that must not reach the library, or None."""
+        for name, value in arguments.items():
+            problem = ""
+            if _nesting(value, MAX_NESTING) >= MAX_NESTING:
+                problem = f"is nested too deeply: {MAX_NESTING} levels are allowed"
+            elif not _is_unicode(name) or not _is_unicode(value):
+                problem = "holds text that is not valid Unicode"
+            if problem:
+                expected = describe_expected(self._properties.get(name, {}), self._schema)
+                return {"parameter": quote(name)[1:-1], "problem": problem, "expected": expected}
+        return None
 
 
 def validate_arguments(
     schema: Mapping[str, Any], call: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """Hold ``arguments`` against ``schema``.
+    """Check ``arguments`` once. A caller that checks many makes an :class:`ArgumentValidator`, and keeps it."""
+    return ArgumentValidator(schema, call).validate(arguments)
 
-    Args:
-        schema: the tool's ``parameters``.
-        call: the tool's ``call``; its ``lists`` describe lists that are sent as one string.
-        arguments: as the caller sent them.
 
-    Returns:
-        The arguments in the schema's order and types, and what is wrong with them (empty: nothing).
+def validator_of(catalog: Catalog, tool: Tool) -> ArgumentValidator:
+    """Return the validator of ``tool``, compiled once and kept with ``catalog``.
+
+    Raises:
+        CatalogUnavailable: the schema of the tool cannot be used.
     """
-    properties: Mapping[str, Any] = schema["properties"]
-    unknown = (name for name in arguments if name not in properties)
-    problems = [_unknown(name, properties) for name in itertools.islice(unknown, _TOLD)]
-    checked: dict[str, Any] = {}
-    for name, rule in properties.items():
-        value = arguments.get(name)
-        if value is None:
-            continue
-        value, problem = _value(rule, value, call.get("lists", {}).get(name))
-        if problem is None:
-            checked[name] = value
-        else:
-            problems.append({"parameter": name, "problem": problem, "expected": describe_expected(rule)})
-    refused = {problem["parameter"] for problem in problems}
-    for name in schema.get("required", ()):
-        if name not in checked and name not in refused:
-            problems.append(
-                {"parameter": name, "problem": "is missing", "expected": describe_expected(properties[name])}
+
+    def make() -> ArgumentValidator:
+        try:
+            return ArgumentValidator(tool.parameters, tool.call)
+        except SchemaError as error:
+            from toolfold.catalog.reader import damaged
+
+            raise damaged(f"the parameters of {tool.name}: {error}") from None
+
+    return catalog.memoize(("validator", tool.name), make)
+
+
+def compile_schema(schema: Mapping[str, Any]) -> Validator:
+    """Compile ``schema``.
+
+    Raises:
+        SchemaError: it cannot be used; the text says why.
+    """
+    import jsonschema_rs  # loads a compiled library, which only calls need
+
+    linear = jsonschema_rs.RegexOptions()
+    bounded = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_LIMIT)
+    problem = ""
+    for engine in (linear, bounded):
+        try:
+            return jsonschema_rs.validator_for(
+                dict(schema), pattern_options=engine, offline=True, validate_formats=False
             )
-    choices = [choice["required"][0] for choice in schema.get("anyOf", ())]
-    if choices and not any(name in checked or name in refused for name in choices):
-        problem = f"one of {' or '.join(choices)} must be given"
-        problems.append(
-            {"parameter": choices[0], "problem": problem, "expected": describe_expected(properties[choices[0]])}
-        )
-    return checked, problems
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            problem = str(getattr(error, "message", error)).partition("\n")[0]
+    raise SchemaError(problem)
 
 
-def describe_expected(rule: Mapping[str, Any]) -> str:
-    """What a parameter takes, in a few words: type, allowed values, bounds, pattern, an example."""
-    if rule["type"] == "array":
-        return f"array of 1 to {rule['maxItems']} strings, e.g. {rule['examples'][0]}"
-    words = [rule["type"]]
-    if "enum" in rule:
-        words.append("one of " + ", ".join(map(str, rule["enum"])))
-    for keyword, text in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most")):
-        if keyword in rule:
-            words.append(f"{text} {rule[keyword]}")
-    if "pattern" in rule:
-        words.append(f"matching {rule['pattern']}")
-    if rule.get("examples"):
-        words.append(f"e.g. {rule['examples'][0]}")
-    return ", ".join(words)
+def _tidied_list(listed: Mapping[str, Any], value: str) -> tuple[str, str]:
+    """Return a list in one string, tidied, and what is wrong with it.
 
-
-def _unknown(name: str, properties: Mapping[str, Any]) -> Problem:
-    from toolfold.fuzzy import closest_matches  # for mistakes alone
-
-    # The value is not repeated: a stray argument may well be an API key.
-    close = closest_matches(name, properties)
-    hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")
-    return {"parameter": name[:_SHOWN], "problem": "is not a parameter of this tool", "expected": hint}
-
-
-def _value(rule: Mapping[str, Any], value: Any, joined: Mapping[str, Any] | None) -> tuple[Any, str | None]:
-    """The value in the rule's type, and what is wrong with it. ``joined`` describes a list sent as one string."""
-    if rule["type"] == "array":
-        return _array(rule, value)
-    if joined is not None and isinstance(value, list):
-        if not all(isinstance(item, str) for item in value):
-            return value, f"must be a string or an array of strings, not {_named(value)}"
-        value = joined["separator"].join(value)
-    value, problem = _typed(rule["type"], value)
-    if problem is None:
-        value, problem = _constrained(rule, value)
-    if problem is None and joined is not None:
-        value, problem = _items(joined, value)
-    return value, problem
-
-
-def _array(rule: Mapping[str, Any], value: Any) -> tuple[Any, str | None]:
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        return value, f"must be an array of strings, not {_named(value)}"
-    if not rule["minItems"] <= len(items) <= rule["maxItems"]:
-        return value, f"has {len(items)} items"
-    for item in items:
-        _, problem = _constrained(rule["items"], item)
-        if problem is not None:
-            return value, problem
-    return items, None
-
-
-def _typed(kind: str, value: Any) -> tuple[Any, str | None]:
-    """``value`` as ``kind``; strings that spell a number or a boolean count as one."""
-    if kind == "string":
-        if not isinstance(value, str):
-            return value, f"must be a string, not {_named(value)}"
-        return (value, None) if value.strip() else (value, "is empty")
-    spelled = value.strip().lower() if isinstance(value, str) else value
-    if kind == "boolean":
-        mended = _TRUE_FALSE.get(spelled) if isinstance(spelled, str) else spelled
-        return (mended, None) if isinstance(mended, bool) else (value, f"must be true or false, not {_named(value)}")
-    number = _number(spelled)
-    if number is None or (kind == "integer" and not number.is_integer()):
-        article = "an integer" if kind == "integer" else "a number"
-        return value, f"must be {article}, not {_named(value)}"
-    return (int(number) if kind == "integer" else number), None
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _constrained(rule: Mapping[str, Any], value: Any) -> tuple[Any, str | None]:
-    """``value`` in the enum's spelling, and which constraint it breaks."""
-    if "enum" in rule and value not in rule["enum"]:
-        same = [allowed for allowed in rule["enum"] if str(allowed).lower() == str(value).strip().lower()]
-        if not same:
-            return value, f"{_shown(value)} is not an allowed value"
-        value = same[0]
-    # \Z, not $: a trailing line feed would pass the latter.
-    if "pattern" in rule and not re.fullmatch(rule["pattern"].removesuffix("$"), value):
-        return value, f"{_shown(value)} does not match the format"
-    if "minimum" in rule and value < rule["minimum"]:
-        return value, f"{value} is too small"
-    if "exclusiveMinimum" in rule and value <= rule["exclusiveMinimum"]:
-        return value, f"{value} is too small"
-    if "maximum" in rule and value > rule["maximum"]:
-        return value, f"{value} is too large"
-    return value, None
-
-
-def _items(joined: Mapping[str, Any], value: str) -> tuple[str, str | None]:
-    """A joined list, tidied, and what is wrong with it. Items may carry options: ``NAME(option=value)``."""
-    items = [item.strip() for item in value.split(joined["separator"])]
+    Items may have options: ``NAME(option=value)``.
+    """
+    items = [item.strip() for item in value.split(listed["separator"])]
     if not all(items):
         return value, "has an empty item"
-    most = joined.get("max_items", len(items))
+    most = listed.get("max_items", len(items))
     if len(items) > most:
         return value, f"has {len(items)} items, at most {most} are allowed"
-    allowed = {item.lower(): item for item in joined.get("items", ())}
+    allowed = {item.lower(): item for item in listed.get("items", ())}
     for index, item in enumerate(items):
         name, bracket, options = item.partition("(")
         if allowed and name.strip().lower() not in allowed:
-            return value, f"{_shown(item)} is not one of {', '.join(allowed.values())}"
+            return value, f"{quote(item)} is not one of {', '.join(allowed.values())}"
         items[index] = allowed.get(name.strip().lower(), name) + bracket + options
-    return joined["separator"].join(items), None
+    return listed["separator"].join(items), ""
 
 
-def _named(value: Any) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "an array", dict: "an object"}
-    name = names.get(type(value), "something else")
-    return f"{name} ({_shown(value)})" if isinstance(value, str | int | float) else name
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """Yield the values in ``value``, one level of nesting after the other, without recursion."""
+    level = [value]
+    while level:
+        yield level
+        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inside(outer)]
 
 
-def _shown(value: Any) -> str:
-    text = str(value)
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+def _inside(value: dict[str, Any] | list[Any]) -> Any:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _nesting(value: Any, most: int) -> int:
+    """Return how deeply ``value`` is nested, up to ``most``."""
+    return sum(1 for _ in islice(_levels(value), most + 1)) - 1 if isinstance(value, dict | list) else 0
+
+
+def _count_values(value: Any, most: int) -> int:
+    """Return how many values there are in ``value``; any number from ``most`` on where there are more."""
+    count = 0
+    for level in _levels(value):
+        count += len(level)
+        if count >= most:
+            break
+    return count
+
+
+def _is_unicode(value: Any) -> bool:
+    """Whether every text in ``value`` can be encoded. JSON may hold half of a surrogate pair."""
+    for level in _levels(value):
+        for inner in level:
+            texts = [inner] if isinstance(inner, str) else list(inner) if isinstance(inner, dict) else ()
+            for text in texts:
+                if not text.isascii():
+                    try:
+                        text.encode()
+                    except UnicodeEncodeError:
+                        return False
+    return True

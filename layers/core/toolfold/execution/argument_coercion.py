@@ -1,0 +1,166 @@
+"""Bring arguments into the types that a JSON Schema allows, where they cannot be misread.
+
+Models send numbers and booleans as text, an enum in another case, one text for a list, JSON text for an object, and
+null for "not given". Nothing here decides whether a value fits: what cannot be converted stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from toolfold.catalog.json_schema import TYPES, allowed_types, branches, json_type, keyword, parts, properties
+
+_MAX_DEPTH = 32
+"""Levels of nested arguments that are converted."""
+
+_LARGEST_EXACT = 2**53
+"""Integers from here on have no exact float."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
+_TRUE_FALSE = {"true": True, "false": False}
+
+
+class Coercion:
+    """Converts arguments by the schema ``root``.
+
+    Args:
+        root: the whole schema, for its references.
+        into_alternatives: whether values are also converted to fit one alternative of ``anyOf`` and ``oneOf``. Off for
+            arguments that fit as they are.
+    """
+
+    def __init__(self, root: Mapping[str, Any], *, into_alternatives: bool) -> None:
+        self._root = root
+        self._into_alternatives = into_alternatives
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``given`` with converted values, without nulls that mean "not given"."""
+        return {name: self._number(name, value) for name, value in self._object(self._root, dict(given), 0).items()}
+
+    def _number(self, name: str, value: Any) -> Any:
+        """Write a number in one way, 20.0 as 20 and 1 as 1.0 by its type: it is text in a query string."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) >= _LARGEST_EXACT:
+            return value
+        types = allowed_types(self._root, properties(self._root).get(name, {}))
+        if types == {"integer"} and float(value).is_integer():
+            return int(value)
+        return float(value) if types == {"integer", "number"} else value
+
+    def _value(self, schema: Any, value: Any, depth: int) -> Any:
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+            return value
+        types = allowed_types(self._root, schema)
+        if json_type(value) not in types:
+            value = self._converted(schema, types, value, depth)
+        if isinstance(value, dict):
+            return self._object(schema, value, depth)
+        if isinstance(value, list):
+            return self._array(schema, value, depth)
+        return _in_enum_case(_options(parts(self._root, schema)), value)
+
+    def _object(self, schema: Mapping[str, Any], value: dict[str, Any], depth: int) -> dict[str, Any]:
+        rules = self._rules(schema, value)
+        described: dict[str, Any] = {}
+        for rule in rules:
+            described = {**properties(self._root, {"properties": rule.get("properties")}), **described}
+        other = next((rule["additionalProperties"] for rule in rules if "additionalProperties" in rule), None)
+        return {
+            name: self._value(described.get(name, other), inner, depth + 1)
+            for name, inner in value.items()
+            if inner is not None or name not in described or "null" in allowed_types(self._root, described[name])
+        }
+
+    def _array(self, schema: Mapping[str, Any], value: list[Any], depth: int) -> list[Any]:
+        rules = self._rules(schema, value)
+        first: list[Any] = next(
+            (rule["prefixItems"] for rule in rules if isinstance(rule.get("prefixItems"), list)), []
+        )
+        rest = next((rule["items"] for rule in rules if "items" in rule), None)
+        return [
+            self._value(first[place] if place < len(first) else rest, item, depth + 1)
+            for place, item in enumerate(value)
+        ]
+
+    def _rules(self, schema: Mapping[str, Any], value: Any) -> list[Mapping[str, Any]]:
+        """Return the parts of ``schema``, and of the alternative that ``value`` was most likely written for."""
+        rules = parts(self._root, schema)
+        if self._into_alternatives:
+            kind = json_type(value)
+            fitting = [branch for branch in branches(rules) if kind in allowed_types(self._root, branch)]
+            if fitting:
+                rules = rules + parts(self._root, max(fitting, key=lambda branch: self._likeness(branch, value)))
+        return rules
+
+    def _likeness(self, branch: Any, value: Any) -> int:
+        """Count what ``value`` shares with ``branch``: its keys, and twice the constants that tell branches apart."""
+        if not isinstance(value, dict):
+            return 0
+        points = 0
+        for name, rule in properties(self._root, branch).items():
+            if name in value:
+                options = _options([rule])
+                points += 1 if options is None else 3 if _in_enum_case(options, value[name]) in options else -3
+        return points
+
+    def _converted(self, schema: Mapping[str, Any], types: frozenset[str], value: Any, depth: int) -> Any:
+        """Return ``value`` as one of ``types``, or ``value``."""
+        if isinstance(value, str):
+            text = value.strip()
+            if "boolean" in types and text.lower() in _TRUE_FALSE:
+                return _TRUE_FALSE[text.lower()]
+            number = _number_in(text) if types & {"integer", "number"} else None
+            if number is not None and (isinstance(number, int) or "number" in types):
+                return number
+            if types & {"array", "object"} and text[:1] in ("[", "{"):
+                parsed = _parsed(text)
+                if json_type(parsed) in types & {"array", "object"}:
+                    return parsed
+        if "array" in types and not isinstance(value, list) and value is not None:
+            items = keyword(self._root, schema, "items")
+            item = self._value(items, value, depth + 1)
+            types_of_items = allowed_types(self._root, items)
+            if json_type(item) in types_of_items and (isinstance(value, str) or len(types_of_items) < len(TYPES)):
+                return [item]
+        return value
+
+
+def _number_in(text: str) -> int | float | None:
+    """Return the number that ``text`` spells, an integer where it has no fraction."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT else number
+
+
+def _options(rules: list[Mapping[str, Any]]) -> list[Any] | None:
+    """Return the values that ``enum`` or ``const`` allow, or None."""
+    for rule in rules:
+        if "const" in rule:
+            return [rule["const"]]
+        if isinstance(rule.get("enum"), list):
+            return list(rule["enum"])
+    return None
+
+
+def _in_enum_case(allowed: list[Any] | None, value: Any) -> Any:
+    """Return the allowed value that ``value`` spells in another case, or ``value``."""
+    if allowed is None or value in allowed:
+        return value
+    spelled = str(value).strip().lower()
+    return next((known for known in allowed if str(known).lower() == spelled), value)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

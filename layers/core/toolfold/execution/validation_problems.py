@@ -1,0 +1,279 @@
+"""Say what is wrong with an argument, and what a parameter takes, in words for the model that sent it.
+
+The verdict is ``jsonschema_rs``'s; its errors are translated here, because a model needs to know which parameter, what
+came and what was expected. Values of unknown arguments are never repeated: one may be an API key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from toolfold.catalog import json_schema
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+
+class Problem(TypedDict):
+    """One thing that is wrong with the arguments."""
+
+    parameter: str
+    problem: str
+    expected: str
+
+
+QUOTED_CHARACTERS = 60
+"""Characters of a wrong value or name that are repeated to the caller: enough to recognise it."""
+
+MAX_UNKNOWN = 20
+"""Unknown arguments that are named. Their number is the caller's choice; the size of the answer must not be."""
+
+_MAX_OPTIONS, _MAX_PATTERN = 50, 100
+"""Allowed values that are listed, and characters of a pattern that are shown."""
+
+_ROOT = "arguments"
+"""The parameter named in a problem of all arguments together."""
+
+_PHRASES = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
+_PHRASES |= {"array": "an array", "object": "an object", "null": "null"}
+
+_PLURALS = {"string": "strings", "integer": "integers", "number": "numbers", "boolean": "booleans"}
+_PLURALS |= {"array": "arrays", "object": "objects"}
+
+_NAMES = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "an array", dict: "an object"}
+
+_TEXTS: dict[str, Callable[[Any, Any], str]] = {
+    "enum": lambda _, value: f"{quote(value)} is not an allowed value",
+    "const": lambda _, value: f"{quote(value)} is not an allowed value",
+    "pattern": lambda _, value: f"{quote(value)} does not match the format",
+    "format": lambda _, value: f"{quote(value)} does not match the format",
+    "minimum": lambda _, value: f"{_shortened(value)} is too small",
+    "exclusiveMinimum": lambda _, value: f"{_shortened(value)} is too small",
+    "maximum": lambda _, value: f"{_shortened(value)} is too large",
+    "exclusiveMaximum": lambda _, value: f"{_shortened(value)} is too large",
+    "multipleOf": lambda kind, value: f"{_shortened(value)} is not a multiple of {kind.multiple_of}",
+    "minItems": lambda _, value: f"has {len(value)} items",
+    "maxItems": lambda _, value: f"has {len(value)} items",
+    "uniqueItems": lambda *_: "has an item twice",
+    "contains": lambda *_: "lacks an item that must be among the others",
+    "minLength": lambda kind, value: f"has {len(value)} characters, at least {kind.limit} are needed",
+    "maxLength": lambda kind, value: f"has {len(value)} characters, at most {kind.limit} are allowed",
+    "minProperties": lambda kind, value: f"has {len(value)} keys, at least {kind.limit} are needed",
+    "maxProperties": lambda kind, value: f"has {len(value)} keys, at most {kind.limit} are allowed",
+    "propertyNames": lambda *_: "has a key that is not allowed",
+    "not": lambda *_: "has a form that is not allowed",
+    "falseSchema": lambda *_: "must not be given",
+}
+"""Keyword of JSON Schema → what is wrong with a value, from the error's kind and the value."""
+
+
+def describe_expected(schema: Any, root: Any = None) -> str:
+    """Return what a parameter takes, in a few words: type, allowed values, bounds, pattern, an example.
+
+    Args:
+        schema: the JSON Schema of the parameter.
+        root: the schema that its references point into; ``schema`` itself where it is not given.
+    """
+    root = schema if root is None else root
+    types = json_schema.type_words(root, schema)
+    described: dict[str, Any] = {}
+    for rule in json_schema.parts(root, schema):
+        described = {**rule, **described}
+    words = [_array_words(root, described)] if types == ["array"] else [" or ".join(types)] if types else []
+    if "object" in types and (keys := list(json_schema.properties(root, schema))):
+        words.append("with " + ", ".join(keys[:_MAX_OPTIONS]))
+    options = [described["const"]] if "const" in described else described.get("enum")
+    if isinstance(options, list):
+        shown = [_shortened(option) for option in options[:_MAX_OPTIONS]]
+        words.append("one of " + ", ".join(shown) + (", …" if len(options) > _MAX_OPTIONS else ""))
+    for keyword, text in (
+        ("minimum", "at least"),
+        ("exclusiveMinimum", "above"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "below"),
+        ("multipleOf", "a multiple of"),
+        ("minLength", "characters: at least"),
+        ("maxLength", "characters: at most"),
+        ("format", "format"),
+    ):
+        if keyword in described:
+            words.append(f"{text} {described[keyword]}")
+    if "pattern" in described:
+        words.append(f"matching {str(described['pattern'])[:_MAX_PATTERN]}")
+    examples = described.get("examples")
+    if isinstance(examples, list) and examples:
+        words.append(f"e.g. {examples[0]}")
+    return ", ".join(words) or "any value"
+
+
+def _array_words(root: Any, rule: Mapping[str, Any]) -> str:
+    items = json_schema.type_words(root, rule.get("items"))
+    plural = " or ".join(_PLURALS.get(name, name) for name in items)
+    least, most = rule.get("minItems"), rule.get("maxItems")
+    if least is not None and most is not None:
+        return f"array of {least} to {most} {plural or 'items'}"
+    bound = f"at least {least} " if least is not None else f"at most {most} " if most is not None else ""
+    return f"array of {bound}{plural or 'items'}" if bound or plural else "array"
+
+
+def unknown_argument(name: str, properties: Mapping[str, Any]) -> Problem:
+    """Return the problem of an argument that the tool does not have."""
+    from toolfold.fuzzy import closest_matches  # for mistakes alone
+
+    close = closest_matches(name, properties)
+    hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")
+    return {"parameter": name[:QUOTED_CHARACTERS], "problem": "is not a parameter of this tool", "expected": hint}
+
+
+def type_problem(phrase: str, value: Any) -> str:
+    """Return the problem of a value of another type than ``phrase`` says."""
+    return f"must be {phrase}, not {_named(value)}"
+
+
+class Translator:
+    """Translates errors of ``jsonschema_rs`` about ``arguments``, whose schema is ``root``."""
+
+    def __init__(self, root: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        self._root = root
+        self._arguments = arguments
+        self._properties = json_schema.properties(root)
+
+    def problems(self, error: ValidationError) -> Iterator[Problem]:
+        """Yield the problems that ``error`` stands for."""
+        path, kind = list(error.instance_path), _kind(error)
+        if not path and (unknown := self._unknown(error)):
+            yield from (unknown_argument(name, self._properties) for name in unknown[:MAX_UNKNOWN])
+        elif kind.name == "required":
+            missing = [*path, kind.property]
+            yield self._problem(missing, "is missing")
+        elif kind.name == "falseSchema":
+            yield {**self._problem(path, self._text(error)), "expected": "no value"}
+        elif kind.name in ("anyOf", "oneOf"):
+            yield from self._alternatives(error)
+        else:
+            yield self._problem(path, self._text(error))
+
+    def _problem(self, path: Sequence[str | int], text: str) -> Problem:
+        expected = describe_expected(self._rule(path), self._root) if path else describe_expected(self._root)
+        # An item is told by its value, or by its number; a nested value by its path.
+        if len(path) == 2 and isinstance(path[1], int):
+            path = path[:1]
+            expected = describe_expected(self._rule(path), self._root)
+        return {"parameter": _label(path), "problem": text, "expected": expected}
+
+    def _text(self, error: ValidationError) -> str:
+        path, kind = list(error.instance_path), _kind(error)
+        value = self._value(path)
+        if kind.name in ("additionalProperties", "unevaluatedProperties"):
+            named = ", ".join(quote(name) for name in kind.unexpected[:MAX_UNKNOWN])
+            return f"has keys that are not allowed: {named}"
+        if kind.name == "type":
+            text = type_problem(self._phrase(path, kind.types), value)
+            return f"item {path[1] + 1} {text}" if len(path) == 2 and isinstance(path[1], int) else text
+        try:
+            return _TEXTS[kind.name](kind, value)
+        except (LookupError, TypeError, AttributeError):
+            return f"does not fit the schema ({kind.name[:QUOTED_CHARACTERS]})"
+
+    def _phrase(self, path: Sequence[str | int], given: Sequence[str]) -> str:
+        rule = self._rule(path) if path else self._root
+        types = json_schema.type_words(self._root, rule) or list(given)
+        if types == ["array"]:
+            items = json_schema.type_words(self._root, json_schema.keyword(self._root, rule, "items"))
+            return " ".join(
+                ["an array", *(["of", " or ".join(_PLURALS.get(name, name) for name in items)] * bool(items))]
+            )
+        return " or ".join(_PHRASES.get(name, name) for name in types)
+
+    def _unknown(self, error: ValidationError) -> list[str]:
+        """Return the arguments that ``error`` says the tool does not have."""
+        kind = _kind(error)
+        if (
+            kind.name == "additionalProperties"
+            and json_schema.keyword(self._root, self._root, "patternProperties") is None
+        ):
+            # Of very many the library names the first.
+            return [name for name in self._arguments if name not in self._properties]
+        if kind.name in ("additionalProperties", "unevaluatedProperties"):
+            return list(kind.unexpected)
+        if kind.name == "falseSchema" and error.schema_path[-1:] in (
+            ["additionalProperties"],
+            ["unevaluatedProperties"],
+        ):
+            return [name for name in self._arguments if name not in self._properties]
+        return []
+
+    def _alternatives(self, error: ValidationError) -> Iterator[Problem]:
+        """Yield what is wrong with a value that fits no alternative, or more than one."""
+        path = list(error.instance_path)
+        context: list[list[ValidationError]] = getattr(error.kind, "context", [])
+        failed = [branch for branch in context if branch]
+        if not failed or len(failed) < len(context):
+            yield self._problem(path, "fits more than one of the alternatives, and may fit one only")
+        elif all(_kind(one).name == "required" and one.instance_path == path for branch in failed for one in branch):
+            choices = [" and ".join(_kind(one).property for one in branch) for branch in failed]
+            choice = _kind(failed[0][0]).property
+            text = f"one of {' or '.join(dict.fromkeys(choices))} must be given"
+            yield self._problem([*path, choice], text)
+        elif all(branch[0].kind.name == "type" and branch[0].instance_path == path for branch in failed):
+            given = [name for branch in failed for name in _kind(branch[0]).types]
+            yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
+        else:
+            # The alternative that goes deepest, and breaks the fewest rules there, is most likely the one meant.
+            closest = min(failed, key=lambda branch: (-max(len(one.instance_path) for one in branch), len(branch)))
+            yield from self.problems(closest[0])
+
+    def _value(self, path: Sequence[str | int]) -> Any:
+        found: Any = self._arguments
+        try:
+            for key in path:
+                found = found[key]
+        except (LookupError, TypeError):
+            return None
+        return found
+
+    def _rule(self, path: Sequence[str | int]) -> Any:
+        """Return the schema of the value at ``path``, as far as it can be followed; else ``{}``."""
+        rule: Any = self._root
+        for key in path:
+            if isinstance(key, str):
+                rule = json_schema.properties(self._root, rule).get(key, {})
+            else:
+                first = json_schema.keyword(self._root, rule, "prefixItems")
+                listed = isinstance(first, list) and key < len(first)
+                rule = first[key] if listed else json_schema.keyword(self._root, rule, "items")
+            if rule is None:
+                return {}
+        return rule
+
+
+def _kind(error: ValidationError) -> Any:
+    """Return what ``error`` is about: its keyword as ``name``, and what belongs to that keyword."""
+    return error.kind
+
+
+def _label(path: Sequence[str | int]) -> str:
+    """Return ``path`` as one writes it: ``filter.items[0].price``."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:QUOTED_CHARACTERS]}" for key in path)
+    return text.removeprefix(".") or _ROOT
+
+
+def _named(value: Any) -> str:
+    if value is None:
+        return "null"
+    name = _NAMES.get(type(value), "something else")
+    return f"{name} ({quote(value)})" if isinstance(value, str | int | float) else name
+
+
+def quote(value: Any) -> str:
+    """Return ``value`` in quotes, cut to what is enough to recognise it."""
+    if isinstance(value, dict | list):
+        return _NAMES[type(value)]
+    text = str(value)
+    return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
+
+
+def _shortened(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
