@@ -2,8 +2,8 @@
 too much. Build side; ``toolfold catalog lint``.
 
 :func:`check` compiles a folder and judges what a model would read of it. The rules are in :data:`RULES`; what each
-refuses and why is told in ``docs/reference/catalog-format.md``. The thresholds were chosen on the catalog of Alpha Vantage, whose 129
-tools have neighbours as close as they get, so that all of it passes with room to spare and a reworded copy does not.
+refuses and why is told in ``docs/reference/catalog-format.md``. The thresholds were chosen on the catalog of Alpha
+Vantage: its 129 tools are as close to each other as tools get and all pass; a reworded copy of one does not.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog import json_schema
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.model import Tool as Compiled
 from toolfold.catalog.store import parse_catalog
@@ -124,7 +125,10 @@ class _Tool:
             ("text", set(stems(f"{tool.summary} {tool.description}"))),
             (
                 "shape",
-                {f"{key} {rule['type']} {rule.get('enum')}" for key, rule in tool.parameters["properties"].items()},
+                {
+                    f"{key} {' '.join(json_schema.type_words(tool.parameters, rule))} {rule.get('enum')}"
+                    for key, rule in json_schema.properties(tool.parameters).items()
+                },
             ),
         ):
             object.__setattr__(self, name, value)
@@ -227,11 +231,11 @@ def _weighed(tool: _Tool) -> Iterator[Finding]:
         yield tool.finding("line-tokens", problem, f"shorten the summary to {LINE_TOKENS}", "summary")
     description = f"{compiled.summary}. {compiled.description}"
     schema = {"name": tool.name, "description": description, "parameters": compiled.parameters}
-    more = max(0, len(compiled.parameters["properties"]) - USUAL_PARAMETERS)
+    properties = json_schema.properties(compiled.parameters)
+    more = max(0, len(properties) - USUAL_PARAMETERS)
     allowed = SCHEMA_TOKENS + more * PARAMETER_TOKENS
     if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > allowed:
-        properties = compiled.parameters["properties"]
-        longest = max(properties, key=lambda name: tokens.count(json.dumps(properties[name])))
+        longest = max(properties, key=lambda name: tokens.count(json.dumps(properties[name])), default="no parameter")
         problem = f"its schema has about {cost} tokens, most of them in {longest}"
         yield tool.finding("schema-tokens", problem, f"shorten descriptions to {allowed}", "parameters")
 

@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.json_schema import properties
+
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
 
@@ -31,7 +33,7 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], address:
     never served to another.
     """
     defaults = {
-        name: rule["default"] for name, rule in tool.parameters["properties"].items() if rule.get("default") is not None
+        name: rule["default"] for name, rule in properties(tool.parameters).items() if rule.get("default") is not None
     }
     values = {**defaults, **tool.call.get("sends", {}), **arguments}
     scope = key_id if varies_by_plan(tool, arguments) else ""

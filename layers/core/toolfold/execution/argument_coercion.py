@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.catalog.json_schema import TYPES, allowed_types, branches, json_type, keyword, parts, properties
+from toolfold.catalog.json_schema import TYPES, allowed_types, branches, json_type, parts, properties
 
 _MAX_DEPTH = 32
 """Levels of nested arguments that are converted."""
@@ -24,8 +24,27 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 _TRUE_FALSE = {"true": True, "false": False}
 
 
+class _Rules:
+    """What the coercion of values needs to know of one schema."""
+
+    __slots__ = ("alternatives", "first_items", "items", "options", "other", "properties", "types")
+
+    def __init__(self, root: Mapping[str, Any], schema: Any, rules: list[Mapping[str, Any]]) -> None:
+        self.types = allowed_types(root, schema)
+        self.options = _options(rules)
+        self.alternatives = branches(rules)
+        self.properties: dict[str, Any] = {}
+        for rule in rules:
+            self.properties = {**properties(root, {"properties": rule.get("properties")}), **self.properties}
+        self.other = next((rule["additionalProperties"] for rule in rules if "additionalProperties" in rule), None)
+        self.items = next((rule["items"] for rule in rules if "items" in rule), None)
+        self.first_items: list[Any] = next(
+            (rule["prefixItems"] for rule in rules if isinstance(rule.get("prefixItems"), list)), []
+        )
+
+
 class Coercion:
-    """Converts arguments by the schema ``root``.
+    """Converts arguments by the schema ``root``. Safe to use from many threads.
 
     Args:
         root: the whole schema, for its references.
@@ -36,6 +55,8 @@ class Coercion:
     def __init__(self, root: Mapping[str, Any], *, into_alternatives: bool) -> None:
         self._root = root
         self._into_alternatives = into_alternatives
+        self._rules: dict[tuple[int, ...], _Rules] = {}
+        self._types = {name: allowed_types(root, rule) for name, rule in properties(root).items()}
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``given`` with converted values, without nulls that mean "not given"."""
@@ -45,54 +66,61 @@ class Coercion:
         """Write a number in one way, 20.0 as 20 and 1 as 1.0 by its type: it is text in a query string."""
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) >= _LARGEST_EXACT:
             return value
-        types = allowed_types(self._root, properties(self._root).get(name, {}))
-        if types == {"integer"} and float(value).is_integer():
+        types = self._types.get(name, frozenset())
+        if types == frozenset({"integer"}) and float(value).is_integer():
             return int(value)
-        return float(value) if types == {"integer", "number"} else value
+        return float(value) if types == frozenset({"integer", "number"}) else value
 
     def _value(self, schema: Any, value: Any, depth: int) -> Any:
         if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
             return value
-        types = allowed_types(self._root, schema)
-        if json_type(value) not in types:
-            value = self._converted(schema, types, value, depth)
+        rules = self._rules_of(schema)
+        if json_type(value) not in rules.types:
+            value = self._converted(rules, value, depth)
         if isinstance(value, dict):
             return self._object(schema, value, depth)
         if isinstance(value, list):
             return self._array(schema, value, depth)
-        return _in_enum_case(_options(parts(self._root, schema)), value)
+        return _in_enum_case(rules.options, value)
 
     def _object(self, schema: Mapping[str, Any], value: dict[str, Any], depth: int) -> dict[str, Any]:
-        rules = self._rules(schema, value)
-        described: dict[str, Any] = {}
-        for rule in rules:
-            described = {**properties(self._root, {"properties": rule.get("properties")}), **described}
-        other = next((rule["additionalProperties"] for rule in rules if "additionalProperties" in rule), None)
+        rules = self._rules_for(schema, value)
+        known = rules.properties
         return {
-            name: self._value(described.get(name, other), inner, depth + 1)
+            name: self._value(known.get(name, rules.other), inner, depth + 1)
             for name, inner in value.items()
-            if inner is not None or name not in described or "null" in allowed_types(self._root, described[name])
+            if inner is not None or name not in known or "null" in self._rules_of(known[name]).types
         }
 
     def _array(self, schema: Mapping[str, Any], value: list[Any], depth: int) -> list[Any]:
-        rules = self._rules(schema, value)
-        first: list[Any] = next(
-            (rule["prefixItems"] for rule in rules if isinstance(rule.get("prefixItems"), list)), []
-        )
-        rest = next((rule["items"] for rule in rules if "items" in rule), None)
+        rules = self._rules_for(schema, value)
+        first = rules.first_items
         return [
-            self._value(first[place] if place < len(first) else rest, item, depth + 1)
+            self._value(first[place] if place < len(first) else rules.items, item, depth + 1)
             for place, item in enumerate(value)
         ]
 
-    def _rules(self, schema: Mapping[str, Any], value: Any) -> list[Mapping[str, Any]]:
-        """Return the parts of ``schema``, and of the alternative that ``value`` was most likely written for."""
-        rules = parts(self._root, schema)
-        if self._into_alternatives:
+    def _rules_of(self, *schemas: Any) -> _Rules:
+        """Return what ``schemas``, which apply together, say. They are parts of ``root``, so their ids are theirs."""
+        key = tuple(map(id, schemas))
+        rules = self._rules.get(key)
+        if rules is None:
+            every = [part for schema in schemas for part in parts(self._root, schema)]
+            rules = self._rules.setdefault(key, _Rules(self._root, schemas[0], every))
+        return rules
+
+    def _rules_for(self, schema: Mapping[str, Any], value: Any) -> _Rules:
+        """Return the rules of ``schema``, with those of the alternative that ``value`` was most likely written for."""
+        rules = self._rules_of(schema)
+        if self._into_alternatives and rules.alternatives:
             kind = json_type(value)
-            fitting = [branch for branch in branches(rules) if kind in allowed_types(self._root, branch)]
+            fitting = [
+                branch
+                for branch in rules.alternatives
+                if isinstance(branch, Mapping) and kind in self._rules_of(branch).types
+            ]
             if fitting:
-                rules = rules + parts(self._root, max(fitting, key=lambda branch: self._likeness(branch, value)))
+                return self._rules_of(schema, max(fitting, key=lambda branch: self._likeness(branch, value)))
         return rules
 
     def _likeness(self, branch: Any, value: Any) -> int:
@@ -100,14 +128,15 @@ class Coercion:
         if not isinstance(value, dict):
             return 0
         points = 0
-        for name, rule in properties(self._root, branch).items():
+        for name, rule in self._rules_of(branch).properties.items():
             if name in value:
-                options = _options([rule])
+                options = self._rules_of(rule).options
                 points += 1 if options is None else 3 if _in_enum_case(options, value[name]) in options else -3
         return points
 
-    def _converted(self, schema: Mapping[str, Any], types: frozenset[str], value: Any, depth: int) -> Any:
-        """Return ``value`` as one of ``types``, or ``value``."""
+    def _converted(self, rules: _Rules, value: Any, depth: int) -> Any:
+        """Return ``value`` as one of the types that ``rules`` allow, or ``value``."""
+        types = rules.types
         if isinstance(value, str):
             text = value.strip()
             if "boolean" in types and text.lower() in _TRUE_FALSE:
@@ -120,9 +149,8 @@ class Coercion:
                 if json_type(parsed) in types & {"array", "object"}:
                     return parsed
         if "array" in types and not isinstance(value, list) and value is not None:
-            items = keyword(self._root, schema, "items")
-            item = self._value(items, value, depth + 1)
-            types_of_items = allowed_types(self._root, items)
+            item = self._value(rules.items, value, depth + 1)
+            types_of_items = allowed_types(self._root, rules.items)
             if json_type(item) in types_of_items and (isinstance(value, str) or len(types_of_items) < len(TYPES)):
                 return [item]
         return value

@@ -55,9 +55,9 @@ class ToolExecutor:
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
         """
-        from toolfold.execution import validation
+        from toolfold.execution.validation import validator_of
 
-        checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
+        checked, problems = validator_of(catalog, tool).validate(arguments)
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)

@@ -65,6 +65,8 @@ class ArgumentValidator:
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
         self._validator = compile_schema(schema)
+        self._coercion = Coercion(schema, into_alternatives=False)
+        self._coercion_into_alternatives = Coercion(schema, into_alternatives=True)
 
     def validate(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
         """Check ``arguments`` as the caller sent them.
@@ -96,7 +98,7 @@ class ArgumentValidator:
     def _coerced(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return ``given`` in the schema's types and order. Arguments that fit as they are stay as they are."""
         fits = self._validator.is_valid(given)
-        coerced = Coercion(self._schema, into_alternatives=not fits).arguments(given)
+        coerced = (self._coercion if fits else self._coercion_into_alternatives).arguments(given)
         if fits and not self._validator.is_valid(coerced):
             coerced = given
         return {name: coerced[name] for name in [*(n for n in self._properties if n in coerced), *coerced]}

@@ -44,8 +44,9 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.select.jmespath_query",
     "toolfold.sources.http_api.adapter",
     "toolfold.sources.http_api.transport_errors",
-    # of libraries: by the first expression in a select, and by the first host name that is resolved
+    # of libraries: by the first expression in a select, schema that is checked, and host name that is resolved
     "jmespath",
+    "jsonschema_rs",
     "encodings.idna",
 )
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.json_schema import properties
 from toolfold.sources.alpha_vantage import new_york
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _settled(tool: Tool, arguments: Mapping[str, Any], clock: datetime) -> int:
 
 def _rhythm(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether prices come live rather than once a day, and the freshness class that holds."""
-    if "entitlement" in tool.parameters["properties"]:
+    if "entitlement" in properties(tool.parameters):
         asked = arguments.get("entitlement")
         if asked is not None:
             return True, "realtime" if asked == "realtime" else "intraday"

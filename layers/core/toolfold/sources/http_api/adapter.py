@@ -5,12 +5,14 @@ What sends it is imported by the first call, not by the first response.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
+from toolfold.catalog.json_schema import properties
 from toolfold.errors import UpstreamError
 from toolfold.models import UpstreamResponse
 from toolfold.network.ssrf import LOOPBACK
@@ -27,21 +29,21 @@ def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Que
     """The query string's pairs, without the key: the function first, then the arguments in the schema's order.
 
     ``arguments`` are checked ones (``execution.validation``). Booleans are sent in lower case; an array sends its key once
-    per item; a default that differs from the upstream's own is sent even when the caller left it out.
+    per item, and an object is sent as JSON; a default that differs from the upstream's own is sent even when the caller left it out.
     """
     call = tool.call
     values = {**call.get("sends", {}), **arguments}
     query: Query = [(source.function_key, call["function"])]
-    for name in tool.parameters["properties"]:
-        if name in values:
-            value = values[name]
+    for name in dict.fromkeys((*properties(tool.parameters), *values)):
+        value = values.get(name)
+        if value is not None:
             key = call.get("query", {}).get(name, name)
             query += [(key, _spelled(item)) for item in (value if isinstance(value, list) else [value])]
     return query
 
 
 def _spelled(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, bool | dict | list | None) else str(value)
 
 
 def base_url_for(source: Source, settings: Settings) -> str:
