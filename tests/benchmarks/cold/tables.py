@@ -160,13 +160,13 @@ def wanted(found: Sequence[Target]) -> str:
     rows = [
         (
             target.title,
-            f"≤ {_short(target.most)}{target.unit}",
+            f"≤ {_short(target.limit)}{target.unit}",
             f"{_short(target.measured)}{target.unit}",
             "met" if target.is_met else "**missed**",
         )
         for target in found
     ]
-    return "#### What was wanted\n\n" + table(("", "wanted", "measured", ""), rows)
+    return "#### Targets\n\n" + table(("", "target", "measured", ""), rows)
 
 
 def spread(values: Sequence[float]) -> str:

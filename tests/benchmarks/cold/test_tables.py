@@ -19,7 +19,7 @@ from tests.benchmarks.cold.targets import targets
 def results() -> dict[str, Any]:
     """A run in which everything took 10 ms, but what AWSLABS, FASTMCP and a call do."""
     names = [one.name for one in contenders()]
-    took = dict.fromkeys(names, 10.0) | {AWSLABS: 25.0, FASTMCP: 110.0}
+    took = dict.fromkeys(names, 10.0) | {AWSLABS: 20.0, FASTMCP: 110.0}
     start = {name: {"init": ms / 2, LISTING: ms, HELD: 2 * ms, SEARCH: ms, "memory": 20.0} for name, ms in took.items()}
     return {
         "toolfold": "1",
@@ -51,11 +51,11 @@ def results() -> dict[str, Any]:
 def test_a_target_is_met_by_the_ratio_of_the_medians(results: dict[str, Any]) -> None:
     found = {target.title: target for target in targets(results)}
 
-    of_the_floor = found["first `tools/list`, catalog in the package: of the empty handler's"]
-    of_awslabs = found["first `tools/list`, catalog in the package: of awslabs.mcp-lambda-handler's"]
-    of_fastmcp = found["warm `TOOL_GET`: of FastMCP's"]
+    of_the_floor = found["first `tools/list`, catalog in the package / empty handler"]
+    of_awslabs = found["first `tools/list`, catalog in the package / awslabs.mcp-lambda-handler"]
+    of_fastmcp = found["warm `TOOL_GET` / FastMCP + Mangum"]
     assert (of_the_floor.measured, of_the_floor.is_met) == (1, True)
-    assert (of_awslabs.measured, of_awslabs.is_met) == (0.4, False)
+    assert (of_awslabs.measured, of_awslabs.is_met) == (0.5, False)
     assert (round(of_fastmcp.measured, 3), of_fastmcp.is_met) == (0.091, True)
 
     results["warm"][EMBEDDED]["times"][GET] = [50.0] * 100
@@ -67,7 +67,7 @@ def test_every_contender_has_its_row_and_a_missed_target_is_shown(results: dict[
 
     for contender in contenders():
         assert page.count(f"| {contender.title} |") == 4
-    assert "| ≤ 0.333× | 0.4× | **missed** |" in page
+    assert "| ≤ 0.4× | 0.5× | **missed** |" in page
     assert "| an empty handler | 5 (5–5) | 10 (10–10) | 1.0 | – | – | 10 (10–10) |" in page
 
 
