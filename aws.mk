@@ -1,12 +1,12 @@
-# The AWS side: build, check, run and deploy. Included by the Makefile; the tools live in environments of their own,
-# because the SAM CLI pins dozens of packages exactly.
+# Build, check, run and deploy on AWS. Included by the Makefile. The tools have virtual environments of their own, because
+# the SAM CLI pins exact versions of dozens of packages.
 
 export SAM_CLI_TELEMETRY := 0
 
 venv_sam := .venv-sam/bin
-# First on PATH: SAM looks there for a python3.13 that has pip, the layers' Makefiles for uv and python3.13.
+# First on PATH, because SAM needs a python3.13 with pip there, and the Makefiles of the layers need uv and python3.13.
 with_sam := PATH="$(CURDIR)/$(venv_sam):$$PATH"
-# Building and checking ask for a region, and use it for nothing. Deploying takes the one of your AWS configuration.
+# `sam build` and `sam validate` require a region without using it. `sam deploy` uses the one of the AWS configuration.
 any_region := AWS_DEFAULT_REGION="$${AWS_DEFAULT_REGION:-us-east-1}"
 
 e2e_build := .aws-sam/e2e
@@ -17,7 +17,7 @@ e2e_build := .aws-sam/e2e
 	$(venv_sam)/uv pip install --quiet --python $(venv_sam)/python --require-hashes -r requirements/sam.txt
 	touch $@
 
-# What AWS brings to a function, and nothing else.
+# The packages of the managed runtime, and nothing else.
 .venv-lambda/.installed: .venv-sam/.installed requirements/runtime.txt
 	$(venv_sam)/uv venv --quiet --clear --python $(venv_sam)/python .venv-lambda
 	$(venv_sam)/uv pip install --quiet --python .venv-lambda/bin/python --require-hashes -r requirements/runtime.txt

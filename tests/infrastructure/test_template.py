@@ -1,6 +1,6 @@
-"""What AWS would be told to make is as private, as small and as quiet as docs/how-to/deploy.md says.
+"""The resources of template.yaml, their permissions and limits.
 
-Every assertion reads the translated template: what SAM adds on its own counts as well.
+The tests read the translated template, which includes what SAM adds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def statements(role: Resource) -> dict[str, dict[str, Any]]:
 
 class TestBuckets:
     @pytest.mark.parametrize("name", ["CatalogBucket", "OffloadBucket"])
-    def test_nobody_outside_can_be_let_in(self, resources: dict[str, Resource], name: str) -> None:
+    def test_public_access_is_blocked(self, resources: dict[str, Resource], name: str) -> None:
         bucket = resources[name]["Properties"]
 
         assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
@@ -86,14 +86,14 @@ class TestBuckets:
         assert len(statement["Resource"]) == 2
 
     @pytest.mark.parametrize("name", ["CatalogBucket", "OffloadBucket"])
-    def test_they_outlive_the_stack(self, resources: dict[str, Resource], name: str) -> None:
+    def test_they_are_retained_when_the_stack_is_deleted(self, resources: dict[str, Resource], name: str) -> None:
         assert resources[name]["DeletionPolicy"] == "Retain"
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
 
     def test_catalogs_keep_their_versions(self, resources: dict[str, Resource]) -> None:
         assert resources["CatalogBucket"]["Properties"]["VersioningConfiguration"] == {"Status": "Enabled"}
 
-    def test_answers_are_gone_after_a_day(self, resources: dict[str, Resource]) -> None:
+    def test_results_expire_after_a_day(self, resources: dict[str, Resource]) -> None:
         bucket = resources["OffloadBucket"]["Properties"]
         [rule] = bucket["LifecycleConfiguration"]["Rules"]
 
@@ -103,14 +103,14 @@ class TestBuckets:
 
 
 class TestTable:
-    def test_it_is_named_by_one_key_forgets_and_costs_nothing_at_rest(self, resources: dict[str, Resource]) -> None:
+    def test_it_has_one_key_a_ttl_and_on_demand_billing(self, resources: dict[str, Resource]) -> None:
         table = only(resources, "AWS::DynamoDB::Table")
 
         assert table["KeySchema"] == [{"AttributeName": "pk", "KeyType": "HASH"}]
         assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
         assert table["BillingMode"] == "PAY_PER_REQUEST"
 
-    def test_the_function_is_told_where_to_hold_answers(self, resources: dict[str, Resource]) -> None:
+    def test_the_function_gets_the_table_and_the_bucket(self, resources: dict[str, Resource]) -> None:
         variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
 
         assert variables["TOOLFOLD_CACHE"] == {"Fn::Sub": "dynamodb://${CacheTable}"}
@@ -120,7 +120,7 @@ class TestTable:
 
 
 class TestRole:
-    def test_it_may_do_six_things(self, resources: dict[str, Resource]) -> None:
+    def test_it_allows_exactly_six_statements(self, resources: dict[str, Resource]) -> None:
         allowed = statements(only(resources, "AWS::IAM::Role"))
 
         assert {sid: statement["Action"] for sid, statement in allowed.items()} == {
@@ -141,14 +141,14 @@ class TestRole:
             "StringLike": {"s3:prefix": {"Fn::Sub": "${CatalogPrefix}/*"}}
         }
 
-    def test_it_holds_answers_in_its_own_table_and_under_two_prefixes(self, resources: dict[str, Resource]) -> None:
+    def test_it_writes_to_its_own_table_and_two_prefixes(self, resources: dict[str, Resource]) -> None:
         allowed = statements(only(resources, "AWS::IAM::Role"))
 
         assert allowed["ReadAndWriteCache"]["Resource"] == {"Fn::GetAtt": ["CacheTable", "Arn"]}
         assert allowed["ReadAndWriteLargeEntries"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/cache/*"}
         assert allowed["WriteResultsAndSignLinks"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/offload/*"}
 
-    def test_it_reads_the_one_secret_that_is_named_and_none_when_none_is(self, resources: dict[str, Resource]) -> None:
+    def test_it_reads_only_the_secret_of_the_parameter(self, resources: dict[str, Resource]) -> None:
         [policy] = [resource for resource in resources.values() if resource["Type"] == "AWS::IAM::Policy"]
         [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
 
@@ -180,7 +180,7 @@ class TestFunction:
 
         assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
 
-    def test_its_layers_are_ours_and_built_for_the_same_machine(self, resources: dict[str, Resource]) -> None:
+    def test_its_layers_are_built_for_its_architecture(self, resources: dict[str, Resource]) -> None:
         function = only(resources, "AWS::Lambda::Function")
         layers = [resources[layer["Ref"]]["Properties"] for layer in function["Layers"]]
 
@@ -192,12 +192,12 @@ class TestFunction:
             assert layer["CompatibleRuntimes"] == [function["Runtime"]]
             assert layer["CompatibleArchitectures"] == function["Architectures"]
 
-    def test_it_has_the_memory_that_was_chosen(self, resources: dict[str, Resource]) -> None:
+    def test_it_has_the_memory_of_the_decision_record(self, resources: dict[str, Resource]) -> None:
         page = (ROOT / "docs/explanation/decisions/memory-size.md").read_text()
 
         assert f"**{only(resources, 'AWS::Lambda::Function')['MemorySize']:,} MB**" in page
 
-    def test_it_ends_before_the_api_gives_up(self, resources: dict[str, Resource]) -> None:
+    def test_it_times_out_before_the_api(self, resources: dict[str, Resource]) -> None:
         assert only(resources, "AWS::Lambda::Function")["Timeout"] < 30
 
     def test_powertools_reads_the_service_and_the_namespace(self, resources: dict[str, Resource]) -> None:
@@ -226,14 +226,14 @@ class TestFunction:
 
 
 class TestSnapStart:
-    def test_it_is_off_unless_asked_for(self, resources: dict[str, Resource]) -> None:
+    def test_it_is_off_by_default(self, resources: dict[str, Resource]) -> None:
         parameter = sam_template.load(TEMPLATE)["Parameters"]["SnapStart"]
         apply_on = only(resources, "AWS::Lambda::Function")["SnapStart"]["ApplyOn"]
 
         assert (parameter["Default"], parameter["AllowedValues"]) == ("false", ["true", "false"])
         assert apply_on == {"Fn::If": ["SnapStartOn", "PublishedVersions", "None"]}
 
-    def test_the_function_has_nothing_that_it_excludes(self, resources: dict[str, Resource]) -> None:
+    def test_the_function_uses_no_feature_that_it_excludes(self, resources: dict[str, Resource]) -> None:
         """https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html, features and limitations."""
         function = only(resources, "AWS::Lambda::Function")
 
@@ -241,9 +241,7 @@ class TestSnapStart:
         assert function.keys().isdisjoint({"FileSystemConfigs", "EphemeralStorage", "ImageConfig"})
         assert "ProvisionedConcurrencyConfig" not in strings(resources)
 
-    def test_the_api_invokes_the_newest_version_or_without_versions_the_newest_code(
-        self, resources: dict[str, Resource]
-    ) -> None:
+    def test_the_api_invokes_the_newest_version_or_the_newest_code(self, resources: dict[str, Resource]) -> None:
         alias, version = resources["GatewayAlias"]["Properties"], resources["GatewayVersion"]
         paths = only(resources, "AWS::ApiGatewayV2::Api")["Body"]["paths"]
         integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
@@ -255,7 +253,7 @@ class TestSnapStart:
         assert alias["FunctionVersion"] == {"Fn::If": ["SnapStartOn", newest, "$LATEST"]}
         assert version["Condition"] == "SnapStartOn"
 
-    def test_each_deployment_publishes_a_version_and_deletes_the_former(self, resources: dict[str, Resource]) -> None:
+    def test_each_deployment_replaces_the_version(self, resources: dict[str, Resource]) -> None:
         """CloudFormation replaces a version whose description changes; Lambda makes none when nothing has changed."""
         stamp = {"Fn::FindInMap": ["Package", "This", "Stamp"]}
         version, function = resources["GatewayVersion"], only(resources, "AWS::Lambda::Function")
@@ -264,7 +262,7 @@ class TestSnapStart:
         assert function["Description"]["Fn::Join"][1][-1] == {"Fn::If": ["SnapStartOn", stamp, ""]}
         assert (version["DeletionPolicy"], version["UpdateReplacePolicy"]) == ("Delete", "Delete")
 
-    def test_make_deploy_stamps_what_was_built(self, tmp_path: Path) -> None:
+    def test_make_deploy_stamps_the_built_template(self, tmp_path: Path) -> None:
         [line] = [line for line in (ROOT / "aws.mk").read_text().splitlines() if "Stamp: unstamped" in line]
         built = tmp_path / "template.yaml"
         shutil.copy(TEMPLATE, built)
@@ -282,7 +280,7 @@ class TestSecrets:
         assert parameter["NoEcho"] is True
         assert parameter["Default"] == ""
 
-    def test_only_the_functions_environment_refers_to_it(self, resources: dict[str, Resource]) -> None:
+    def test_only_the_environment_of_the_function_refers_to_it(self, resources: dict[str, Resource]) -> None:
         variables = resources["GatewayFunction"]["Properties"]["Environment"]["Variables"]
 
         assert variables["ALPHA_VANTAGE_API_KEY"] == {
@@ -290,7 +288,7 @@ class TestSecrets:
         }
         assert len([text for text in strings(resources) if text == "AlphaVantageApiKey"]) == 1
 
-    def test_no_output_shows_it(self) -> None:
+    def test_no_output_contains_it(self) -> None:
         assert "AlphaVantageApiKey" not in json.dumps(sam_template.load(TEMPLATE)["Outputs"])
 
 
@@ -338,7 +336,7 @@ class TestApi:
         assert permission["SourceArn"]["Fn::Sub"].endswith(":${Api}/*/*/mcp")
 
 
-def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, Resource]) -> None:
+def test_all_taggable_resources_are_tagged(resources: dict[str, Resource]) -> None:
     untaggable = {
         "AWS::Lambda::Alias",
         "AWS::Lambda::LayerVersion",
@@ -353,7 +351,7 @@ def test_everything_that_can_carry_a_tag_says_whose_it_is(resources: dict[str, R
             assert "toolfold" in json.dumps(resource["Properties"]["Tags"]), name
 
 
-def test_the_lint_of_the_translation_finds_exactly_the_mistakes_put_into_it() -> None:
+def test_lint_finds_mistakes_in_the_translated_template() -> None:
     """The lint of the template as written lets a runtime through that does not exist."""
     template = sam_template.load(TEMPLATE)
     function = template["Resources"]["GatewayFunction"]["Properties"]

@@ -1,4 +1,4 @@
-"""What `sam build` made works as Lambda would run it: in AWS's runtime client, with the layers and nothing else.
+"""The package that `sam build` made runs in AWS's runtime client, with its layers and nothing else.
 
 The catalog comes from an imitation of S3, the data from the mock API. What is run is the build for this machine;
 test_built_package.py shows that it differs from the deployed one in compiled packages only.
@@ -112,7 +112,7 @@ class TestConversation:
         assert result["protocolVersion"] == "2025-11-25"
         assert result["serverInfo"]["name"] == "toolfold"
 
-    def test_it_finds_three_tools(self, url: str) -> None:
+    def test_tools_list_returns_three_tools(self, url: str) -> None:
         assert [tool["name"] for tool in post(url, "tools/list")["tools"]] == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
 
     def test_tool_list_names_every_tool_of_the_published_catalog(self, url: str) -> None:
@@ -136,22 +136,22 @@ class TestConversation:
         ],
         ids=["bearer", "x-api-key", "query"],
     )
-    def test_tool_call_returns_data_for_a_key_sent_in_any_way(
-        self, url: str, query: str, headers: dict[str, str]
-    ) -> None:
+    def test_tool_call_accepts_the_key_in_each_place(self, url: str, query: str, headers: dict[str, str]) -> None:
         arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
         result = call(url + query, "TOOL_CALL", arguments, **headers)
 
         assert not result["isError"], result
         assert "AAPL" in json.dumps(result["structuredContent"])
 
-    def test_without_a_key_the_model_is_told_what_to_ask_for(self, url: str) -> None:
+    def test_a_call_without_a_key_returns_auth_required(self, url: str) -> None:
         result = call(url, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
 
         assert result["structuredContent"]["error"]["code"] == "AUTH_REQUIRED"
 
     @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
-    def test_the_sdks_client_talks_to_it(self, start: Callable[..., LambdaRuntime], published: str, era: str) -> None:
+    def test_the_client_of_the_sdk_can_call_tools(
+        self, start: Callable[..., LambdaRuntime], published: str, era: str
+    ) -> None:
         from mcp.client.client import Client
 
         async def talk(url: str) -> tuple[int, bool]:
@@ -170,7 +170,7 @@ class TestConversation:
             assert asyncio.run(talk(url)) == (3, False)
         assert CONFIGURED_KEY not in "\n".join(runtime.log)
 
-    def test_other_methods_are_refused_and_a_notification_needs_no_answer(self, url: str) -> None:
+    def test_get_requests_are_refused(self, url: str) -> None:
         with pytest.raises(urllib.error.HTTPError, match="405") as caught:
             urllib.request.urlopen(url)
         assert "POST" in caught.value.headers["allow"]
@@ -209,8 +209,10 @@ class TestColdStart:
 
 
 class TestSecrets:
-    def test_no_log_line_holds_a_key(self, start: Callable[..., LambdaRuntime], published: str) -> None:
-        """Wherever the key is sent, and whatever goes wrong upstream: here nobody listens at its address."""
+    def test_the_log_of_a_failed_call_contains_no_key(
+        self, start: Callable[..., LambdaRuntime], published: str
+    ) -> None:
+        """The key is sent in each place; no server listens at the address of the upstream."""
         arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
         variables = {
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/query",
@@ -230,7 +232,7 @@ class TestSecrets:
         assert SENT_KEY not in written
         assert CONFIGURED_KEY not in written
 
-    def test_the_log_of_a_working_call_holds_none_either(self, runtime: LambdaRuntime, url: str) -> None:
+    def test_the_log_of_a_successful_call_contains_no_key(self, runtime: LambdaRuntime, url: str) -> None:
         call(url, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}, **{"x-api-key": SENT_KEY})
         runtime.stop()
 
@@ -245,14 +247,16 @@ class TestCatalog:
             assert post(url, "initialize", {"protocolVersion": "2025-11-25"})["serverInfo"]["name"] == "toolfold"
             return str(call(url, "TOOL_LIST", {})["structuredContent"]["error"]["code"])
 
-    def test_a_catalog_unlike_its_hash_is_not_served(self, start: Callable[..., LambdaRuntime], s3: Any) -> None:
+    def test_a_catalog_that_does_not_match_its_hash_is_not_served(
+        self, start: Callable[..., LambdaRuntime], s3: Any
+    ) -> None:
         s3.create_bucket(Bucket="corrupt")
         sha256 = publish(CATALOG.read_bytes(), "s3://corrupt/catalog", s3)
         s3.put_object(Bucket="corrupt", Key=f"catalog/{object_name(sha256)}", Body=CATALOG.read_bytes() + b" ")
 
         assert self.code_of(start("s3://corrupt/catalog")) == "CATALOG_UNAVAILABLE"
 
-    def test_before_anything_is_published_the_client_connects_and_is_told(
+    def test_clients_can_connect_before_a_catalog_is_published(
         self, start: Callable[..., LambdaRuntime], s3: Any
     ) -> None:
         s3.create_bucket(Bucket="empty")

@@ -1,4 +1,4 @@
-"""What `sam build` made holds what Lambda needs, in the form that Lambda can use."""
+"""The layers that `sam build` made contain what Lambda needs, in a form that Lambda can use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def built() -> BuiltFunction:
     return built_function.load_built_function(LOCAL_BUILD)
 
 
-def test_every_module_of_the_core_layer_finds_what_it_imports(built: BuiltFunction) -> None:
+def test_every_module_of_the_core_layer_can_be_imported(built: BuiltFunction) -> None:
     code = (
         "import importlib, pkgutil, toolfold\n"
         "for module in pkgutil.walk_packages(toolfold.__path__, 'toolfold.'):\n"
-        "    if not module.name.endswith('__main__'):\n"
-        "        importlib.import_module(module.name)\n"
+        "    importlib.import_module(module.name)\n"
     )
     path = os.pathsep.join(str(layer / "python") for layer in built.layers)
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -37,14 +36,15 @@ def test_every_module_of_the_core_layer_finds_what_it_imports(built: BuiltFuncti
     assert ran.returncode == 0, ran.stderr
 
 
-def test_the_core_layer_holds_this_catalog_and_no_mock_api(built: BuiltFunction) -> None:
+def test_the_core_layer_contains_the_catalog_and_no_development_code(built: BuiltFunction) -> None:
     core = built.layers[1] / "python/toolfold"
 
     assert (core / "catalog/catalog.json").read_bytes() == CATALOG.read_bytes()
-    assert not (core / "mock_api").exists()
+    for name in ("build", "cli", "mock_api", "__main__.py", "demo.py"):
+        assert not (core / name).exists()
 
 
-def test_every_module_is_compiled_in_the_way_that_ignores_times(built: BuiltFunction) -> None:
+def test_compiled_files_do_not_depend_on_file_times(built: BuiltFunction) -> None:
     """Bytes 4 to 8 of a .pyc: 1 = named by a hash that is not checked (PEP 552). SAM sets all times to 1980."""
     sources = [source for layer in built.layers for source in (layer / "python").rglob("*.py")]
     assert len(sources) > 100
@@ -53,13 +53,13 @@ def test_every_module_is_compiled_in_the_way_that_ignores_times(built: BuiltFunc
         assert int.from_bytes(compiled.read_bytes()[4:8], "little") == 1, source
 
 
-def test_no_compiled_file_names_the_machine_that_built_it(built: BuiltFunction) -> None:
+def test_compiled_files_contain_no_path_of_this_machine(built: BuiltFunction) -> None:
     for layer in built.layers:
         for compiled in (layer / "python").rglob("*.pyc"):
             assert str(ROOT).encode() not in compiled.read_bytes(), compiled
 
 
-def test_the_deployed_build_differs_in_compiled_packages_only(built: BuiltFunction) -> None:
+def test_the_deployed_build_differs_only_in_compiled_packages(built: BuiltFunction) -> None:
     deployed = built_function.load_built_function(DEPLOYED_BUILD)
     assert not differences(deployed.function, built.function)
     assert not differences(deployed.layers[1], built.layers[1])

@@ -1,7 +1,7 @@
-"""The role of the template is enough for the function to do its work, and for nothing next to it.
+"""The role of the template allows what the function needs, and nothing else.
 
-The imitation of AWS enforces IAM here. It looks at actions and, for S3, at resources; that the table is the only one,
-and conditions, are held by tests/infrastructure alone.
+moto enforces IAM here: actions and, for S3, resources. Only tests/infrastructure checks conditions, and that the role
+names no other table.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def credentials_of_the_role(aws: str) -> dict[str, str]:
     }
 
 
-def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
+def test_the_role_can_only_read_the_catalog(aws: str) -> None:
     from botocore.exceptions import ClientError
 
     from toolfold.build.publisher import publish
@@ -117,7 +117,7 @@ def test_the_role_serves_the_catalog_and_reaches_nothing_else(aws: str) -> None:
         assert caught.value.response["Error"]["Code"] == "AccessDenied", what
 
 
-def test_the_role_holds_answers_and_reaches_nothing_else(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_role_can_only_use_its_table_and_prefixes(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from botocore.exceptions import ClientError
 
     from toolfold.aws.clients import AwsClients

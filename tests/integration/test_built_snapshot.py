@@ -1,4 +1,4 @@
-"""The built package with SnapStart, in AWS's runtime client: warm before it is asked, and well when it is restored."""
+"""The built package with SnapStart, in AWS's runtime client: warm before its first request, correct after a restore."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def called(runtime: LambdaRuntime, name: str, **arguments: Any) -> str:
     return str(answer["body"])
 
 
-def test_a_snapshot_answers_from_the_catalog_that_is_current_when_it_is_restored(
-    runtime: LambdaRuntime, s3: Any, mock_api: MockApi
-) -> None:
+def test_a_restored_snapshot_serves_the_current_catalog(runtime: LambdaRuntime, s3: Any, mock_api: MockApi) -> None:
     publish(CATALOG, PLACE, s3)
     mock_api.clear_requests()
     runtime.start()
@@ -84,7 +82,7 @@ def test_a_snapshot_answers_from_the_catalog_that_is_current_when_it_is_restored
     assert [line for line in runtime.log if "warmed up" in line or "put right" in line or "Traceback" in line] == []
 
 
-def test_a_snapshot_without_a_catalog_opens_one_when_there_is_one(runtime: LambdaRuntime, s3: Any) -> None:
+def test_a_snapshot_without_a_catalog_reads_one_published_later(runtime: LambdaRuntime, s3: Any) -> None:
     runtime.start()
     publish(CATALOG, PLACE, s3)
     assert "Latest price" in called(runtime, "TOOL_LIST")

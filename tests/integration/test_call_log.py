@@ -1,4 +1,4 @@
-"""The line that each call leaves in the log."""
+"""The log line of each call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TestLog:
         names = ("inner_tool", "code", "cached", "upstream_requests", "retries", "characters", "breaker")
         return [{name: vars(line)[name] for name in names} for line in caplog.records if line.message == "call"]
 
-    def test_each_call_leaves_one_line(self, make: Make, upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:
+    def test_each_call_writes_one_line(self, make: Make, upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO, "toolfold")
         calls = make(BREAKER_FAILURES="1")
         upstream.replies = [BUSY, OK, (500, {}, b"")]
@@ -37,7 +37,7 @@ class TestLog:
              "characters": 0, "breaker": "open"},
         ]  # fmt: skip
 
-    def test_it_holds_names_and_figures_only(
+    def test_it_contains_names_and_figures_only(
         self, calls: Calls, upstream: Upstream, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.DEBUG, "toolfold")

@@ -1,4 +1,4 @@
-"""A key that must turn up nowhere is put through every path, and everything that comes out is searched for it."""
+"""An API key passes through every code path; caches, logs, errors and responses are then searched for it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from toolfold.settings import Settings
 from toolfold.sources.http_api import adapter
 
 KEY = "Canary-Key+0123/456=Zz"
-"""With letters of both cases, and characters that each encoding writes in its own way."""
+"""With letters of both cases, and characters that the encodings write differently."""
 
 
 def spellings() -> list[str]:
-    """The key as it is and as it may be written, in lower case: what is searched is put in lower case as well."""
+    """Return the key and its encodings in lower case; the searched text is converted to lower case as well."""
     encoded = [base64.b64encode(b"x" * shift + KEY.encode())[shift + 1 : -4].decode() for shift in range(3)]
     return [
         text.lower()
@@ -47,18 +47,18 @@ def check(where: str, content: str | bytes) -> None:
 
 
 def unpacked(blob: bytes) -> bytes:
-    """What is in an entry; the hash before it is 16 bytes."""
+    """Return the content of an entry, without the 16 bytes of the hash before it."""
     return zlib.decompress(blob[16:])
 
 
 @pytest.fixture
 def told() -> Iterator[io.StringIO]:
-    """Everything that is logged, by anybody, at any level, with all that hangs on each line."""
+    """All log records of all loggers, at any level, with all their attributes."""
     stream = io.StringIO()
 
     class Everything(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            # Those of AWS's clients, which never see the key, and of the stand-in for AWS, which logs what it is asked.
+            # Not those of the AWS clients, which never get the key, and of moto, which logs its requests.
             if not record.name.startswith(("botocore", "boto3", "werkzeug")):
                 stream.write(json.dumps(vars(record), default=repr) + "\n")
 
@@ -86,13 +86,11 @@ class Calls:
             }
         )
         clock = Clock()
-        self.executor = CachedExecutor(
-            settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep
-        )
+        self.executor = CachedExecutor(settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep)
         self.catalog, self.settings, self.clock = catalog, settings, clock
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:
-        """All that a caller can see of one call."""
+        """Return everything that a caller can see of one call."""
         tool = self.catalog.get(name)
         assert tool is not None
         try:
@@ -103,7 +101,7 @@ class Calls:
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
-def test_no_failure_of_the_upstream_tells_it(
+def test_no_failure_of_the_upstream_discloses_the_key(
     catalog: Catalog, mock_api: MockApi, told: io.StringIO, tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / "answers.sqlite"
@@ -125,7 +123,7 @@ def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
     return 200, {}, f"timestamp,value\n{key},1\n{quote(key)},2\n{quote(key, safe='')},3\n{CSV}".encode()
 
 
-def test_no_place_holds_it_and_no_answer_repeats_it(
+def test_no_cache_and_no_response_contains_the_key(
     catalog: Catalog, told: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sqlite3
@@ -137,7 +135,7 @@ def test_no_place_holds_it_and_no_answer_repeats_it(
             body = calls("CPI", {})
             check("answer", body)
             assert "[key],1" in body
-        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})  # held for its own key
+        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})  # cached for this key only
         assert {query["apikey"] for query in upstream.requests} == {KEY}
     memory = calls.executor._cache._memory  # type: ignore[union-attr]
     assert len(memory._values) == 2
@@ -158,7 +156,7 @@ def test_no_place_holds_it_and_no_answer_repeats_it(
     check("log", told.getvalue())
 
 
-def test_the_table_does_not_hold_it(
+def test_the_table_does_not_contain_the_key(
     catalog: Catalog, endpoint: str, told: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_aws_endpoint(endpoint, monkeypatch)
@@ -191,7 +189,7 @@ def test_the_table_does_not_hold_it(
     check("log", told.getvalue())
 
 
-def test_the_search_would_find_it() -> None:
+def test_the_search_finds_every_spelling() -> None:
     leaks = [
         KEY,
         KEY.upper(),

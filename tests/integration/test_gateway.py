@@ -1,4 +1,4 @@
-"""The Lambda handler, fed with every event in ``events/`` and with what API Gateway would never send."""
+"""The Lambda handler, with every event in ``events/`` and with events that API Gateway does not send."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_there_is_an_event_for_each_kind_of_request() -> None:
     assert {"initialize", "ping", "tools-list", "server-discover", "tool-list", "tool-get", "tool-call"} <= set(EVENTS)
 
 
-def test_the_three_steps(handler: Handler) -> None:
+def test_list_get_and_call_work(handler: Handler) -> None:
     assert len(answer(handler, "tool-list")["structuredContent"]["tools"]) == 129
     assert answer(handler, "tool-get")["structuredContent"]["tools"][0]["found"] is True
     called = answer(handler, "tool-call")
@@ -83,7 +83,7 @@ def test_the_three_steps(handler: Handler) -> None:
     assert called["structuredContent"]["result"]["symbol"]
 
 
-def test_arguments_as_text_do_the_same(handler: Handler) -> None:
+def test_arguments_may_be_json_text(handler: Handler) -> None:
     assert answer(handler, "tool-call-string-arguments")["isError"] is False
 
 
@@ -91,11 +91,11 @@ def test_bad_arguments_are_a_readable_result(handler: Handler) -> None:
     assert answer(handler, "tool-call-bad-arguments")["structuredContent"]["error"]["code"] == "INVALID_ARGUMENTS"
 
 
-def test_a_base64_body_is_read(handler: Handler) -> None:
+def test_a_base64_body_is_decoded(handler: Handler) -> None:
     assert answer(handler, "base64-body") == {}
 
 
-def test_a_broken_base64_body_is_refused(handler: Handler) -> None:
+def test_an_invalid_base64_body_is_refused(handler: Handler) -> None:
     assert handler({**EVENTS["base64-body"], "body": "%%%"})["statusCode"] == 400
 
 
@@ -141,7 +141,7 @@ def as_rest_api(event: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_a_rest_api_gets_the_same_answer(load: Callable[..., Handler], name: str) -> None:
+def test_a_rest_api_gets_the_same_response(load: Callable[..., Handler], name: str) -> None:
     handler = load(TOOLFOLD_CACHE="off")
     first, second = handler(EVENTS[name]), handler(as_rest_api(EVENTS[name]))
     assert first == second
@@ -156,14 +156,14 @@ def test_a_call_is_answered_before_lambda_ends_the_function(mock_api: MockApi) -
     assert json.loads(response["body"])["result"]["structuredContent"]["error"]["code"] == "UPSTREAM_TIMEOUT"
 
 
-def test_a_rest_api_may_bring_the_key_in_the_query(load: Callable[..., Handler], mock_api: MockApi) -> None:
+def test_a_rest_api_may_send_the_key_in_the_query(load: Callable[..., Handler], mock_api: MockApi) -> None:
     handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
     event = {**as_rest_api(calling("IBM")), "queryStringParameters": {"apikey": "from-query"}}
     assert json.loads(handler(event)["body"])["result"]["isError"] is False
     assert dict(mock_api.requests[-1])["apikey"] == "from-query"
 
 
-def test_a_repeated_routing_header_shows_in_a_rest_api_event(handler: Handler) -> None:
+def test_a_repeated_routing_header_of_a_rest_api_is_refused(handler: Handler) -> None:
     event = as_rest_api(EVENTS["server-discover"])
     event["multiValueHeaders"]["Mcp-Method"] = ["server/discover", "server/discover"]
     assert json.loads(handler(event)["body"])["error"]["code"] == -32020
@@ -180,7 +180,7 @@ def test_a_repeated_routing_header_shows_in_a_rest_api_event(handler: Handler) -
         ({}, "", "false", KEY),
     ],
 )
-def test_the_key_is_taken_from_the_first_place_that_has_one(
+def test_the_first_key_of_bearer_header_and_query_is_used(
     load: Callable[..., Handler],
     mock_api: MockApi,
     headers: dict[str, str],
@@ -194,13 +194,13 @@ def test_the_key_is_taken_from_the_first_place_that_has_one(
     assert dict(mock_api.requests[-1])["apikey"] == sent
 
 
-def test_without_any_key_the_answer_says_where_to_put_one(handler: Handler) -> None:
+def test_a_call_without_a_key_returns_auth_required(handler: Handler) -> None:
     body = json.loads(handler(calling("IBM"))["body"])
     assert body["result"]["structuredContent"]["error"]["code"] == "AUTH_REQUIRED"
 
 
 @pytest.mark.parametrize("symbol", ["IBM", "FAULT.DAILY_QUOTA", "FAULT.NOTICE", "FAULT.RESET", "FAULT.REDIRECT"])
-def test_the_log_holds_names_and_codes_and_never_a_key(
+def test_the_log_contains_names_and_codes_but_no_key(
     load: Callable[..., Handler], capsys: pytest.CaptureFixture[str], symbol: str
 ) -> None:
     handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
@@ -215,7 +215,7 @@ def test_the_log_holds_names_and_codes_and_never_a_key(
     assert line["function_request_id"] == "request-1"
 
 
-def test_an_allowed_page_may_ask_and_read(load: Callable[..., Handler]) -> None:
+def test_an_allowed_origin_gets_cors_headers(load: Callable[..., Handler]) -> None:
     handler = load(TOOLFOLD_ALLOWED_ORIGINS="https://app.test")
     for name in ("preflight", "ping"):
         event = EVENTS[name]
@@ -227,7 +227,7 @@ def test_an_allowed_page_may_ask_and_read(load: Callable[..., Handler]) -> None:
     ("name", "value"),
     [("TOOLFOLD_CATALOG", "ftp://x/y"), ("TOOLFOLD_TIMEOUT_S", "soon"), ("TOOLFOLD_ALLOW_KEY_IN_QUERY", "perhaps")],
 )
-def test_a_wrong_setting_fails_the_start_and_names_itself(load: Callable[..., Handler], name: str, value: str) -> None:
+def test_an_invalid_setting_fails_the_start(load: Callable[..., Handler], name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         load(**{name: value})
 
@@ -238,6 +238,6 @@ def test_header_casing_does_not_matter(handler: Handler) -> None:
     assert handler({**event, "headers": shouted})["statusCode"] == 200
 
 
-def test_an_answer_is_as_long_as_its_bytes_say(handler: Handler) -> None:
+def test_an_id_that_is_not_ascii_is_returned_unchanged(handler: Handler) -> None:
     encoded = base64.b64encode(json.dumps({"jsonrpc": "2.0", "id": "ä", "method": "ping"}).encode()).decode()
     assert json.loads(handler({**EVENTS["base64-body"], "body": encoded})["body"])["id"] == "ä"

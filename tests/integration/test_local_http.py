@@ -1,4 +1,4 @@
-"""The local front: HTTP in, the Lambda handler's own code behind it."""
+"""The local HTTP server in front of the Lambda handler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_many_requests_share_a_connection(connection: http.client.HTTPConnection
     assert ask(connection, PING, path="/mcp/")[0] == 200
 
 
-def test_a_call_travels_the_whole_road(connection: http.client.HTTPConnection, mock_api: MockApi) -> None:
+def test_a_call_reaches_the_upstream(connection: http.client.HTTPConnection, mock_api: MockApi) -> None:
     arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})).encode()
     status, answer = ask(connection, body, path=f"/mcp?apikey={KEY}")
@@ -71,16 +71,16 @@ def test_other_methods_are_refused_at_once(connection: http.client.HTTPConnectio
     assert ask(connection, b"", method=method)[0] == 405
 
 
-def test_another_host_name_is_refused(connection: http.client.HTTPConnection) -> None:
+def test_a_foreign_host_header_is_refused(connection: http.client.HTTPConnection) -> None:
     assert ask(connection, PING, host="evil.test")[0] == 421
 
 
-def test_a_page_from_elsewhere_is_refused(connection: http.client.HTTPConnection) -> None:
+def test_a_foreign_origin_is_refused(connection: http.client.HTTPConnection) -> None:
     assert ask(connection, PING, origin="https://evil.test")[0] == 403
     assert ask(connection, PING, origin="http://localhost:6274")[0] == 200
 
 
-def test_bytes_that_are_no_text_are_a_parse_error(connection: http.client.HTTPConnection) -> None:
+def test_a_body_that_is_not_text_is_a_parse_error(connection: http.client.HTTPConnection) -> None:
     assert json.loads(ask(connection, b"\xff\xfe\x00")[1])["error"]["code"] == -32700
 
 
@@ -89,7 +89,7 @@ def test_a_body_without_length_is_refused(connection: http.client.HTTPConnection
     assert connection.getresponse().status == 411
 
 
-def test_a_giant_body_is_refused_without_being_read(gateway: LocalServer) -> None:
+def test_an_oversized_body_is_refused_before_it_is_read(gateway: LocalServer) -> None:
     parts = urlsplit(gateway.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as client:
         head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {10**9}"]
@@ -99,7 +99,7 @@ def test_a_giant_body_is_refused_without_being_read(gateway: LocalServer) -> Non
 
 @pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"])
 @pytest.mark.parametrize("abruptly", [False, True])
-def test_a_client_that_vanishes_harms_nobody_and_leaves_no_traceback(
+def test_an_aborted_connection_causes_no_traceback(
     gateway: LocalServer,
     connection: http.client.HTTPConnection,
     capfd: pytest.CaptureFixture[str],

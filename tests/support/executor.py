@@ -32,9 +32,7 @@ class Calls:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.executor = CachedExecutor(
-            settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep
-        )
+        self.executor = CachedExecutor(settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep)
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:

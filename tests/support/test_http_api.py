@@ -13,7 +13,7 @@ def post(body: bytes, *headers: tuple[str, str], target: str = "/mcp") -> Reques
     return Request("POST", target, headers, body, "203.0.113.7")
 
 
-def test_the_event_says_who_asked_what() -> None:
+def test_the_event_describes_the_request() -> None:
     event = event_for(post(b"", ("Host", "abc.example.com:443"), ("User-Agent", "probe/1")))
 
     assert event["version"] == "2.0"
@@ -71,7 +71,7 @@ def test_a_body_is_text_for_text_types_and_base64_otherwise(body: bytes, content
     assert (base64.b64decode(event["body"]) if is_base64 else event["body"].encode()) == body
 
 
-def test_an_answer_carries_status_headers_cookies_and_body() -> None:
+def test_a_response_has_status_headers_cookies_and_body() -> None:
     response = response_from(
         {"statusCode": 202, "headers": {"x-a": "1"}, "cookies": ["c=2"], "body": "aGk=", "isBase64Encoded": True}
     )

@@ -47,7 +47,7 @@ def runtime(tmp_path: Path) -> Iterator[LambdaRuntime]:
         yield runtime
 
 
-def test_one_process_serves_many_events_with_the_layer_and_without_this_environment(runtime: LambdaRuntime) -> None:
+def test_one_process_serves_many_events_in_a_clean_environment(runtime: LambdaRuntime) -> None:
     first, second = runtime.invoke({"say": "one"}), runtime.invoke({"say": "two"})
 
     assert first["say"] == "hello"
@@ -60,7 +60,7 @@ def test_one_process_serves_many_events_with_the_layer_and_without_this_environm
     assert runtime.log == ["seen one", "seen two"]
 
 
-def test_an_exception_in_the_handler_is_the_callers_error_and_keeps_the_process(runtime: LambdaRuntime) -> None:
+def test_an_exception_in_the_handler_keeps_the_process(runtime: LambdaRuntime) -> None:
     with pytest.raises(FunctionError) as caught:
         runtime.invoke({"raise": "no such thing"})
 
@@ -70,7 +70,7 @@ def test_an_exception_in_the_handler_is_the_callers_error_and_keeps_the_process(
     assert len(runtime.init_times_s) == 1
 
 
-def test_a_crash_is_an_error_and_the_next_event_gets_a_new_process(runtime: LambdaRuntime) -> None:
+def test_the_event_after_a_crash_gets_a_new_process(runtime: LambdaRuntime) -> None:
     before = runtime.invoke({})["pid"]
     with pytest.raises(FunctionError, match=r"Runtime\.ExitError.*status 3"):
         runtime.invoke({"exit": 3})
@@ -79,7 +79,7 @@ def test_a_crash_is_an_error_and_the_next_event_gets_a_new_process(runtime: Lamb
     assert len(runtime.init_times_s) == 2
 
 
-def test_a_handler_that_takes_too_long_is_ended(runtime: LambdaRuntime) -> None:
+def test_a_handler_that_exceeds_its_timeout_is_ended(runtime: LambdaRuntime) -> None:
     before = runtime.invoke({})["pid"]
     runtime.timeout_s = 0.3
     with pytest.raises(FunctionError, match=r"timed out after 0\.30 seconds"):
@@ -95,7 +95,7 @@ def test_an_answer_above_six_megabytes_is_refused(runtime: LambdaRuntime) -> Non
         runtime.invoke({"big": 6_300_000})
 
 
-def test_a_handler_that_cannot_be_imported_says_why(runtime: LambdaRuntime, tmp_path: Path) -> None:
+def test_a_failed_import_of_the_handler_is_reported(runtime: LambdaRuntime, tmp_path: Path) -> None:
     (tmp_path / "layer/python/greeting.py").unlink()
     with pytest.raises(FunctionError, match="No module named 'greeting'"):
         runtime.invoke({})

@@ -49,7 +49,7 @@ class App:
         self.aws = aws
 
     def reset(self) -> None:
-        """Drop the catalog read from S3 and everything the executor remembers.
+        """Drop the catalog read from S3 and all state of the executor.
 
         Called around a SnapStart snapshot: see ``transports.snapstart``.
         """

@@ -107,7 +107,7 @@ def configure(settings: Settings) -> Telemetry:
         stream=cast(TextIO, CurrentStdout()),
         logger_formatter=ExceptionNameFormatter(use_rfc3339=True, utc=True),
     )
-    logger.setLevel(settings.log_level)  # Powertools configures a logger once, whatever level a second one asks for
+    logger.setLevel(settings.log_level)  # Powertools applies ``level`` only when it first configures a logger
     logger.append_keys(service=service)
     # Most invocations call no tool: https://docs.aws.amazon.com/powertools/python/latest/core/metrics/#flushing-metrics
     warnings.filterwarnings("ignore", "No application metrics to publish")
