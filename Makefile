@@ -1,16 +1,16 @@
-# The only door: `make help`. Everything is kept in .venv* below this folder; python3 ≥ 3.11 is all it needs.
+# `make help` lists the targets. They need python3 ≥ 3.11 and install into .venv* in this folder.
 
 PYTHON ?= python3
 bin := .venv/bin
 ARGS ?=
 
-# The machine's certificates, not only uv's own: behind a proxy that inspects TLS nothing else works.
+# Trust the certificates of the system, not only uv's own: needed behind a proxy that inspects TLS.
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow explore test-on check lint types imports prose docs catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
-help: ## list what can be made
+help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 # uv installs the rest, with the same hash checks as pip, in a tenth of the time.
@@ -20,31 +20,31 @@ help: ## list what can be made
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	touch $@
 
-# What running toolfold needs; the demo waits for nothing more.
+# The packages that toolfold needs to run; the demo needs no others.
 .venv/.package: .venv/bin/uv requirements/package.txt pyproject.toml
 	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
 	echo "$(CURDIR)/layers/core" > "$$($(bin)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/toolfold.pth"
 	touch $@
 
-# What testing and checking need on top, and the package itself with its console script.
+# The packages for tests and checks, and toolfold itself with its console script.
 .venv/.dev: .venv/.package requirements/dev.txt
 	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
 	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: .venv/.package ## watch "give me aapl price" being answered in two calls, offline
+demo: .venv/.package ## answer "give me aapl price" in two calls, offline
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)
 	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
 
-test-slow: .venv/.dev ## run the tests that take long; part of `check`
+test-slow: .venv/.dev ## run the slow tests; part of `check`
 	$(bin)/python -m pytest -n auto --dist worksteal -m "slow and not e2e and not clients" $(ARGS)
 
-explore: .venv/.dev ## look for inputs that break a property: many more examples than `test`, others each time
+explore: .venv/.dev ## run the property tests with many more examples, different ones each time
 	$(bin)/python -m pytest -n auto --dist worksteal -m "hypothesis and not e2e and not clients" --hypothesis-profile=long $(ARGS)
 
-# The oldest Python is tested by `test`; what a newer one changes shows in the fast tests.
+# `test` runs on the oldest supported Python; the fast tests show differences of newer ones.
 test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERSION=3.13
 	python="$$(scripts/find-python $(VERSION))" && $(bin)/uv venv --quiet --allow-existing --python "$$python" .venv-$(VERSION)
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
@@ -52,24 +52,24 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" \
 		tests/unit tests/integration $(ARGS)
 
-check: test-slow lint types imports docs catalog-check catalog-lint wheel validate e2e clients clients-built measure-check ## everything else that CI runs
+check: lint types imports docs catalog-check catalog-lint measure-check test-slow wheel validate e2e clients clients-built ## run everything else that CI runs
 
-lint: .venv/.dev ## style and format
+lint: .venv/.dev ## check style and format with ruff
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 
-types: .venv/.dev ## mypy, strict
+types: .venv/.dev ## check types with mypy, strict
 	$(bin)/mypy
 
-imports: .venv/.dev ## the allowed imports of docs/explanation/architecture.md
+imports: .venv/.dev ## check the allowed imports of docs/explanation/architecture.md
 	$(bin)/lint-imports --no-cache
 
-prose: .venv/.dev ## plain English in docs, docstrings and comments; subjects of commits
+prose: .venv/.dev ## check docs, docstrings and comments for refused words, and the subjects of commits
 	$(bin)/python -m scripts.check_commits
 	$(bin)/python -m scripts.check_prose $(ARGS)
 
 # The built-in theme brings its own fonts and scripts, so that neither the build nor the site needs a network.
-docs: .venv/.dev ## build the documentation into build/site; every link and anchor is checked
+docs: .venv/.dev ## build the documentation into build/site, and check its links and anchors
 	$(bin)/mkdocs build --quiet --clean --strict
 
 catalog: .venv/.dev ## check the YAML of all sources and compile it
@@ -78,7 +78,7 @@ catalog: .venv/.dev ## check the YAML of all sources and compile it
 catalog-check: .venv/.dev ## fail when the compiled catalog is stale
 	$(bin)/toolfold catalog compile --check
 
-catalog-lint: .venv/.dev ## judge whether a model can choose from the catalog
+catalog-lint: .venv/.dev ## check whether a model can choose from the catalog
 	$(bin)/toolfold catalog lint
 
 measure: .venv/.dev ## count tokens and write the tables of docs/reference/measurements.md
@@ -87,7 +87,7 @@ measure: .venv/.dev ## count tokens and write the tables of docs/reference/measu
 measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements.md are stale
 	$(bin)/python -m scripts.measure_tokens --check docs/reference/measurements.md
 
-wheel: .venv/.dev ## build the wheel, install it alone and ask it for its catalog
+wheel: .venv/.dev ## build the wheel, install it into an empty environment and read its catalog
 	rm -rf dist build/wheel-check
 	$(bin)/python -m build --quiet --wheel --no-isolation
 	$(bin)/uv venv --quiet --python $(bin)/python build/wheel-check
@@ -106,7 +106,7 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile -c package.txt ../pyproject.toml --extra build rankers.in -o rankers.txt
 	$(MAKE) lock-aws
 
-clean: ## remove what make made
+clean: ## remove everything that make created
 	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache tests/conformance/node_modules
 
 include aws.mk

@@ -25,11 +25,19 @@ def test_the_errors_page_lists_every_code() -> None:
     assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(CALL_ERRORS)
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of ``page``, as GitHub and MkDocs make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)
-def test_links_lead_somewhere(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", document.read_text()):
+def test_links_lead_to_files_and_headings(document: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", document.read_text()):
         if "://" not in target:
-            assert (document.parent / target).exists(), target
+            page = document.parent / target if target else document
+            assert page.exists(), target
+            assert not anchor or page.suffix != ".md" or anchor in anchors(page), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)
