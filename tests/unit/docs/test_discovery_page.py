@@ -1,4 +1,4 @@
-"""What docs/reference/discovery.md shows is what is answered: printed answers, refusals, keys and arguments."""
+"""docs/reference/discovery.md: its printed answers, errors, keys and arguments are those of the code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TEXT = PAGE.read_text(encoding="utf-8")
 REFUSALS = re.findall(r"^\| `(TOOL_\w+) (\{.*\})` \| (.*) \|$", TEXT, re.MULTILINE)
 
 
-def test_the_printed_answers_are_what_is_answered(tools: MetaTools) -> None:
+def test_printed_answers_are_current(tools: MetaTools) -> None:
     assert TEXT.count("```text\n> TOOL_") == 7
     assert printed(TEXT, tools) == TEXT, f"run: python -m scripts.printed_answers {PAGE} --write"
 
 
 @pytest.mark.parametrize(("name", "arguments", "answer"), REFUSALS)
-def test_what_cannot_be_used_is_answered_as_the_page_says(
+def test_errors_are_the_documented_ones(
     tools: MetaTools, name: str, arguments: str, answer: str
 ) -> None:
     error = tools.call(name, json.loads(arguments)).structured["error"]
@@ -31,14 +31,14 @@ def test_what_cannot_be_used_is_answered_as_the_page_says(
     assert error["code"] == "INVALID_ARGUMENTS"
 
 
-def test_the_page_has_every_argument_and_key(tools: MetaTools) -> None:
+def test_page_lists_every_argument_and_key(tools: MetaTools) -> None:
     rows = re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)
     structured = tools.call("TOOL_LIST", {"query": ""}).structured
     assert [*list_request.ARGUMENTS, *structured, "tool_name", "detail", "known"] == rows
     assert len(REFUSALS) > 9
 
 
-def test_the_page_has_the_defaults_of_the_code() -> None:
+def test_page_states_the_defaults_of_the_code() -> None:
     assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {list_request.MAX_TOOLS} |" in TEXT
     assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
     assert tool_list.MIN_RELATIVE_SCORE == 0.4

@@ -1,4 +1,4 @@
-"""What the documents promise is what the code does."""
+"""Settings, errors, links, commands and figures in the documentation are those of the code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from toolfold.settings import VARIABLES
 DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md")), Path("events/README.md")]
 
 
-def test_the_settings_page_lists_every_variable_with_default_and_meaning() -> None:
+def test_settings_page_lists_every_variable() -> None:
     page = Path("docs/reference/settings.md").read_text()
     for name, variable in VARIABLES.items():
         default = f"`{variable.default}`" if variable.default else "empty"
         assert f"| `{name}` | {default} | {variable.meaning} |" in page
 
 
-def test_the_errors_page_lists_every_code() -> None:
+def test_errors_page_lists_every_code() -> None:
     page = Path("docs/reference/errors.md").read_text()
     assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(CALL_ERRORS)
 
@@ -48,7 +48,7 @@ def test_commands_shown_exist(document: Path) -> None:
     assert {name for pair in shown for name in pair if name} <= targets
 
 
-def test_the_figures_of_the_readme_are_the_measured_ones() -> None:
+def test_figures_of_the_readme_are_the_measured_ones() -> None:
     measured = Path("docs/reference/measurements.md").read_text()
     row = re.search(r"what every conversation carries \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
     assert row is not None

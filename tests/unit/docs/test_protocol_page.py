@@ -1,4 +1,4 @@
-"""The table of refusals in docs/reference/protocol.md, walked row by row: what it says is what is answered."""
+"""The table of refused requests in docs/reference/protocol.md: each row is sent and compared with the answer."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("what", REQUESTS)
-def test_the_refusal_is_what_the_page_says(what: str) -> None:
+def test_refusal_is_the_documented_one(what: str) -> None:
     response = Server(TOOLS, OriginPolicy(hosts=LOOPBACK_HOSTS)).handle_http(REQUESTS[what])
     status, code, sentence = ROWS[what]
     assert str(response.status) == status
@@ -84,5 +84,5 @@ def test_the_refusal_is_what_the_page_says(what: str) -> None:
         assert (f"`{error['code']}`", error["message"]) == (code, sentence)
 
 
-def test_the_page_has_no_row_that_is_not_walked() -> None:
+def test_page_has_a_row_for_each_request() -> None:
     assert set(ROWS) == set(REQUESTS)
