@@ -113,7 +113,7 @@ def test_catalog_at_refresh(
         assert not running.call(QUOTE, symbol="IBM").is_error
         running.clock.now += 1
     assert store._catalog is old
-    at_hand = "WARNING serving the catalog at hand: the one in S3 is not to be had"
+    at_hand = "WARNING the catalog in S3 cannot be read; using the last one"
     assert running.warnings() == [row.log.strip("`"), at_hand]
     assert len(aws.faulty.requests) - asked <= 5  # with repetitions
     remove_fault(aws, monkeypatch)

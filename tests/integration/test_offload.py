@@ -1,4 +1,4 @@
-"""The whole of a long answer in S3, over real HTTP (moto server): put, signed, opened, and never in the way."""
+"""Long responses in S3, over real HTTP (moto server): uploaded, signed, opened; a failure costs the URL alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def opened(url: str) -> tuple[str, str]:
         return response.headers["content-type"], response.read().decode()
 
 
-def test_the_link_opens_the_whole_answer(s3: Any, call: Callable[..., Result]) -> None:
+def test_the_url_opens_the_whole_response(s3: Any, call: Callable[..., Result]) -> None:
     result = call()
     full = result.structured["preview"]["full"]
     kind, text = opened(full["url"])
@@ -62,7 +62,7 @@ def test_the_link_opens_the_whole_answer(s3: Any, call: Callable[..., Result]) -
     assert full["url"] in result.text
 
 
-def test_the_link_ends_when_it_says(s3: Any, call: Callable[..., Result]) -> None:
+def test_the_url_expires_when_it_says(s3: Any, call: Callable[..., Result]) -> None:
     full = call(TOOLFOLD_PRESIGNED_URL_TTL_S="600").structured["preview"]["full"]
     query = parse_qs(urlsplit(full["url"]).query)
     assert query["X-Amz-Expires"] == ["600"]
@@ -70,7 +70,7 @@ def test_the_link_ends_when_it_says(s3: Any, call: Callable[..., Result]) -> Non
     assert 590 < left.total_seconds() <= 601
 
 
-def test_every_answer_has_a_name_of_its_own_that_says_nothing(s3: Any, call: Callable[..., Result]) -> None:
+def test_object_names_are_random_and_say_nothing_of_the_call(s3: Any, call: Callable[..., Result]) -> None:
     urls = [call().structured["preview"]["full"]["url"] for _ in range(2)]
     keys = [item["Key"] for item in s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
     assert len(set(keys)) == 2
@@ -81,7 +81,7 @@ def test_every_answer_has_a_name_of_its_own_that_says_nothing(s3: Any, call: Cal
     assert {urlsplit(url).path for url in urls} == {f"/{BUCKET}/{key}" for key in keys}
 
 
-def test_the_upstream_s_own_json_is_kept_as_json(s3: Any, call: Callable[..., Result]) -> None:
+def test_raw_json_is_saved_as_json(s3: Any, call: Callable[..., Result]) -> None:
     arguments = {**SERIES, "arguments": {**SERIES["arguments"], "datatype": "json"}}  # type: ignore[dict-item]
     full = call(arguments=arguments).structured["preview"]["full"]
     kind, text = opened(full["url"])
@@ -89,14 +89,14 @@ def test_the_upstream_s_own_json_is_kept_as_json(s3: Any, call: Callable[..., Re
     assert "4. close" in json.loads(text)["Time Series (Daily)"]["2026-01-13"]
 
 
-def test_no_key_is_in_the_link_or_behind_it(s3: Any, call: Callable[..., Result]) -> None:
+def test_no_key_is_in_the_url_or_the_object(s3: Any, call: Callable[..., Result]) -> None:
     result = call()
     url = result.structured["preview"]["full"]["url"]
     assert KEY not in result.text + json.dumps(result.structured) + opened(url)[1]
 
 
 @pytest.mark.parametrize("place", ["s3://no-such-bucket/x", f"s3://{BUCKET}"])
-def test_without_the_bucket_there_is_a_preview_without_a_link(
+def test_without_the_bucket_there_is_a_preview_without_a_url(
     s3: Any, call: Callable[..., Result], caplog: pytest.LogCaptureFixture, place: str
 ) -> None:
     full = call(place).structured["preview"]["full"]
@@ -105,7 +105,7 @@ def test_without_the_bucket_there_is_a_preview_without_a_link(
     assert "testing" not in caplog.text
 
 
-def test_an_s3_that_is_down_costs_seconds_and_the_link(
+def test_an_unreachable_s3_costs_seconds_and_the_url(
     s3: Any, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -114,19 +114,19 @@ def test_an_s3_that_is_down_costs_seconds_and_the_link(
     assert preview["ask_less"] == 'select="timestamp,close; last 20"'
 
 
-def test_a_link_that_was_changed_opens_nothing_else(s3: Any, call: Callable[..., Result]) -> None:
+def test_a_changed_url_opens_nothing(s3: Any, call: Callable[..., Result]) -> None:
     url = call().structured["preview"]["full"]["url"]
     with pytest.raises(urllib.error.HTTPError):
         opened(url.replace("/answer-", "/answer-x"))
 
 
 @pytest.mark.parametrize("value", ["https://answers.example", "s3://", "gs://bucket/x"])
-def test_another_kind_of_place_is_a_mistake(value: str) -> None:
+def test_another_scheme_is_a_settings_error(value: str) -> None:
     with pytest.raises(SettingsError, match="TOOLFOLD_OFFLOAD"):
         Settings.from_environment({"TOOLFOLD_OFFLOAD": value})
 
 
 @pytest.mark.parametrize("value", ["0", "86401", "soon"])
-def test_a_link_lives_a_day_at_most(value: str) -> None:
+def test_a_url_lives_a_day_at_most(value: str) -> None:
     with pytest.raises(SettingsError, match="TOOLFOLD_PRESIGNED_URL_TTL_S"):
         Settings.from_environment({"TOOLFOLD_PRESIGNED_URL_TTL_S": value})

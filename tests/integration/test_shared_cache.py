@@ -1,4 +1,4 @@
-"""What environments of the function share, in DynamoDB and S3, over real HTTP (moto server); and its bad days."""
+"""The cache that environments of the function share, in DynamoDB and S3, over real HTTP (moto server)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
 
 
 class TestDynamoDBStore:
-    def test_a_value_comes_back_and_names_when_it_may_go(self, table: DynamoDBStore, aws: Any) -> None:
+    def test_a_value_is_stored_with_its_ttl_attribute(self, table: DynamoDBStore, aws: Any) -> None:
         assert table.get("a") is None
         table.put("a", b"value", 1000.0, 2000.2)
         assert table.get("a") == b"value"
@@ -98,19 +98,19 @@ class TestDynamoDBStore:
         assert item["expires_at"] == {"N": "2001"}
 
     @pytest.mark.parametrize("value", [b"", bytes(range(256)) * 3, b"\xff\xfe\x00", bytes(390_000)])
-    def test_every_byte_comes_back_as_it_was(self, table: DynamoDBStore, aws: Any, value: bytes) -> None:
+    def test_every_byte_is_preserved(self, table: DynamoDBStore, aws: Any, value: bytes) -> None:
         table.put("bytes", value, 1000.0, 2000.0)
         assert table.get("bytes") == value
         assert aws.get_item(TableName=TABLE, Key={"pk": {"S": "bytes"}})["Item"]["v"] == {"B": value}
 
-    def test_a_slow_writer_does_not_undo_a_newer_value(self, table: DynamoDBStore) -> None:
+    def test_an_older_value_does_not_replace_a_newer_one(self, table: DynamoDBStore) -> None:
         table.put("a", b"new", 1000.5, 2000.0)
         table.put("a", b"old", 1000.0, 2000.0)
         assert table.get("a") == b"new"
         table.put("a", b"newer", 1001.0, 2000.0)
         assert table.get("a") == b"newer"
 
-    def test_what_no_item_can_hold_is_in_the_bucket(self, table: DynamoDBStore, aws: Any) -> None:
+    def test_a_value_too_large_for_an_item_is_in_the_bucket(self, table: DynamoDBStore, aws: Any) -> None:
         large = random.Random(1).randbytes(500_000)
         table.put("a", large, 1000.0, 2000.0)
         assert table.get("a") == large
@@ -118,19 +118,19 @@ class TestDynamoDBStore:
         table.put("a", b"small", 1001.0, 2000.0)
         assert table.get("a") == b"small"
 
-    def test_an_object_that_is_gone_is_an_entry_that_is_gone(self, table: DynamoDBStore) -> None:
+    def test_a_missing_object_is_a_miss(self, table: DynamoDBStore) -> None:
         table.put("a", bytes(500_000), 1000.0, 2000.0)
         boto3.client("s3").delete_object(Bucket=BUCKET, Key="cache/a")
         assert table.get("a") is None
 
-    def test_without_a_bucket_it_is_not_shared(self, aws: Any) -> None:
+    def test_without_a_bucket_large_values_are_not_stored(self, aws: Any) -> None:
         table = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
         table.put("a", bytes(390_000), 1000.0, 2000.0)
         table.put("b", bytes(390_001), 1000.0, 2000.0)
         assert table.get("a") is not None
         assert table.get("b") is None
 
-    def test_it_counts_and_gives_turns(self, table: DynamoDBStore, aws: Any) -> None:
+    def test_counters_and_slots_are_shared(self, table: DynamoDBStore, aws: Any) -> None:
         other = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
         assert [table.add("n", 1000.0), other.add("n", 1000.0)] == [1, 2]
         assert table.reserve("turn", 1000.0, 1001.0) == 0
@@ -139,7 +139,9 @@ class TestDynamoDBStore:
 
 
 class TestEnvironments:
-    def test_what_one_has_fetched_the_others_hold(self, aws: Any, make: Make, upstream: Upstream) -> None:
+    def test_a_response_fetched_by_one_environment_is_cached_for_the_others(
+        self, aws: Any, make: Make, upstream: Upstream
+    ) -> None:
         clock = Clock()
         one, two = make(clock), make(clock)
         assert not one().cached
@@ -147,7 +149,7 @@ class TestEnvironments:
         assert (two().cached, two().age_s) == (True, 60)
         assert len(upstream.requests) == 1
 
-    def test_a_large_answer_too(self, aws: Any, make: Make, upstream: Upstream) -> None:
+    def test_a_large_response_is_shared_through_the_bucket(self, aws: Any, make: Make, upstream: Upstream) -> None:
         numbers = random.Random(1)
         rows = "".join(f"2026-01-01,{numbers.random()}\n" for _ in range(60_000))
         upstream.replies = [(200, {}, f"timestamp,value\n{rows}".encode())]
@@ -159,7 +161,7 @@ class TestEnvironments:
         assert [item for item in aws.scan(TableName=TABLE)["Items"] if "large" in item]
 
     @pytest.mark.parametrize("damage", [b"damaged", b""])
-    def test_a_damaged_entry_is_fetched_anew_and_replaced(
+    def test_a_damaged_entry_is_fetched_again_and_replaced(
         self, aws: Any, make: Make, upstream: Upstream, damage: bytes
     ) -> None:
         clock = Clock()
@@ -170,13 +172,15 @@ class TestEnvironments:
         assert make(clock)().cached
         assert len(upstream.requests) == 2
 
-    def test_an_item_that_outlived_its_time_is_not_served(self, aws: Any, make: Make, upstream: Upstream) -> None:
+    def test_an_expired_item_is_not_served(self, aws: Any, make: Make, upstream: Upstream) -> None:
         clock = Clock()
         make(clock)()
         clock.now += 43_200
         assert not make(clock)().cached
 
-    def test_a_used_up_day_is_known_to_all(self, aws: Any, make: Make, upstream: Upstream) -> None:
+    def test_an_exhausted_daily_quota_is_known_to_all_environments(
+        self, aws: Any, make: Make, upstream: Upstream
+    ) -> None:
         upstream.replies = [notice("our standard API rate limit is 25 requests per day")]
         clock = Clock()
         for tool in ("CPI", "WTI", "COPPER"):
@@ -184,21 +188,21 @@ class TestEnvironments:
                 make(clock)(tool)
         assert len(upstream.requests) == 1
 
-    def test_requests_are_counted_together(self, aws: Any, make: Make, upstream: Upstream) -> None:
+    def test_requests_of_all_environments_are_counted_together(self, aws: Any, make: Make, upstream: Upstream) -> None:
         clock = Clock()
         for tool in ("CPI", "WTI"):
             make(clock, TOOLFOLD_REQUESTS_PER_DAY="2")(tool)
         with pytest.raises(RateLimited):
             make(clock, TOOLFOLD_REQUESTS_PER_DAY="2")("COPPER")
 
-    def test_they_take_turns(self, aws: Any, make: Make, upstream: Upstream) -> None:
+    def test_environments_wait_for_each_other(self, aws: Any, make: Make, upstream: Upstream) -> None:
         clock = Clock()
         for tool in ("CPI", "WTI"):
             make(clock, TOOLFOLD_REQUESTS_PER_SECOND="1")(tool)
         assert clock.slept == [pytest.approx(1.001)]
 
 
-class TestBadDays:
+class TestFailures:
     """A cache that fails is a slower call, never a failed one; and one line in the log, not one for each call."""
 
     def calls(self, make: Make, caplog: pytest.LogCaptureFixture, **environment: str) -> list[str]:
@@ -209,11 +213,11 @@ class TestBadDays:
             assert call(tool).body
         return [line.getMessage() for line in caplog.records if line.levelname == "WARNING" and line.name == "toolfold"]
 
-    def test_no_such_table(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_missing_table(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         warnings = self.calls(make, caplog, TOOLFOLD_CACHE="dynamodb://another")
         assert warnings == ["the shared cache fails (ResourceNotFoundException); it is left alone for a while"]
 
-    def test_a_table_of_another_shape(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_table_with_another_key(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         aws.create_table(
             TableName="other-shape",
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
@@ -224,14 +228,14 @@ class TestBadDays:
         aws.delete_table(TableName="other-shape")
         assert warnings == ["the shared cache fails (ValidationException); it is left alone for a while"]
 
-    def test_nobody_there(
+    def test_an_unreachable_endpoint(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
         warnings = self.calls(make, caplog)
         assert warnings == ["the shared cache fails (EndpointConnectionError); it is left alone for a while"]
 
-    def test_no_credentials(
+    def test_missing_credentials(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -241,7 +245,7 @@ class TestBadDays:
         monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
         assert self.calls(make, caplog) == ["the shared cache fails (NoCredentialsError); it is left alone for a while"]
 
-    def test_silence(
+    def test_a_silent_endpoint(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and never answers
@@ -261,7 +265,7 @@ class TestBadDays:
             (200, b'{"Item": 7}', "AttributeError"),
         ],
     )
-    def test_a_refusal(
+    def test_an_error_response(
         self,
         aws: Any,
         make: Make,
@@ -276,12 +280,12 @@ class TestBadDays:
             warnings = self.calls(make, caplog)
         assert warnings == [f"the shared cache fails ({told}); it is left alone for a while"]
 
-    def test_a_bucket_that_refuses(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_missing_bucket(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         table = DynamoDBStore(AwsClients(), TABLE, "s3://no-such-bucket/cache", 5.0)
         with pytest.raises(ClientError, match="NoSuchBucket"):
             table.put("a", bytes(500_000), 1000.0, 2000.0)
         assert table.get("a") is None  # no item that names an object which is not there
 
 
-def test_what_is_held_is_the_answer(aws: Any, make: Make) -> None:
+def test_a_cached_response_equals_the_fetched_one(aws: Any, make: Make) -> None:
     assert make()().body == make()().body == CSV.strip()

@@ -1,4 +1,4 @@
-"""An environment that is made ahead of its requests is warm, and a snapshot of it holds nothing that copies may share.
+"""An environment initialised ahead of its requests is warm; a snapshot of it has nothing that copies must not share.
 
 The copies are made by ``fork``, in a process without threads of its own: obstore has some, so S3 is tested in one
 process, and in the runtime client (test_built_snapshot.py).
@@ -107,7 +107,7 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, m
     assert [dict(request)["apikey"] for request in mock_api.requests] == [OTHER_KEY, OTHER_KEY]
 
 
-def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make: Callable[..., LambdaHandler]) -> None:
+def test_a_catalog_published_after_the_snapshot_is_read(aws: None, make: Callable[..., LambdaHandler]) -> None:
     publish(CONTENT, PLACE)
     gateway = make(TOOLFOLD_CATALOG=PLACE, TOOLFOLD_CATALOG_MAX_AGE_S="86400")
     snapstart.prepare(gateway.app)
@@ -118,7 +118,7 @@ def test_a_catalog_that_was_published_after_the_snapshot_is_seen(aws: None, make
     assert "Newest price" in listed(gateway)
 
 
-def test_what_was_held_of_calls_is_asked_for_again(
+def test_cached_responses_are_dropped_by_a_restore(
     make: Callable[..., LambdaHandler], mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
@@ -135,7 +135,7 @@ def test_what_was_held_of_calls_is_asked_for_again(
     assert len(mock_api.requests) == 2
 
 
-def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
+def test_a_catalog_missing_during_the_warm_up_is_opened_later(
     aws: None, make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture
 ) -> None:
     gateway = make(TOOLFOLD_CATALOG=PLACE)
@@ -145,7 +145,7 @@ def test_a_catalog_that_cannot_be_had_while_warming_up_is_opened_later(
     assert "Latest price" in listed(gateway)
 
 
-def test_warming_up_asks_no_upstream_and_logs_no_request(
+def test_the_warm_up_calls_no_upstream_and_logs_no_request(
     make: Callable[..., LambdaHandler],
     mock_api: MockApi,
     caplog: pytest.LogCaptureFixture,
@@ -159,7 +159,7 @@ def test_warming_up_asks_no_upstream_and_logs_no_request(
     assert caplog.messages == []
 
 
-def test_a_hook_does_the_rest_when_a_part_of_it_fails(
+def test_a_hook_runs_every_step_even_when_one_fails(
     make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails() -> None:

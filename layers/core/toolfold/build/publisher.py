@@ -1,7 +1,4 @@
-"""Publishing a compiled catalog to S3: the immutable object first, the pointer last.
-
-Build side: boto3 is imported here and nowhere on the request path.
-"""
+"""Publish a compiled catalog to S3: the immutable object first, the pointer to it last."""
 
 from __future__ import annotations
 
@@ -18,57 +15,69 @@ from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import CatalogUnavailable, SettingsError
 
 
-def publish(content: bytes, place: str, client: Any = None) -> str:
-    """Make ``content``, a compiled catalog, the current one at ``place`` (``s3://bucket/prefix``).
+def publish(content: bytes, location: str, client: Any = None) -> str:
+    """Make ``content`` the current catalog at ``location``.
 
-    Safe to repeat, and at any moment a reader finds a whole catalog: the pointer is written only after its object.
-    Every line and every hash is checked first: a reader checks what it reads, but only then.
+    Can be repeated. A reader finds a complete catalog at any moment, because the pointer is written after its object.
+    Every line and every hash is checked first: a reader checks only what it reads, when it reads it.
+
+    Args:
+        content: A compiled catalog.
+        location: ``s3://bucket/prefix``.
+        client: A boto3 client of S3; None: one with the credentials of this machine.
 
     Returns:
-        The catalog's SHA-256, in hexadecimal.
+        The SHA-256 of the catalog, in hexadecimal.
 
     Raises:
-        SettingsError: ``place`` names no bucket, or ``content`` is no compiled catalog.
+        SettingsError: ``location`` has no bucket, or ``content`` is not a compiled catalog.
+        botocore.exceptions.BotoCoreError: S3 cannot be reached, or there are no credentials.
         botocore.exceptions.ClientError: S3 refuses.
     """
-    parts = urlsplit(place)
+    parts = urlsplit(location)
     if parts.scheme != "s3" or not parts.netloc:
-        raise SettingsError(f"The place to publish to must be s3://bucket/prefix, not {place!r}.")
-    line = content[: content.find(b"\n") + 1]
-    tools = _checked(content, line)
+        raise SettingsError(f"The location to publish to must be s3://bucket/prefix, not {location!r}.")
+    head_line = content[: content.find(b"\n") + 1]
+    tool_count = _verify(content, head_line)
     sha256 = hashlib.sha256(content).hexdigest()
     prefix = f"{parts.path.strip('/')}/".lstrip("/")
     if client is None:
         import boto3
 
         client = boto3.client("s3")
-    put = {"Bucket": parts.netloc, "ContentType": "application/json"}
-    client.put_object(**put, Key=prefix + object_name(sha256), Body=content)
+    common = {"Bucket": parts.netloc, "ContentType": "application/json"}
+    client.put_object(**common, Key=prefix + object_name(sha256), Body=content)
     pointer = {
         "sha256": sha256,
         "bytes": len(content),
-        "head": {"bytes": len(line), "sha256": hashlib.sha256(line).hexdigest()},
-        "tools": tools,
+        "head": {"bytes": len(head_line), "sha256": hashlib.sha256(head_line).hexdigest()},
+        "tools": tool_count,
     }
     body = (json.dumps(pointer) + "\n").encode()
-    client.put_object(**put, Key=prefix + POINTER, Body=body, CacheControl="no-cache")
+    client.put_object(**common, Key=prefix + POINTER, Body=body, CacheControl="no-cache")
     return sha256
 
 
-def _checked(content: bytes, line: bytes) -> int:
-    """How many tools the catalog has."""
+def _verify(content: bytes, head_line: bytes) -> int:
+    """Check every line and hash of ``content``, and return the number of its tools.
+
+    Raises:
+        SettingsError: It is not a compiled catalog.
+    """
 
     def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
         return [content[start : start + length] for start, length in zip(starts, lengths, strict=True)]
 
     try:
-        head = parse_head(line)
-        catalog = Catalog(head, CachedBlockReader(fetch, len(line)))
-        if head.get("bytes") != len(content) - len(line):
-            raise ValueError("it is not all there")
+        head = parse_head(head_line)
+        catalog = Catalog(head, CachedBlockReader(fetch, len(head_line)))
+        if head.get("bytes") != len(content) - len(head_line):
+            raise ValueError("incomplete")
         catalog.verify()
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"This is no compiled catalog: {error}.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise SettingsError("The file is not a compiled catalog (not JSON).") from None
+    except ValueError as error:
+        raise SettingsError(f"The file is not a compiled catalog ({error}).") from None
     except CatalogUnavailable:
-        raise SettingsError("This is no compiled catalog: parts of it are damaged.") from None
+        raise SettingsError("The file is not a compiled catalog (parts of it are damaged).") from None
     return len(catalog)

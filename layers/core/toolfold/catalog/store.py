@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.aws.clients import AwsClients
+from toolfold.aws.clients import AwsClients, error_code
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CatalogUnavailable, SettingsError
@@ -44,8 +44,8 @@ _LONGEST_HEAD = 16 << 20
 
 _GAP_BYTES = 64 << 10
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
-_LOOK_AGAIN_S = 5.0
-"""After a failed look at S3, seconds before the next: an outage must not cost every request a time-out."""
+_RETRY_S = 5.0
+"""Seconds after a failed request to S3 before the next: an outage must not cost every request a time-out."""
 
 
 def object_name(sha256: str) -> str:
@@ -134,7 +134,17 @@ class FileStore:
 
 
 class S3Store:
-    """The catalog that a pointer in S3 names. Each question to S3 may take ``timeout_s``, repetitions included."""
+    """Returns the catalog that the pointer in S3 names.
+
+    Args:
+        location: ``s3://bucket/prefix``.
+        max_age_s: seconds after which the pointer is read again.
+        timeout_s: seconds that one request to S3 may take, retries included.
+        aws: where credentials come from that are not in the environment.
+
+    Raises:
+        SettingsError: ``location`` has no bucket.
+    """
 
     def __init__(self, location: str, max_age_s: float, timeout_s: float = 5.0, aws: AwsClients | None = None) -> None:
         self._aws = aws or AwsClients()
@@ -145,27 +155,27 @@ class S3Store:
         self._max_age_s, self._timeout_s = max_age_s, timeout_s
         self._client: Any = None
         self._catalog: Catalog | None = None
-        self._looked_at = self._rest_s = 0.0
+        self._checked_at = self._check_again_s = 0.0
 
     def __call__(self) -> Catalog:
-        # Not below 0: the clock of an environment that was put to sleep may come back earlier.
-        if self._catalog is not None and 0 <= time.monotonic() - self._looked_at < self._rest_s:
+        # Not below 0: the clock of an environment that was restored from a snapshot may be earlier.
+        if self._catalog is not None and 0 <= time.monotonic() - self._checked_at < self._check_again_s:
             return self._catalog
         try:
-            self._catalog, self._rest_s = self._current(), self._max_age_s
+            self._catalog, self._check_again_s = self._load_current(), self._max_age_s
         except CatalogUnavailable:
             if self._catalog is None:
                 raise
-            logger.warning("serving the catalog at hand: the one in S3 is not to be had")
-            self._rest_s = _LOOK_AGAIN_S
-        self._looked_at = time.monotonic()
+            logger.warning("the catalog in S3 cannot be read; using the last one")
+            self._check_again_s = _RETRY_S
+        self._checked_at = time.monotonic()
         return self._catalog
 
     def invalidate(self) -> None:
-        """Close connections to S3, and look at the pointer again when the catalog is asked for next."""
-        self._client, self._rest_s = None, 0.0
+        """Close the connections to S3, and read the pointer again at the next request."""
+        self._client, self._check_again_s = None, 0.0
 
-    def _current(self) -> Catalog:
+    def _load_current(self) -> Catalog:
         match _parsed(self._get(POINTER)):
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
                 known = _SHA256.match(sha256) and 0 < length <= _LONGEST_HEAD
@@ -192,17 +202,22 @@ class S3Store:
         return _opened(line, size, CachedBlockReader(fetch, len(line)), sha256)
 
     def _get(self, name: str) -> bytes:
-        return self._ask(name, lambda obstore, client: bytes(obstore.get(client, name).bytes()))
+        return self._request(name, lambda obstore, client: bytes(obstore.get(client, name).bytes()))
 
     def _ranges(self, name: str, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
-        def ask(obstore: Any, client: Any) -> list[bytes]:
-            # Up to ten requests at a time; one for two ranges where what lies between is read within a millisecond.
+        def get_ranges(obstore: Any, client: Any) -> list[bytes]:
+            # Up to ten requests at a time; one for two ranges if the bytes between them are read in a millisecond.
             found = obstore.get_ranges(client, name, starts=starts, lengths=lengths, coalesce=_GAP_BYTES)
             return [bytes(content) for content in found]
 
-        return self._ask(name, ask)
+        return self._request(name, get_ranges)
 
-    def _ask(self, name: str, ask: Callable[[Any, Any], T]) -> T:
+    def _request(self, name: str, send: Callable[[Any, Any], T]) -> T:
+        """Call ``send`` with the module ``obstore`` and the bucket; log what fails.
+
+        Raises:
+            CatalogUnavailable: The object ``name`` is not there or cannot be read.
+        """
         try:
             import obstore
         except ImportError:
@@ -215,12 +230,12 @@ class S3Store:
                 self._client = open_bucket(
                     self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2, aws=self._aws
                 )
-            return ask(obstore, self._client)
+            return send(obstore, self._client)
         except FileNotFoundError:
             logger.error("catalog object %s does not exist", name)
             raise unavailable("has not been published") from None
         except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
-            logger.error("catalog object %s cannot be read: %s", name, type(error).__name__)
+            logger.error("catalog object %s cannot be read: %s", name, error_code(error))
             raise unavailable("cannot be read from S3") from None
 
 
