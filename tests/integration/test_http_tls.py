@@ -19,7 +19,7 @@ from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import CallError, UpstreamError
 from toolfold.network import session
-from toolfold.network.connection import create_tls_context
+from toolfold.network.sockets import create_tls_context
 from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()

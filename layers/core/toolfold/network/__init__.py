@@ -1,6 +1,6 @@
-"""HTTP requests: ``session`` (the client), ``connection`` (deadline and limits), ``ssrf`` (peer addresses), ``errors``.
+"""HTTP requests: ``session`` (the client), ``connection`` and ``sockets`` (limits), ``ssrf`` (addresses), ``errors``.
 
 May import nothing of toolfold.
 """
 
-__all__ = ["connection", "errors", "session", "ssrf"]
+__all__ = ["connection", "errors", "session", "sockets", "ssrf"]

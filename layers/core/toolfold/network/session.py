@@ -21,7 +21,7 @@ from urllib3.exceptions import DecodeError, HTTPError
 from urllib3.response import GzipDecoderState
 from urllib3.util import parse_url
 
-from toolfold.network.connection import POOL_CLASSES, RequestState, create_tls_context, current_request
+from toolfold.network.connection import POOL_CLASSES
 from toolfold.network.errors import (
     CertificateBundleError,
     ConnectionBroken,
@@ -33,6 +33,7 @@ from toolfold.network.errors import (
     TransportError,
     UnsupportedProxy,
 )
+from toolfold.network.sockets import RequestState, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address
 
 MAX_DECOMPRESSION_RATIO = 100
@@ -74,6 +75,7 @@ class HttpClient:
 
     Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; trusted certificates from
     ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
+    Looking up a name is the only step that takes its own time: the system's resolver has no deadline.
     """
 
     def __init__(self) -> None:

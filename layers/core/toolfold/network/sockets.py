@@ -1,0 +1,170 @@
+"""Sockets that keep to the limits of one request: its deadline, and the size of the response's headers.
+
+urllib3 and http.client start a time-out anew for every read, so a server that sends a byte now and then could hold a
+request forever. Here each operation of a socket gets what is left until the deadline of the current request.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import math
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolfold.network.errors import ConnectionBroken, ConnectTimeout, InvalidResponse, ReadTimeout, TransportError
+
+MAX_HEADER_BYTES = 16384
+"""As in Node. The parser of headers in the standard library takes quadratic time for some, and knows no deadline."""
+
+
+@dataclass
+class RequestState:
+    """Limits of one request, and what is known of its connection.
+
+    Attributes:
+        deadline: When the response must be complete, by ``time.monotonic``.
+        connect_timeout_s: Seconds for a new connection, including proxy and TLS.
+        is_allowed: Whether a host may have an address. Not asked behind a proxy, which resolves names itself.
+        needs_new_connection: Whether pooled connections must not be used.
+        expires_at: When the current step must be done: connecting, or all of it.
+        header_bytes_left: Bytes that the headers may still have.
+        received_bytes: Bytes of the response that were received.
+        idle_s: Seconds that a pooled connection was idle before this request; None for a new one.
+        is_connecting: Whether the current step is to connect.
+    """
+
+    deadline: float
+    connect_timeout_s: float
+    is_allowed: Callable[[str, str], bool] | None
+    needs_new_connection: bool = False
+    expires_at: float = field(init=False)
+    header_bytes_left: float = MAX_HEADER_BYTES
+    received_bytes: int = 0
+    idle_s: float | None = None
+    is_connecting: bool = False
+
+    def __post_init__(self) -> None:
+        self.expires_at = self.deadline
+
+    def remaining_s(self) -> float:
+        """Return the seconds that the current step has left.
+
+        Raises:
+            ConnectTimeout: There are none, and the step is to connect.
+            ReadTimeout: There are none.
+        """
+        remaining = self.expires_at - time.monotonic()
+        if remaining <= 0:
+            raise self.timeout()
+        return remaining
+
+    def timeout(self) -> TransportError:
+        """Return the error for a time-out in the current step."""
+        return ConnectTimeout() if self.is_connecting else ReadTimeout()
+
+
+current_request: ContextVar[RequestState] = ContextVar("current_request")
+"""Set while a request is sent and its response read, which is all done by one thread."""
+
+
+class DeadlineSocket(socket.socket):
+    """A socket whose operations end at the deadline of the current request.
+
+    ``TransportError`` is no ``OSError``, so urllib3 passes it on as it is.
+
+    Attributes:
+        last_used: When bytes were last received, by ``time.time``: the monotonic clock may stand still while a Lambda
+            environment is frozen.
+        process: The process that connected it. A forked one must not use it.
+        is_new: Whether no response was read from it.
+        has_unread_bytes: Whether bytes followed the last response.
+    """
+
+    last_used = 0.0
+    process = 0
+    is_new = True
+    has_unread_bytes = False
+    _is_paused = False
+
+    def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
+        if self._is_paused:
+            raise BlockingIOError(errno.EAGAIN, "the response is complete")
+        with self._until_deadline() as request:
+            size = min(len(buffer), request.header_bytes_left)
+            if size <= 0:
+                raise InvalidResponse
+            count = super().recv_into(memoryview(buffer)[: int(size)])
+        if not count and request.header_bytes_left < math.inf:
+            raise ConnectionBroken  # http.client would take the end of the stream for the end of the headers
+        request.received_bytes += count
+        request.header_bytes_left -= count
+        self.last_used = time.time()
+        return count
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        with self._until_deadline():
+            return super().send(data, flags)
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        with self._until_deadline():
+            super().sendall(data, flags)
+
+    def makefile(self, *_: Any, **__: Any) -> Any:
+        return _ResponseReader(super().makefile("rb", buffering=0), self)
+
+    def end_response(self, reader: io.BufferedReader) -> None:
+        """Note whether ``reader`` holds bytes that are no part of the response that was read from it."""
+        self._is_paused, self.is_new = True, False
+        self.has_unread_bytes = bool(reader.peek(1))
+        self._is_paused = False
+
+    @contextmanager
+    def _until_deadline(self) -> Iterator[RequestState]:
+        request = current_request.get()
+        self.settimeout(request.remaining_s())
+        try:
+            yield request
+        except TimeoutError:
+            raise request.timeout() from None
+
+
+class DeadlineTlsSocket(DeadlineSocket, ssl.SSLSocket):
+    """The same with TLS. The time-out of a handshake is one for all of it."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        self.settimeout(current_request.get().remaining_s())
+        super().do_handshake(block)
+
+
+class _ResponseReader(io.BufferedReader):
+    """Closed by http.client at the end of each response; the socket stays open."""
+
+    def __init__(self, raw: socket.SocketIO, sock: DeadlineSocket) -> None:
+        super().__init__(raw)
+        self._sock = sock
+
+    def close(self) -> None:
+        if not self.closed:
+            self._sock.end_response(self)
+        super().close()
+
+
+def create_tls_context(bundle: str) -> ssl.SSLContext:
+    """Return a context that checks certificates by ``bundle``, a file or a folder, and speaks TLS 1.2 or newer.
+
+    Raises:
+        OSError: The file does not exist, or holds no certificate.
+    """
+    is_folder = os.path.isdir(bundle)
+    context = ssl.create_default_context(cafile=None if is_folder else bundle, capath=bundle if is_folder else None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = DeadlineTlsSocket
+    return context
