@@ -234,14 +234,14 @@ def _forms(tools: MetaTools) -> str:
         tool = tools.catalog().get(name)
         assert tool is not None
         outcome = tools.executor.call(tools.catalog(), tool, arguments, KEY)
-        document = shape.document(outcome.body, outcome.kind, tool.answer)
-        found = document.tables or (shape.Table("", tuple(document.rest), [tuple(document.rest.values())]),)
+        document = shape.parse_tables(outcome.body, outcome.kind, tool.answer)
+        found = document.tables or (shape.Table("", tuple(document.metadata), [tuple(document.metadata.values())]),)
         lines = [
             f"{key}: {cell if isinstance(cell, str) else dumps_compact(cell)}"
             for key, cell in found[0].objects()[0].items()
         ]
         forms = (
-            render.text(document if not document.tables else shape.Document(found)),
+            render.to_text(document if not document.tables else shape.Document(found)),
             _csv(found),
             "\n".join(dumps_compact(line) for table in found for line in (table.columns, *table.rows)),
             dumps_compact([table.objects() for table in found]),

@@ -10,7 +10,7 @@ import pytest
 
 from toolfold.errors import UpstreamError
 from toolfold.results import render, tables, values
-from toolfold.results.output import OLD_S, OutputOptions, RenderedResult, render_result
+from toolfold.results.output import MIN_REPORTED_AGE_S, OutputOptions, RenderedResult, render_result
 
 QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.0500", "10. change percent": "0.31%"}})
 NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})
@@ -33,11 +33,11 @@ def shown(body: str, *, raw: bool = False, answer: dict[str, Any] | None = None,
     ],
 )  # fmt: skip
 def test_keys_become_names(key: str, name: str) -> None:
-    assert values.names([key]) == [name]
+    assert values.clean_names([key]) == [name]
 
 
 def test_names_stay_apart() -> None:
-    assert values.names(["1. open", "open", "2. open"]) == ["open", "open_2", "open_3"]
+    assert values.clean_names(["1. open", "open", "2. open"]) == ["open", "open_2", "open_3"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_names_stay_apart() -> None:
     ],
 )
 def test_cells_become_values_a_column_at_a_time(cells: list[Any], expected: list[Any]) -> None:
-    found = values.column("value", cells)
+    found = values.typed_column("value", cells)
     assert found == ("value", expected)
     assert [type(cell) for cell in found[1]] == [type(cell) for cell in expected]
 
@@ -89,12 +89,12 @@ def test_cells_become_values_a_column_at_a_time(cells: list[Any], expected: list
     ],
 )
 def test_names_tell_units_and_identifiers(name: str, cells: list[Any], expected: Any) -> None:
-    assert values.column(name, cells) == expected
+    assert values.typed_column(name, cells) == expected
 
 
 @pytest.mark.parametrize(("name", "beside"), [("yield", ["yield", "yield_percent"]), ("2024-01-02", []), ("", [])])
 def test_a_percent_stays_text_where_no_name_can_say_it(name: str, beside: list[str]) -> None:
-    assert values.column(name, ["1%"], beside) == (name, ["1%"])
+    assert values.typed_column(name, ["1%"], beside) == (name, ["1%"])
 
 
 def test_a_single_thing_is_an_object_in_either_kind() -> None:
@@ -129,7 +129,7 @@ def test_json_rows_become_the_same_table_and_the_rest_its_meta() -> None:
 
 
 def test_a_single_day_keeps_its_date() -> None:
-    (table,) = tables.document('{"2024-01-03": {"1. open": "1.50"}}', "json", {}).tables
+    (table,) = tables.parse_tables('{"2024-01-03": {"1. open": "1.50"}}', "json", {}).tables
     assert table.objects() == [{"date": "2024-01-03", "open": 1.5}]
 
 
@@ -146,26 +146,26 @@ def test_cells_that_hold_lists_make_lines_of_json() -> None:
 
 
 def test_a_key_that_a_row_lacks_is_null_there() -> None:
-    table = tables.document('[{"a": "1"}, {"b": "2"}]', "json", {}).tables[0]
+    table = tables.parse_tables('[{"a": "1"}, {"b": "2"}]', "json", {}).tables[0]
     assert table.objects() == [{"a": 1, "b": None}, {"a": None, "b": 2}]
 
 
 def test_rows_of_uneven_length_lose_no_cell() -> None:
-    table = tables.document("a,b\n1\n1,2,3\n", "csv", {}).tables[0]
+    table = tables.parse_tables("a,b\n1\n1,2,3\n", "csv", {}).tables[0]
     assert table.columns == ("a", "b", "column_3")
     assert [list(row) for row in table.rows] == [[1, None, None], [1, 2, 3]]
 
 
 def test_series_over_the_same_dates_stand_side_by_side() -> None:
     body = {"RUNNING": {"IBM": {"2024-01-02": 0.1, "2024-01-03": 0.2}, "AAPL": {"2024-01-03": 0.3}}}
-    table = tables.document(json.dumps({"a": 1, **body}), "json", {}).tables[0]
+    table = tables.parse_tables(json.dumps({"a": 1, **body}), "json", {}).tables[0]
     assert table.columns == ("date", "IBM", "AAPL")
     assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
 
 
 def test_booleans_and_line_breaks_survive_the_text() -> None:
     table = tables.Table("", ("a", "b"), [(True, "x\ny"), (None, 'say "so", twice')])
-    assert render.table_text(table) == 'a,b\ntrue,"x\ny"\n,"say ""so"", twice"'
+    assert render.table_to_text(table) == 'a,b\ntrue,"x\ny"\n,"say ""so"", twice"'
 
 
 @pytest.mark.parametrize("body", ['{"a":' * 3000 + "1" + "}" * 3000, "a,b\n" + "x" * 200_000 + ",1\n"])
@@ -187,7 +187,9 @@ def test_what_is_no_json_is_null() -> None:
     assert shown('{"a": NaN, "b": 1}').structured["result"] == {"a": None, "b": 1}
 
 
-@pytest.mark.parametrize(("age_s", "told"), [(OLD_S - 1, None), (OLD_S, "5 min"), (7300, "2 h"), (200_000, "2 d")])
+@pytest.mark.parametrize(
+    ("age_s", "told"), [(MIN_REPORTED_AGE_S - 1, None), (MIN_REPORTED_AGE_S, "5 min"), (7300, "2 h"), (200_000, "2 d")]
+)
 def test_the_age_of_a_held_answer_is_in_the_data_and_told_when_it_is_old(age_s: int, told: str | None) -> None:
     result = shown(QUOTE, cached=True, age_s=age_s)
     assert (result.structured["cached"], result.structured["age_s"]) == (True, age_s)
@@ -197,7 +199,7 @@ def test_the_age_of_a_held_answer_is_in_the_data_and_told_when_it_is_old(age_s: 
 
 def test_an_answer_past_its_time_says_so() -> None:
     late = shown(QUOTE, cached=True, age_s=7200, stale_reason="RATE_LIMITED")
-    assert late.text.startswith("# 2 h old and past its time: RATE_LIMITED now, so nothing newer can be had\n")
+    assert late.text.startswith("# 2 h old and expired: RATE_LIMITED now, so there is nothing newer\n")
     assert late.structured["late"] == "RATE_LIMITED"
     assert "late" not in shown(QUOTE).structured
 
@@ -208,7 +210,7 @@ def test_twenty_five_years_of_days_are_shaped_in_a_blink() -> None:
     spent = []
     for _ in range(3):
         started = time.perf_counter()
-        document = tables.document(body, "csv", {})
+        document = tables.parse_tables(body, "csv", {})
         spent.append(time.perf_counter() - started)
     assert len(document.tables[0].rows) == 6500
     assert min(spent) < 1  # 0.04 s on a quiet machine

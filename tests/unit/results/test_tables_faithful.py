@@ -68,7 +68,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def everything(document: tables.Document) -> list[Any]:
-    return [document.rest, [list(row) for table in document.tables for row in table.rows]]
+    return [document.metadata, [list(row) for table in document.tables for row in table.rows]]
 
 
 def cells_of(document: tables.Document) -> Iterator[Any]:
@@ -97,7 +97,7 @@ def csv_rows(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("name", RESPONSE_IDS)
 def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -> None:
     answer = example_responses()[name]
-    document = tables.document(answer.body, answer.kind, answer.tool.answer)
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
     if answer.kind == "csv":
         header, *rows = csv_rows(answer.body)
         if document.tables:
@@ -105,7 +105,7 @@ def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -
             assert len(table.columns) == len(header)
             shown = [list(row) for row in table.rows]
         else:
-            shown = [list(document.rest.values())]
+            shown = [list(document.metadata.values())]
         assert [[canonical(cell) for cell in row] for row in shown] == [
             [canonical(cell) for cell in row] for row in rows
         ]
@@ -126,9 +126,9 @@ def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -
 @pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
 def test_numbers_are_numbers_and_the_text_says_the_same_as_the_data(name: str) -> None:
     answer = example_responses()[name]
-    document = tables.document(answer.body, answer.kind, answer.tool.answer)
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
     for table in document.tables:
-        text = render.table_text(table)
+        text = render.table_to_text(table)
         if text.startswith("["):
             assert [json.loads(line) for line in text.splitlines()] == [list(table.columns), *map(list, table.rows)]
             continue
@@ -161,7 +161,7 @@ def test_any_csv_keeps_its_cells(header: list[str], data: st.DataObject) -> None
     rows = data.draw(st.lists(st.tuples(*kinds), min_size=1, max_size=6))
     out = io.StringIO()
     csv.writer(out).writerows([header, *rows])
-    table = tables.document(out.getvalue(), "csv", {}).tables[0]
+    table = tables.parse_tables(out.getvalue(), "csv", {}).tables[0]
     assert len(set(table.columns)) == len(header)
     assert len(table.rows) == len(rows)
     for shown, sent in zip(table.rows, rows, strict=True):
@@ -190,14 +190,14 @@ def unpadded(value: Any) -> Any:
 
 @given(objects(trees, 1))
 def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
-    document = tables.document(json.dumps(tree), "json", {})
+    document = tables.parse_tables(json.dumps(tree), "json", {})
     sent, found = counted(map(unpadded, scalars_of(tree))), counted(map(unpadded, cells_of(document)))
     dates = {canonical(date) for date in date_keys(tree)}
     assert not sent - found
     assert set(found - sent) <= dates
     named = "\n".join(re.sub(r"[-: T]", "", place) for place in places(document))
     assert all(date in found or re.sub(r"[-: T]", "", date) in named for date in dates)
-    json.dumps(render.structured(document), allow_nan=False)
+    json.dumps(render.to_structured(document), allow_nan=False)
 
 
 @given(trees)

@@ -58,7 +58,7 @@ def real(text: str) -> int:
 
 
 def assert_entry(what: str, text: str) -> None:
-    share, more = tokens.ENTRY_OVER
+    share, more = tokens.MAX_ENTRY_EXCESS
     there, counted = real(text), tokens.count(text)
     assert there <= counted <= there * (1 + share) + more, (what, there, counted)
 
@@ -94,13 +94,13 @@ def test_a_line_is_few_tokens_off_and_not_to_one_side(catalog: Catalog) -> None:
     for name, summary, _ in catalog.summaries():
         for text in (f"{name}: {summary}", dumps_compact({"name": name, "description": summary})):
             errors.append(tokens.count(text) - real(text))
-            assert abs(errors[-1]) <= tokens.LINE_OFF, (text, errors[-1])
+            assert abs(errors[-1]) <= tokens.MAX_LINE_ERROR, (text, errors[-1])
     assert abs(sum(errors) / len(errors)) < 1
 
 
 @pytest.mark.slow
 def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: MockApi, catalog: Catalog) -> None:
-    under, over = tokens.ANSWER_OFF
+    under, over = tokens.MAX_ANSWER_ERROR
     ratios = []
     for number, (name, query) in enumerate(EXPECTED.items()):
         tool = catalog.get(name)
@@ -121,7 +121,7 @@ def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: Moc
 @pytest.mark.parametrize("language", PROSE)
 def test_other_languages_and_scripts_are_hardly_undercounted(language: str) -> None:
     there, counted = real(PROSE[language]), tokens.count(PROSE[language])
-    assert there * (1 - tokens.SCRIPT_UNDER) <= counted <= 3 * there
+    assert there * (1 - tokens.MAX_SCRIPT_SHORTFALL) <= counted <= 3 * there
 
 
 def test_documents_and_code_are_counted_within_a_tenth_below_and_a_fifth_above() -> None:

@@ -1,7 +1,18 @@
-"""Making an answer fit: from the text an upstream sent to what a model reads. Imports no other room.
+"""From the text that an upstream sent to what a model reads: parse, select, shorten, render.
 
-``values`` types cells, ``shape`` finds tables, ``render`` writes them. ``select`` reads what part is wanted,
-``evaluate`` takes it (with ``cells``, ``functions``, ``paths``). ``preview`` fits what is too long, ``tokens`` measures
-it, ``offload`` keeps the whole of it. ``present`` joins them. The type that flows through is
-:class:`toolfold.results.tables.Document`.
+``output`` is the entry; ``tables`` and ``values`` parse, ``select`` takes a part, ``preview`` shortens, ``render``
+writes, ``tokens`` counts, ``offload`` saves what is too long. May import ``errors``, ``fuzzy`` and ``aws``.
 """
+
+__all__ = [
+    "columns",
+    "offload",
+    "output",
+    "preview",
+    "preview_notice",
+    "render",
+    "select",
+    "tables",
+    "tokens",
+    "values",
+]

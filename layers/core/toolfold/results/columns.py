@@ -1,4 +1,4 @@
-"""Finding columns and reading their cells, for what selects among them."""
+"""Find the columns of a table and read their cells, for ``select``."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from typing import Any
 
 from toolfold.fuzzy import normalize
 from toolfold.results import values
-from toolfold.results.render import compact
+from toolfold.results.render import dumps_compact
 from toolfold.results.tables import Table
 
 _DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
-"""What the column of dates is called by who has not seen the answer."""
+"""Names by which a model may call the date column of an answer that it has not seen."""
 
 
-def index_of(table: Table, name: str) -> int | None:
-    """Where the column is: by its exact name, else without regard to case and signs; dates by any name for them."""
+def column_index(table: Table, name: str) -> int | None:
+    """Return the index of a column, or None when there is none.
+
+    The exact name comes first, then one that differs in case and punctuation only, then the date column for any of
+    its usual names.
+    """
     if name in table.columns:
         return table.columns.index(name)
-    wanted = normalize(name)
-    found = next((index for index, column in enumerate(table.columns) if normalize(column) == wanted and wanted), None)
-    return dates_of(table) if found is None and wanted in _DATE_NAMES else found
+    normalized = normalize(name)
+    for index, column in enumerate(table.columns):
+        if normalized and normalize(column) == normalized:
+            return index
+    return date_column(table) if normalized in _DATE_NAMES else None
 
 
-def dates_of(table: Table) -> int | None:
-    """The first column that holds nothing but dates."""
+def date_column(table: Table) -> int | None:
+    """Return the index of the first column that holds only dates, or None."""
     for index in range(len(table.columns)):
         cells = [row[index] for row in table.rows if row[index] is not None]
         if cells and all(map(values.is_date, cells)):
@@ -34,12 +40,12 @@ def dates_of(table: Table) -> int | None:
 
 
 def as_text(cell: Any) -> str:
-    """A cell as text; what is nested as compact JSON."""
-    return cell if isinstance(cell, str) else compact(cell)
+    """Return a cell as text, lists and objects as compact JSON."""
+    return cell if isinstance(cell, str) else dumps_compact(cell)
 
 
 def as_number(cell: Any) -> Decimal | None:
-    """The number that a cell means, exactly: doubles as they are written, digits that were kept as text."""
+    """Return the exact number that a cell holds or spells, or None."""
     if isinstance(cell, bool) or not isinstance(cell, int | float | str):
         return None
     try:
@@ -49,9 +55,9 @@ def as_number(cell: Any) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def by_date(rows: Sequence[Sequence[Any]], dates: int) -> list[int]:
-    """Positions of the rows that have a date, oldest first; among equals as the list runs."""
-    dated = [at for at in range(len(rows)) if rows[at][dates] is not None]
-    if dated and rows[dated[0]][dates] > rows[dated[-1]][dates]:
+def positions_by_date(rows: Sequence[Sequence[Any]], date_index: int) -> list[int]:
+    """Return the positions of the rows that have a date, oldest first, equal dates in the order of the table."""
+    dated = [position for position, row in enumerate(rows) if row[date_index] is not None]
+    if dated and rows[dated[0]][date_index] > rows[dated[-1]][date_index]:
         dated.reverse()
-    return sorted(dated, key=lambda at: rows[at][dates])
+    return sorted(dated, key=lambda position: rows[position][date_index])

@@ -1,7 +1,7 @@
-"""An upstream's answer as toolfold's own form: typed tables, and what stands beside them.
+"""Parse the answer of an upstream into typed tables and metadata.
 
-CSV is one table. In JSON every list of objects is a table, and so is every object whose keys are dates; where they
-stand in the document names them. What is shaped holds the upstream's data cell by cell.
+CSV is one table. In JSON every list of objects is a table, and so is every object whose keys are dates; its path in the
+document is its name. A parsed document has the upstream's data cell by cell.
 """
 
 from __future__ import annotations
@@ -19,46 +19,48 @@ from toolfold.results import values
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of typed cells under named columns; ``name`` is the path it was found at, dotted, or empty."""
+    """Rows of typed cells under named columns; ``name`` is its dotted path in the document, or empty."""
 
     name: str
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
 
     def column(self, name: str) -> list[Any]:
-        """All cells of one column."""
+        """Return all cells of one column."""
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
 
     def objects(self) -> list[dict[str, Any]]:
-        """The rows as objects."""
+        """Return the rows as objects."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A shaped answer: its tables, and ``rest``, the JSON value that is left without them ({}: nothing)."""
+    """A parsed answer: its tables, and ``metadata``, the JSON value that is left without them ({}: nothing)."""
 
     tables: tuple[Table, ...] = ()
-    rest: Any = field(default_factory=dict)
+    metadata: Any = field(default_factory=dict)
 
 
-def document(body: str, kind: str, answer: Mapping[str, Any]) -> Document:
-    """The answer in ``body``, which is ``json`` or ``csv``.
+def parse_tables(body: str, kind: str, answer: Mapping[str, Any]) -> Document:
+    """Parse an answer.
 
     Args:
-        answer: what the catalog knows of it: ``kind`` ``object`` (one row is one thing) or ``names`` (key → name),
+        body: its text.
+        kind: ``json`` or ``csv``.
+        answer: what the catalog says about it: ``kind`` ``object`` (one row is one thing) or ``names`` (key → name),
             ``csv`` (a header whose first column names the dates).
 
     Raises:
-        UpstreamError: CSV that cannot be read.
+        UpstreamError: the CSV cannot be parsed.
     """
-    return _from_csv(body, answer) if kind == "csv" else _from_tree(tree(body, answer), answer)
+    return _from_csv(body, answer) if kind == "csv" else _from_json(parse_json(body, answer), answer)
 
 
-def tree(body: str, answer: Mapping[str, Any]) -> Any:
-    """A JSON answer with the upstream's structure, names and cells as in :mod:`toolfold.results.values`."""
-    data = json.loads(body, parse_float=values.number, parse_constant=lambda _constant: None)
+def parse_json(body: str, answer: Mapping[str, Any]) -> Any:
+    """Parse a JSON answer: the upstream's structure, with names and cells as in :mod:`toolfold.results.values`."""
+    data = json.loads(body, parse_float=values.parse_number, parse_constant=lambda _constant: None)
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
     return _typed(data)
@@ -74,13 +76,13 @@ def _from_csv(body: str, answer: Mapping[str, Any]) -> Document:
     if any(len(row) != len(header) for row in rows):
         rows = [row + [""] * (len(header) - len(row)) for row in rows]
     columns = [
-        values.column(name, cells, header)
+        values.typed_column(name, cells, header)
         for name, cells in zip(
-            values.names(header), zip(*rows, strict=True) if rows else [()] * len(header), strict=True
+            values.clean_names(header), zip(*rows, strict=True) if rows else [()] * len(header), strict=True
         )
     ]
     if answer.get("kind") == "object" and len(rows) == 1:
-        return Document(rest={name: cells[0] for name, cells in columns})
+        return Document(metadata={name: cells[0] for name, cells in columns})
     table = Table("", tuple(name for name, _ in columns), list(zip(*(cells for _, cells in columns), strict=True)))
     return Document((table,))
 
@@ -91,17 +93,17 @@ def _typed(value: Any) -> Any:
             return _typed_rows(value)
         if any(isinstance(item, list | dict) for item in value):
             return [_typed(item) for item in value]
-        return values.column("", value)[1]
+        return values.typed_column("", value)[1]
     if not isinstance(value, dict):
-        return values.scalar("", value)[1]
+        return values.typed_scalar("", value)[1]
     if _are_dates(value):
-        return dict(zip(values.moments(list(value)) or value, _typed(list(value.values())), strict=True))
+        return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values())), strict=True))
     typed = {}
-    for key, item in zip(values.names(value), value.values(), strict=True):
+    for key, item in zip(values.clean_names(value), value.values(), strict=True):
         if isinstance(item, list | dict):
             typed[key] = _typed(item)
         else:
-            name, typed_item = values.scalar(key, item, value)
+            name, typed_item = values.typed_scalar(key, item, value)
             typed[name] = typed_item
     return typed
 
@@ -109,15 +111,15 @@ def _typed(value: Any) -> Any:
 def _typed_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     keys = list(dict.fromkeys(key for row in rows for key in row))
     typed: list[dict[str, Any]] = [{} for _ in rows]
-    for key, name in zip(keys, values.names(keys), strict=True):
-        having = [(into, row[key]) for into, row in zip(typed, rows, strict=True) if key in row]
-        found = [cell for _, cell in having]
-        if any(isinstance(cell, list | dict) for cell in found):
-            called, cells = name, [_typed(cell) for cell in found]
+    for key, name in zip(keys, values.clean_names(keys), strict=True):
+        having = [(target, row[key]) for target, row in zip(typed, rows, strict=True) if key in row]
+        given = [cell for _, cell in having]
+        if any(isinstance(cell, list | dict) for cell in given):
+            column, cells = name, [_typed(cell) for cell in given]
         else:
-            called, cells = values.column(name, found, keys)
-        for (into, _), cell in zip(having, cells, strict=True):
-            into[called] = cell
+            column, cells = values.typed_column(name, given, keys)
+        for (target, _), cell in zip(having, cells, strict=True):
+            target[column] = cell
     return typed
 
 
@@ -129,20 +131,20 @@ def _are_dates(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(map(values.is_date, value))
 
 
-def _from_tree(tree: Any, answer: Mapping[str, Any]) -> Document:
-    if isinstance(tree, dict) and answer.get("kind") == "names":
-        return Document((Table("", ("symbol", "name"), list(tree.items())),))
-    if isinstance(tree, dict) and len(tree) == 1 and not _are_dates(tree):
-        (only,) = tree.values()
+def _from_json(data: Any, answer: Mapping[str, Any]) -> Document:
+    if isinstance(data, dict) and answer.get("kind") == "names":
+        return Document((Table("", ("symbol", "name"), list(data.items())),))
+    if isinstance(data, dict) and len(data) == 1 and not _are_dates(data):
+        (only,) = data.values()
         if _is_flat(only) and not _are_dates(only):
-            return Document(rest=only)
+            return Document(metadata=only)
     tables: list[Table] = []
-    rest = _without_tables(tree, "", tables, answer)
-    return Document(tuple(tables), rest)
+    metadata = _extract_tables(data, "", tables, answer)
+    return Document(tuple(tables), metadata)
 
 
-def _without_tables(value: Any, path: str, tables: list[Table], answer: Mapping[str, Any]) -> Any:
-    """What is left of ``value`` when its tables have been moved to ``tables``; ``{}`` when it was one."""
+def _extract_tables(value: Any, path: str, tables: list[Table], answer: Mapping[str, Any]) -> Any:
+    """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table."""
     table = _table(path, value, answer)
     if table is not None:
         tables.append(table)
@@ -154,7 +156,7 @@ def _without_tables(value: Any, path: str, tables: list[Table], answer: Mapping[
         if not isinstance(item, list | dict):
             rest[key] = item
             continue
-        left = _without_tables(item, f"{path}.{key}" if path else key, tables, answer)
+        left = _extract_tables(item, f"{path}.{key}" if path else key, tables, answer)
         if left != {} or item == {}:
             rest[key] = left
     return rest
@@ -163,27 +165,27 @@ def _without_tables(value: Any, path: str, tables: list[Table], answer: Mapping[
 def _table(path: str, value: Any, answer: Mapping[str, Any]) -> Table | None:
     if isinstance(value, list):
         if _are_objects(value):
-            return _of_objects(path, value)
+            return _table_of_objects(path, value)
         return Table(path, (), []) if not value and path in answer.get("rows", ()) else None
     dates = (answer.get("csv") or "date").partition(",")[0]
     if _are_dates(value):
         if all(isinstance(row, dict) and dates not in row for row in value.values()):
-            return _of_objects(path, [{dates: date, **row} for date, row in value.items()])
+            return _table_of_objects(path, [{dates: date, **row} for date, row in value.items()])
         flat = _is_flat(value)
         return Table(path, (dates, "value"), list(value.items())) if flat else None
     if isinstance(value, dict) and value and all(_are_dates(series) and _is_flat(series) for series in value.values()):
-        return _of_series(path, dates, value)
+        return _table_of_series(path, dates, value)
     return None
 
 
-def _of_objects(name: str, items: Sequence[Mapping[str, Any]]) -> Table:
-    """Rows under all keys that occur; where an object has no such key, its cell is null."""
+def _table_of_objects(name: str, items: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table with a column for every key; a key that an object lacks is null."""
     columns = tuple(dict.fromkeys(key for item in items for key in item))
     return Table(name, columns, [tuple(item.get(column) for column in columns) for item in items])
 
 
-def _of_series(name: str, dates: str, series: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Series side by side, a row for each date that any of them has."""
+def _table_of_series(name: str, dates: str, series: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return the series side by side, with a row for each date of any of them."""
     days = dict.fromkeys(day for values_ in series.values() for day in values_)
     return Table(name, (dates, *series), [(day, *(one.get(day) for one in series.values())) for day in days])
 
@@ -193,7 +195,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def from_value(value: Any) -> Document:
-    """Any typed JSON value as a document: a list of objects is a table."""
+    """Return a typed JSON value as a document: a list of objects is a table."""
     if isinstance(value, list) and _are_objects(value):
-        return Document((_of_objects("", value),))
-    return Document(rest=value)
+        return Document((_table_of_objects("", value),))
+    return Document(metadata=value)

@@ -1,8 +1,8 @@
-"""How many tokens a text is, near enough to keep a budget, without a tokenizer.
+"""Estimate how many tokens a text has, closely enough to keep a budget, without a tokenizer.
 
 :func:`count` cuts a text nearly as o200k does, with a regular expression that matches once for each token that is
-likely, and adds a twentieth. How far off it may be is stated here and held by ``tests/unit/results/test_tokens.py`` against
-the real vocabulary: on the catalog in every form that is shown, on answers, on other scripts.
+likely, and adds a twentieth. The constants below bound its error; ``tests/unit/results/test_tokens.py`` checks them
+against the real vocabulary, on the catalog in every form that is shown, on answers, and on other scripts.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from __future__ import annotations
 import re
 
 MARGIN = 20
-"""One token in so many is added: on schemas and prose the cut alone is up to 4 % too low."""
+"""One token is added for each of this many: on schemas and prose the cut alone is up to 4 % too low."""
 
-ENTRY_OVER = 0.15, 6
-"""On what TOOL_GET and TOOL_LIST show, on schemas and on the definitions of the meta-tools, a count is never below the
-real one, and above it by at most this share and so many tokens; by 6 % in the middle."""
+MAX_ENTRY_EXCESS = 0.15, 6
+"""On answers of TOOL_GET and TOOL_LIST, on schemas and on the definitions of the meta-tools, a count is never below the
+real one, and above it by at most this share plus this number of tokens; the median is 6 %."""
 
-LINE_OFF = 7
-"""On a single ``NAME: summary`` a count is at most so many tokens off, to either side; none in the middle."""
+MAX_LINE_ERROR = 7
+"""On a single ``NAME: summary`` a count is at most this many tokens too high or too low; the median is none."""
 
-ANSWER_OFF = 0.10, 0.30
+MAX_ANSWER_ERROR = 0.10, 0.30
 """On answers, CSV or compact JSON, a count is below the real one by at most the first share, above by at most the
-second; by 5 % above in the middle."""
+second; the median is 5 % above."""
 
-SCRIPT_UNDER = 0.15
+MAX_SCRIPT_SHORTFALL = 0.15
 """On prose in other languages and scripts a count is below the real one by at most this share. Above it can be far:
 some three times as many."""
 
-# Sets of characters are told by what is in them: one that is told by what is not takes milliseconds to compile.
+# Character sets list what they contain: a negated set takes milliseconds to compile.
 _TOKEN = re.compile(
     "|".join(
         (
@@ -55,16 +55,16 @@ _RARE = "[\u1200-\u177f\u1800-\u1dff\ua000-\uabff\ue000-\U0010ffff]"
 
 
 def count(text: str) -> int:
-    """About as many tokens as ``text`` has in o200k; 0 for no text.
+    """Return about the number of tokens that ``text`` has in o200k; 0 for no text.
 
-    The errors are bounded by :data:`ENTRY_OVER`, :data:`LINE_OFF`, :data:`ANSWER_OFF` and :data:`SCRIPT_UNDER`. Linear
-    in the length for any text: no part of the expression reads more than 97 characters.
+    :data:`MAX_ENTRY_EXCESS`, :data:`MAX_LINE_ERROR`, :data:`MAX_ANSWER_ERROR` and :data:`MAX_SCRIPT_SHORTFALL` bound
+    the error. Linear in the length for any text: no part of the expression reads more than 97 characters.
     """
     return with_margin(pieces(text))
 
 
 def pieces(text: str) -> int:
-    """How many pieces ``text`` is cut into. A text has as many as its lines, each with its line feed, have together."""
+    """Return into how many pieces ``text`` is cut: as many as its lines have together, each with its line feed."""
     found = _TOKEN.findall(text)
     tokens = 2 * len(found) - found.count("")
     if not text.isascii():
@@ -72,6 +72,6 @@ def pieces(text: str) -> int:
     return tokens
 
 
-def with_margin(found: int) -> int:
-    """What is counted for a text of so many pieces."""
-    return found + found // MARGIN
+def with_margin(piece_count: int) -> int:
+    """Return the token count for a number of pieces."""
+    return piece_count + piece_count // MARGIN

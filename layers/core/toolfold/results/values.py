@@ -1,7 +1,7 @@
-"""An upstream's words as values: numbers as numbers, what is missing as null, times as ISO 8601, names as names.
+"""Convert an upstream's texts to values: numbers, null for what is missing, dates in ISO 8601, plain names.
 
-Cells are typed a column at a time, so that a column never mixes numbers with the texts of numbers. What has no exact
-counterpart among JSON's numbers stays text: digits are never lost.
+A column is converted as a whole, so that it never mixes numbers with texts of numbers. A number that JSON cannot hold
+exactly stays text: digits are never lost.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 MISSING_WORDS = frozenset(("", "None", "null", "n/a", "N/A"))
-"""What stands for "no value" wherever it stands."""
+"""Texts that mean "no value" in any column."""
 
 MISSING = MISSING_WORDS | {".", "-", "--", "NaN", "nan"}
-"""The same among numbers and dates. In a column of words a dash may be a word, and NAN is a ticker."""
+"""Texts that mean "no value" among numbers and dates. In a column of words a dash may be a word; NAN is a ticker."""
 
-LARGEST = 2**53
-"""MemoryBlocks numbers up to here survive a client that reads every number as a double (RFC 8259, section 6)."""
+MAX_SAFE_INTEGER = 2**53
+"""Whole numbers up to this one survive a client that reads every number as a double (RFC 8259, section 6)."""
 
 _SAFE_LENGTH = 16
-"""Characters of a decimal that any double keeps: 15 digits and a point."""
+"""Characters of a decimal that a double represents exactly: 15 digits and a point."""
 
 _IDENTIFIER = re.compile(r"(?i)(^|_)(symbol|ticker|cik|cusip|isin|district|id)$|ID$")
-"""Columns whose digits are names: 04 is a district, and a ticker may be all digits."""
+"""Columns whose digits are identifiers: 04 is a district, and a ticker may be all digits."""
 
 _ORDINAL = re.compile(r"\d+(\.\d+)*[.:]\s*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,26 +37,27 @@ _PERCENT = re.compile(r"-?\d+(\.\d+)?%")
 
 
 def is_date(text: Any) -> bool:
-    """Whether ``text`` begins with a date of ISO 8601."""
+    """Return whether ``text`` starts with an ISO 8601 date."""
     return isinstance(text, str) and _DATE.match(text) is not None
 
 
-def names(keys: Iterable[str]) -> list[str]:
-    """Keys as names: ``1. open`` → ``open``, ``5. adjusted close`` → ``adjusted_close``; others stay what they are.
+def clean_names(keys: Iterable[str]) -> list[str]:
+    """Return keys as plain names: ``1. open`` → ``open``, ``5. adjusted close`` → ``adjusted_close``.
 
-    Keys that are data (dates, tickers, ``STDDEV(ANNUALIZED=TRUE)``) have neither ordinal nor space. Names stay unique.
+    Keys without an ordinal or a space stay as they are: they may be data (dates, tickers,
+    ``STDDEV(ANNUALIZED=TRUE)``). Names stay unique.
     """
     taken: dict[str, None] = {}
     for key in keys:
-        name, number = _name(key), 1
+        name, number = _clean_name(key), 1
         while name in taken:
             number += 1
-            name = f"{_name(key)}_{number}"
+            name = f"{_clean_name(key)}_{number}"
         taken[name] = None
     return list(taken)
 
 
-def _name(key: str) -> str:
+def _clean_name(key: str) -> str:
     key = key.strip()
     ordinal = _ORDINAL.match(key)
     rest = key[ordinal.end() :] if ordinal else key
@@ -67,11 +68,11 @@ def _name(key: str) -> str:
     return re.sub(r"\W+", "_", rest).strip("_").lower() or key
 
 
-def column(name: str, cells: Sequence[Any], beside: Container[str] = ()) -> tuple[str, list[Any]]:
-    """A column's name and its cells as values.
+def typed_column(name: str, cells: Sequence[Any], other_names: Container[str] = ()) -> tuple[str, list[Any]]:
+    """Return a column's name and its cells as values.
 
-    Percents become numbers, and then the name says so: ``yield`` → ``yield_percent``. They stay text where no name can
-    say it: in a list without one (``""``), under a date, or when ``beside``, the names around, has that name already.
+    Percentages become numbers, and the name says so: ``yield`` → ``yield_percent``. They stay text where no name can
+    say it: in a list without a name (``""``), under a date, or when that name is among ``other_names``.
     """
     if _IDENTIFIER.search(name):
         return name, _words(cells)
@@ -79,29 +80,29 @@ def column(name: str, cells: Sequence[Any], beside: Container[str] = ()) -> tupl
     if numbers is not None:
         return name, numbers
     first = next((cell for cell in cells if isinstance(cell, str) and cell not in MISSING), "")
-    unit = name if "percent" in name.lower() else f"{name}_percent"
-    sayable = name and not is_date(name) and (unit == name or unit not in beside)
-    if sayable and _PERCENT.fullmatch(first):
+    percent_name = name if "percent" in name.lower() else f"{name}_percent"
+    is_named = name and not is_date(name) and (percent_name == name or percent_name not in other_names)
+    if is_named and _PERCENT.fullmatch(first):
         numbers = _numbers([cell.removesuffix("%") if isinstance(cell, str) else cell for cell in cells])
         bare = [cell for cell in cells if cell is not None and cell not in MISSING and not str(cell).endswith("%")]
         if numbers is not None and not bare:
-            return unit, numbers
-    times = moments(cells) if is_date(first) or _COMPACT_TIME.fullmatch(first) else None
+            return percent_name, numbers
+    times = parse_dates(cells) if is_date(first) or _COMPACT_TIME.fullmatch(first) else None
     return name, _words(cells) if times is None else times
 
 
-def scalar(name: str, cell: Any, beside: Container[str] = ()) -> tuple[str, Any]:
-    """The same for a value that stands alone."""
-    name, cells = column(name, (cell,), beside)
+def typed_scalar(name: str, cell: Any, other_names: Container[str] = ()) -> tuple[str, Any]:
+    """Return the same for a single value."""
+    name, cells = typed_column(name, (cell,), other_names)
     return name, cells[0]
 
 
 def _words(cells: Sequence[Any]) -> list[Any]:
-    return [None if isinstance(cell, str) and cell in MISSING_WORDS else exact(cell) for cell in cells]
+    return [None if isinstance(cell, str) and cell in MISSING_WORDS else lossless(cell) for cell in cells]
 
 
 def _numbers(cells: Sequence[Any]) -> list[Any] | None:
-    """The cells as numbers and nulls, or None when one of them is neither.
+    """Return the cells as numbers and nulls, or None when one of them is neither.
 
     JSON's own grammar decides what a number is (no leading zeros), and its parser is the fastest there is: the cells
     are joined to an array. A cell with a comma in it changes the length, one with quotes or brackets the types.
@@ -116,51 +117,53 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
             return None
     joined = ",".join(literals)
     try:
-        values = json.loads(f"[{joined}]", parse_constant=_refuse)
+        values = json.loads(f"[{joined}]", parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return None
     if len(values) != len(cells) or not {type(value) for value in values} <= {int, float, type(None)}:
         return None
     if "e" in joined or "E" in joined or max(map(len, literals), default=0) >= _SAFE_LENGTH:
-        values = [None if value is None else number(text.strip()) for text, value in zip(literals, values, strict=True)]
+        values = [
+            None if value is None else parse_number(text.strip()) for text, value in zip(literals, values, strict=True)
+        ]
     return [int(value) if type(value) is float and value.is_integer() else value for value in values]
 
 
-def _refuse(constant: str) -> Any:
+def _reject_constant(constant: str) -> Any:
     raise ValueError(constant)
 
 
-def number(text: str) -> int | float | str:
-    """The number that ``text`` spells; the text itself where no JSON number means exactly that to every reader."""
+def parse_number(text: str) -> int | float | str:
+    """Return the number that ``text`` spells, or the text where no JSON number means exactly that to every reader."""
     try:
-        wanted = Decimal(text)
+        exact = Decimal(text)
         value = float(text)
         if value.is_integer():
-            return int(value) if abs(value) <= LARGEST and int(value) == wanted else text
-        return value if Decimal(repr(value)) == wanted else text
+            return int(value) if abs(value) <= MAX_SAFE_INTEGER and int(value) == exact else text
+        return value if Decimal(repr(value)) == exact else text
     except (ValueError, OverflowError, InvalidOperation):
         return text
 
 
-def exact(value: Any) -> Any:
-    """A JSON value as it can be handed out: whole numbers beyond :data:`LARGEST` as text."""
-    if type(value) is int and abs(value) > LARGEST:
+def lossless(value: Any) -> Any:
+    """Return a JSON value that loses no digits: whole numbers beyond :data:`MAX_SAFE_INTEGER` as text."""
+    if type(value) is int and abs(value) > MAX_SAFE_INTEGER:
         return str(value)
-    if type(value) is float and value.is_integer() and abs(value) <= LARGEST:
+    if type(value) is float and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER:
         return int(value)
     return value
 
 
-def moments(cells: Sequence[Any]) -> list[Any] | None:
-    """The cells as dates and times of ISO 8601 and nulls, or None when one of them is neither."""
+def parse_dates(cells: Sequence[Any]) -> list[Any] | None:
+    """Return the cells as ISO 8601 dates and times and nulls, or None when one of them is neither."""
     if _DATES.fullmatch(",".join(cell if isinstance(cell, str) else "" for cell in cells)):
         return list(cells)
-    times = [_moment(cell) for cell in cells]
+    times = [_parse_date(cell) for cell in cells]
     return None if False in times else times
 
 
-def _moment(cell: Any) -> Any:
-    """A date or time in ISO 8601, None when there is none, False for anything else."""
+def _parse_date(cell: Any) -> Any:
+    """Return a date or time in ISO 8601, None when there is no value, False for anything else."""
     if cell is None or cell in MISSING:
         return None
     if not isinstance(cell, str):

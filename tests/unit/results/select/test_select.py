@@ -391,12 +391,12 @@ def test_any_text_is_followed_or_refused(expression: str) -> None:
 @pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
 def test_all_columns_selected_are_the_answer_itself(name: str) -> None:
     answer = example_responses()[name]
-    document = tables.document(answer.body, answer.kind, answer.tool.answer)
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
     for table in document.tables:
         expression = "; ".join(
             [f'"{column}"' for column in table.columns] + ([f"from '{table.name}'"] if table.name else [])
         )
-        if len(expression) > parser.LONGEST:
+        if len(expression) > parser.MAX_LENGTH:
             continue
         selection = parser.parse_select(expression)
         assert selection is not None

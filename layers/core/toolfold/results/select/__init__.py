@@ -1,4 +1,7 @@
-"""The ``select`` argument of TOOL_CALL: ``parser`` reads it, ``evaluator`` applies it to rows.
+"""The ``select`` argument of TOOL_CALL, which says what part of an answer to return.
 
-May import ``results.values`` and ``errors``.
+``parser`` parses it, ``evaluator`` applies it to tables with ``aggregates``, ``jmespath_query`` to JSON. May import
+``results.tables``, ``results.columns``, ``results.values``, ``fuzzy`` and ``errors``.
 """
+
+__all__ = ["aggregates", "evaluator", "jmespath_query", "parser"]

@@ -1,4 +1,4 @@
-"""Numbers about rows: the functions of a ``select``. Nulls count in none; what goes by order goes by date."""
+"""The functions of a ``select``, applied to rows. They ignore nulls; those that depend on the order use the date."""
 
 from __future__ import annotations
 
@@ -8,70 +8,74 @@ from decimal import Decimal
 from typing import Any
 
 from toolfold.results import values
-from toolfold.results.columns import as_number, as_text, by_date, index_of
-from toolfold.results.select.parser import Aggregate, refused
+from toolfold.results.columns import as_number, as_text, column_index, positions_by_date
+from toolfold.results.select.parser import Aggregate, invalid_select
 from toolfold.results.tables import Table
 
 
-def aggregated(
-    aggregates: Sequence[Aggregate], table: Table, rows: list[Sequence[Any]], dates: int | None
+def aggregate_rows(
+    aggregates: Sequence[Aggregate], table: Table, rows: list[Sequence[Any]], date_index: int | None
 ) -> tuple[Table, dict[str, Any]]:
-    """What the functions make of ``rows``, and which rows those were.
+    """Apply functions to rows.
 
-    A function has a row: its name, the value, and the date of it where the value is that of one row.
+    Returns:
+        A table with a row for each function (its name, the value, and the date where the value is that of one row),
+        and the number of rows with their first and last date.
     """
-    about: dict[str, Any] = {"rows": len(rows)}
-    ordered, when = rows, lambda _row: None
-    if dates is not None:
-        ordered = [rows[at] for at in by_date(rows, dates)]
-        when = operator.itemgetter(dates)
+    metadata: dict[str, Any] = {"rows": len(rows)}
+    ordered, date_of = rows, lambda _row: None
+    if date_index is not None:
+        ordered = [rows[position] for position in positions_by_date(rows, date_index)]
+        date_of = operator.itemgetter(date_index)
         if ordered:
-            about |= {"from": when(ordered[0]), "to": when(ordered[-1])}
-        ordered += [row for row in rows if row[dates] is None]
-    made = [line for aggregate in aggregates for line in _lines(aggregate, table, ordered, when)]
-    columns = ("function", "value") if dates is None else ("function", "value", table.columns[dates])
-    return Table(table.name, columns, [line[: len(columns)] for line in made]), about
+            metadata |= {"from": date_of(ordered[0]), "to": date_of(ordered[-1])}
+        ordered += [row for row in rows if row[date_index] is None]
+    results = [line for aggregate in aggregates for line in _aggregate(aggregate, table, ordered, date_of)]
+    columns = ("function", "value") if date_index is None else ("function", "value", table.columns[date_index])
+    return Table(table.name, columns, [line[: len(columns)] for line in results]), metadata
 
 
-def _lines(
-    aggregate: Aggregate, table: Table, rows: Sequence[Sequence[Any]], when: Callable[[Any], Any]
+def _aggregate(
+    aggregate: Aggregate, table: Table, rows: Sequence[Sequence[Any]], date_of: Callable[[Any], Any]
 ) -> list[tuple[Any, ...]]:
     function = aggregate.function
     if aggregate.column is None:
         return [("count", len(rows), None)]
-    index: int = index_of(table, aggregate.column.text)  # type: ignore[assignment]  # no table without it comes here
+    index: int = column_index(table, aggregate.column.text)  # type: ignore[assignment]  # only tables that have the column come here
     name = table.columns[index]
-    called = f"{function}({name})"
+    label = f"{function}({name})"
     present = [row for row in rows if row[index] is not None]
     if function == "count":
-        return [(called, len(present), None)]
+        return [(label, len(present), None)]
     if not present:
-        return [(called, None, None)]
+        return [(label, None, None)]
     if function in ("first", "last"):
         row = present[0 if function == "first" else -1]
-        return [(called, row[index], when(row))]
+        return [(label, row[index], date_of(row))]
     numbers = [as_number(row[index]) for row in present]
     if function in ("min", "max"):
         keys: list[Any] = [as_text(row[index]) for row in present] if None in numbers else list(numbers)
-        at = (min if function == "min" else max)(range(len(present)), key=keys.__getitem__)
-        return [(called, present[at][index], when(present[at]))]
+        position = (min if function == "min" else max)(range(len(present)), key=keys.__getitem__)
+        return [(label, present[position][index], date_of(present[position]))]
     if None in numbers:
-        raise refused(f"{function} needs numbers, and {name} holds other things", aggregate.column.at)
+        raise invalid_select(f"{function} needs numbers, and {name} holds other things", aggregate.column.offset)
     try:
-        return _of_numbers(function, name, [number for number in numbers if number is not None])
+        return _calculate(function, name, [number for number in numbers if number is not None])
     except ArithmeticError:  # exponents of thousands of digits
-        raise refused(f"{function} cannot be told of the numbers in {name}", aggregate.column.at) from None
+        raise invalid_select(
+            f"{function} cannot be calculated from the numbers in {name}", aggregate.column.offset
+        ) from None
 
 
-def _of_numbers(function: str, name: str, numbers: Sequence[Decimal]) -> list[tuple[Any, ...]]:
+def _calculate(function: str, name: str, numbers: Sequence[Decimal]) -> list[tuple[Any, ...]]:
     if function == "change":
         difference = numbers[-1] - numbers[0]
-        percent = None if not numbers[0] else _tidy(difference / abs(numbers[0]) * 100)
-        return [(f"change({name})", _tidy(difference), None), (f"change_percent({name})", percent, None)]
+        percent = None if not numbers[0] else _rounded(difference / abs(numbers[0]) * 100)
+        return [(f"change({name})", _rounded(difference), None), (f"change_percent({name})", percent, None)]
     total = sum(numbers, Decimal())
-    return [(f"{function}({name})", _tidy(total if function == "sum" else total / len(numbers)), None)]
+    return [(f"{function}({name})", _rounded(total if function == "sum" else total / len(numbers)), None)]
 
 
-def _tidy(number: Decimal) -> Any:
-    """Twelve digits: more than any price has, and a third of a token each."""
-    return values.number(f"{number:.12g}")
+def _rounded(number: Decimal) -> Any:
+    """Round to twelve digits: more than any price has, and a third of a token each."""
+    return values.parse_number(f"{number:.12g}")

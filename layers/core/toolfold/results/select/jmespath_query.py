@@ -1,44 +1,48 @@
 """JMESPath expressions over JSON answers: https://jmespath.org/specification.html.
 
-The library is imported where it is used. The language has no loops, but its lists of expressions multiply what they
-are given; how often is bounded before anything is evaluated.
+The library is imported by the first query. The language has no loops, but lists of expressions multiply their input;
+how often is limited before anything is evaluated.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from toolfold.results.select.parser import refused
+from toolfold.results.select.parser import invalid_select
 
-MOST_COPIES = 200
-"""How many times an expression may multiply its input: ten fields of which one has twenty, and more than any needs."""
+MAX_COPIES = 200
+"""How often an expression may multiply its input: ten fields of which one has twenty fields."""
 
 
 def search(expression: str, data: Any) -> Any:
-    """What ``expression`` finds in ``data``.
+    """Apply an expression to a JSON value.
 
     Raises:
-        InvalidArguments: not an expression, one that multiplies too often, or one that finds nothing.
+        InvalidArguments: it is not an expression, multiplies its input too often, or finds nothing.
     """
     import jmespath
     from jmespath.exceptions import JMESPathError
 
     if isinstance(data, dict) and len(data) == 1 and "rows" in data and expression.startswith("["):
-        data = data["rows"]  # of a table that came as CSV, `[0]` is the first row
+        data = data["rows"]  # for a table from CSV, `[0]` is the first row
     try:
         compiled = jmespath.compile(expression)
-        if _copies(compiled.parsed) > MOST_COPIES:
-            raise refused(f"the expression multiplies its input more than {MOST_COPIES} times", None, "Ask for less.")
+        if _copies(compiled.parsed) > MAX_COPIES:
+            raise invalid_select(
+                f"the expression multiplies its input more than {MAX_COPIES} times", None, "Ask for less."
+            )
         found = compiled.search(data)
     except JMESPathError as error:
-        at = getattr(error, "lex_position", None)
+        offset = getattr(error, "lex_position", None)
         reason = str(error).partition("\n")[0].partition(": Parse error")[0]
-        raise refused(f"this is no JMESPath: {reason[:120]}", at if isinstance(at, int) else None) from None
+        raise invalid_select(
+            f"this is not JMESPath: {reason[:120]}", offset if isinstance(offset, int) else None
+        ) from None
     except (RecursionError, TypeError, ValueError, ArithmeticError):
-        raise refused("the expression cannot be evaluated on this answer", None) from None
+        raise invalid_select("the expression cannot be evaluated on this answer", None) from None
     if found is None:
-        there = ", ".join(list(data)[:40]) if isinstance(data, dict) else f"a list of {_first_keys(data)}"
-        raise refused("the expression finds nothing", None, f"The answer holds: {there}.")
+        members = ", ".join(list(data)[:40]) if isinstance(data, dict) else f"a list of {_first_keys(data)}"
+        raise invalid_select("the expression finds nothing", None, f"The answer holds: {members}.")
     return found
 
 
@@ -48,7 +52,7 @@ def _first_keys(data: Any) -> str:
 
 
 def _copies(node: dict[str, Any]) -> int:
-    """How often the expression can repeat what it is applied to: lists of expressions one after the other multiply."""
+    """Return how often an expression can repeat its input: nested lists of expressions multiply."""
     copies = 1
     if node["type"] in ("multi_select_list", "multi_select_dict"):
         copies = max(1, len(node["children"]))

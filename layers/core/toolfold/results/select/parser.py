@@ -1,20 +1,20 @@
-"""``select``: what part of an answer is wanted, in one line. This file reads it, ``evaluate`` does it.
+"""Parse ``select``, one line that says which part of an answer to return; ``evaluator`` applies it.
 
-Parts stand in any order, apart by ``;`` or white space:
+Parts may come in any order, separated by ``;`` or white space:
 
 =====================================  ==============================================================================
-``close,volume``                       these columns (of a single object: these fields); quote what is no plain word
-``last 5`` · ``first 5``               the newest or oldest rows by the date column; without one, as they are listed
-``limit 5``                            the first rows as they are listed
+``close,volume``                       these columns (of a single object: these fields); quote names with signs
+``last 5`` · ``first 5``               the newest or oldest rows by the date column; without one, as listed
+``limit 5``                            the first rows as listed
 ``top 5 by volume`` · ``bottom …``     the rows with the largest or smallest values, sorted
 ``2024-01..2024-03`` · ``since 2024``  dates, both ends included, each as exact as it is written; ``until 2024-06-30``
-``strike>=200`` · ``type=call|put``    rows where that holds; also ``!= > < <=``, ``~`` for "contains", ``=null``
+``strike>=200`` · ``type=call|put``    rows where that is true; also ``!= > < <=``, ``~`` for "contains", ``=null``
 ``max(close), change(close)``          numbers about the rows: min max mean sum count first last change
 ``from quarterlyReports``              one of several tables
 ``jmespath: feed[0].title``            a JMESPath expression, alone
 =====================================  ==============================================================================
 
-Words are taken as models write them: ``where``, ``and``, ``columns:``, ``avg`` mean what they say.
+Words that models add are accepted: ``where``, ``and``, ``columns:``, ``avg``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any
 
 from toolfold.errors import InvalidArguments
 
-LONGEST = 500
-"""Characters of an expression: twenty columns and ten conditions, and a bound for what must be read."""
+MAX_LENGTH = 500
+"""Characters of an expression: enough for twenty columns and ten conditions, and a bound on the time to parse it."""
 
 FUNCTIONS = {name: name for name in ("min", "max", "mean", "sum", "count", "first", "last", "change")}
 FUNCTIONS |= {"avg": "mean", "average": "mean"}
@@ -35,20 +35,20 @@ GRAMMAR = (
     'e.g. "close,volume; last 5", "since 2024-01-01", "strike>=200; type=call", "top 5 by volume", '
     '"max(close), change(close)", "from quarterlyReports", "jmespath: feed[0].title"'
 )
-"""For the model whose expression was not understood."""
+"""Examples for the model, part of every error."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A column or table as it was written, and at which character."""
+    """A column or table as it was written, and the character at which it starts."""
 
     text: str
-    at: int
+    offset: int
 
 
 @dataclass(frozen=True)
 class Condition:
-    """``column operator value``; operators are ``= != < <= > >= ~``."""
+    """A condition on rows; operators are ``= != < <= > >= ~``."""
 
     column: Name
     operator: str
@@ -57,7 +57,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class RowLimit:
-    """So many rows: ``first`` and ``last`` by date, ``top`` and ``bottom`` ``by`` a column, ``limit`` as listed."""
+    """A number of rows: ``first`` and ``last`` by date, ``top`` and ``bottom`` ``by`` a column, ``limit`` as listed."""
 
     which: str
     count: int
@@ -66,7 +66,7 @@ class RowLimit:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A function over a column; ``count`` may have none."""
+    """A function of a column; ``count`` may have none."""
 
     function: str
     column: Name | None
@@ -74,29 +74,29 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Selection:
-    """What an expression asks for. ``dates`` are pairs of lower and upper bound, either may be empty."""
+    """What an expression selects. ``dates`` are pairs of a lower and an upper bound, either of which may be empty."""
 
     columns: tuple[Name, ...] = ()
     conditions: tuple[Condition, ...] = ()
     dates: tuple[tuple[str, str], ...] = ()
-    take: RowLimit | None = None
+    row_limit: RowLimit | None = None
     aggregates: tuple[Aggregate, ...] = ()
     table: Name | None = None
-    path: str = ""
+    jmespath: str = ""
 
     @property
     def names(self) -> tuple[Name, ...]:
-        """Every column that a table must have."""
-        by = () if self.take is None or self.take.by is None else (self.take.by,)
+        """The columns that a table must have, besides those to return."""
+        by = () if self.row_limit is None or self.row_limit.by is None else (self.row_limit.by,)
         over = tuple(aggregate.column for aggregate in self.aggregates if aggregate.column is not None)
         return (*(condition.column for condition in self.conditions), *by, *over)
 
 
-def refused(problem: str, at: int | None = None, suggestion: str = "", **details: Any) -> InvalidArguments:
-    """The error of an expression that cannot be followed; ``at`` is the character where it goes wrong, from 0."""
-    where = {} if at is None else {"position": at}
-    place = "" if at is None else f" (at character {at})"
-    return InvalidArguments(f"select: {problem}{place}.", suggestion or f"Write {GRAMMAR}.", **where, **details)
+def invalid_select(problem: str, offset: int | None = None, suggestion: str = "", **details: Any) -> InvalidArguments:
+    """Return the error for an expression; ``offset`` is the character, from 0, at which the problem is."""
+    position = {} if offset is None else {"position": offset}
+    place = "" if offset is None else f" (at character {offset})"
+    return InvalidArguments(f"select: {problem}{place}.", suggestion or f"Write {GRAMMAR}.", **position, **details)
 
 
 _NAME = r"""(?:"[^"]+"|'[^']+'|[^\W\d][\w./%]*|\d+[A-Za-z_][\w./%]*)"""
@@ -104,8 +104,8 @@ _DATE = r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)?)?(?![\w-])"
 _OPERATOR = r"(?:>=|<=|!=|<>|==|=|>|<|~)"
 _WORDS = "and|where|limit|last|first|newest|latest|oldest|earliest|top|bottom|since|until|from|between"
 
-_PATH = re.compile(r"\s*(?:jmespath\s*[:=]\s*(?P<expression>.+)|\$\.?(?P<dollar>[^$]+))", re.S | re.I)
-_BETWEEN_PARTS = re.compile(r"(?:[\s;,]|&&|(?:and|where|select)\b(?=\s)|(?:columns?|cols|fields)\s*[:=])*", re.I)
+_JMESPATH = re.compile(r"\s*(?:jmespath\s*[:=]\s*(?P<expression>.+)|\$\.?(?P<dollar>[^$]+))", re.S | re.I)
+_SEPARATOR = re.compile(r"(?:[\s;,]|&&|(?:and|where|select)\b(?=\s)|(?:columns?|cols|fields)\s*[:=])*", re.I)
 _PARTS = {
     kind: re.compile(pattern, re.I)
     for kind, pattern in {
@@ -124,30 +124,30 @@ _PARTS = {
         "column": rf"(?P<name>{_NAME}|\*)(?![\w(])",
     }.items()
 }
-_TAKES = {"newest": "last", "latest": "last", "oldest": "first", "earliest": "first"}
+_ROW_LIMIT_SYNONYMS = {"newest": "last", "latest": "last", "oldest": "first", "earliest": "first"}
 
 
 def parse_select(expression: Any) -> Selection | None:
-    """The selection that ``expression`` asks for; None when it asks for everything.
+    """Parse an expression; return None when it selects everything.
 
     Raises:
-        InvalidArguments: it cannot be read; says where, and what can be written.
+        InvalidArguments: it cannot be parsed; says where, and gives examples.
     """
     if isinstance(expression, list) and all(isinstance(part, str) for part in expression):
         expression = "; ".join(expression)
     if expression is None:
         return None
     if not isinstance(expression, str):
-        raise refused("must be a text")
-    if len(expression) > LONGEST:
-        raise refused(f"is longer than {LONGEST} characters")
-    if found := _PATH.match(expression):
-        return Selection(path=(found["expression"] or found["dollar"]).strip())
-    return _Reader(expression).parse()
+        raise invalid_select("must be a text")
+    if len(expression) > MAX_LENGTH:
+        raise invalid_select(f"is longer than {MAX_LENGTH} characters")
+    if found := _JMESPATH.match(expression):
+        return Selection(jmespath=(found["expression"] or found["dollar"]).strip())
+    return _Parser(expression).parse()
 
 
-class _Reader:
-    """Reads one expression part by part."""
+class _Parser:
+    """Parses one expression part by part."""
 
     def __init__(self, text: str) -> None:
         self._text = text.rstrip()
@@ -155,83 +155,86 @@ class _Reader:
         self._conditions: list[Condition] = []
         self._dates: list[tuple[str, str]] = []
         self._aggregates: list[Aggregate] = []
-        self._take: RowLimit | None = None
+        self._row_limit: RowLimit | None = None
         self._table: Name | None = None
 
     def parse(self) -> Selection | None:
-        everything, at = False, self._next(0)
-        while at < len(self._text):
-            kind, found = self._part(at)
-            if kind == "column":
-                everything = everything or found["name"] == "*"
-                self._columns += [] if found["name"] == "*" else [_name(found, "name")]
+        """Return the selection, or None when it selects everything."""
+        all_columns, offset = False, self._skip_separator(0)
+        while offset < len(self._text):
+            kind, match = self._match_part(offset)
+            if kind == "column" and match["name"] == "*":
+                all_columns = True
+            elif kind == "column":
+                self._columns.append(_name(match, "name"))
             elif kind == "aggregate":
-                self._aggregates.append(self._aggregate(found, at))
+                self._aggregates.append(self._aggregate(match, offset))
             elif kind == "condition":
-                self._conditions.append(_condition(found))
+                self._conditions.append(_condition(match))
             elif kind in ("take", "top"):
-                if self._take is not None:
-                    raise refused("only one of last, first, top and bottom can be asked for", at)
-                self._take = _take(found, kind)
+                if self._row_limit is not None:
+                    raise invalid_select("only one of last, first, top and bottom can be asked for", offset)
+                self._row_limit = _row_limit(match, kind)
             elif kind == "table":
-                self._table = _name(found, "name")
+                self._table = _name(match, "name")
             else:
-                self._dates.append(self._span(kind, found, at))
-            at = self._next(found.end())
+                self._dates.append(self._date_range(kind, match, offset))
+            offset = self._skip_separator(match.end())
         if self._columns and self._aggregates:
-            raise refused("columns and functions cannot be mixed; ask for one of them", self._columns[0].at)
-        columns = () if everything else tuple(self._columns)
+            raise invalid_select("columns and functions cannot be mixed; ask for one of them", self._columns[0].offset)
+        columns = () if all_columns else tuple(self._columns)
         selection = Selection(
-            columns, tuple(self._conditions), tuple(self._dates), self._take, tuple(self._aggregates), self._table
+            columns, tuple(self._conditions), tuple(self._dates), self._row_limit, tuple(self._aggregates), self._table
         )
         return None if selection == Selection() else selection
 
-    def _next(self, at: int) -> int:
-        between = _BETWEEN_PARTS.match(self._text, at)
-        return at if between is None else between.end()
+    def _skip_separator(self, offset: int) -> int:
+        match = _SEPARATOR.match(self._text, offset)
+        return offset if match is None else match.end()
 
-    def _part(self, at: int) -> tuple[str, re.Match[str]]:
+    def _match_part(self, offset: int) -> tuple[str, re.Match[str]]:
         for kind, pattern in _PARTS.items():
-            found = pattern.match(self._text, at)
-            if found is not None:
-                return kind, found
-        raise refused(f"{self._text[at : at + 20]!r} cannot be understood", at)
+            match = pattern.match(self._text, offset)
+            if match is not None:
+                return kind, match
+        raise invalid_select(f"{self._text[offset : offset + 20]!r} cannot be understood", offset)
 
-    def _aggregate(self, found: re.Match[str], at: int) -> Aggregate:
-        function = FUNCTIONS.get(found["function"].lower())
+    def _aggregate(self, match: re.Match[str], offset: int) -> Aggregate:
+        function = FUNCTIONS.get(match["function"].lower())
         if function is None:
-            raise refused(f"there is no function {found['function'][:20]}; there are {', '.join(FUNCTIONS)}", at)
-        if found["name"] in (None, "*"):
+            names = ", ".join(FUNCTIONS)
+            raise invalid_select(f"there is no function {match['function'][:20]}; there are {names}", offset)
+        if match["name"] in (None, "*"):
             if function != "count":
-                raise refused(f"{function} needs a column, as in {function}(close)", at)
+                raise invalid_select(f"{function} needs a column, as in {function}(close)", offset)
             return Aggregate(function, None)
-        return Aggregate(function, _name(found, "name"))
+        return Aggregate(function, _name(match, "name"))
 
-    def _span(self, kind: str, found: re.Match[str], at: int) -> tuple[str, str]:
-        bounds = {"low": "", "high": "", **{name: text or "" for name, text in found.groupdict().items()}}
+    def _date_range(self, kind: str, match: re.Match[str], offset: int) -> tuple[str, str]:
+        bounds = {"low": "", "high": "", **{name: text or "" for name, text in match.groupdict().items()}}
         if kind == "on":
             bounds["high"] = bounds["low"]
         low, high = (bounds[name].replace(" ", "T") for name in ("low", "high"))
         if not low and not high:
-            raise refused("a range of dates needs at least one end, as in 2024-01..2024-03", at)
+            raise invalid_select("a range of dates needs at least one end, as in 2024-01..2024-03", offset)
         if low and high and low > high and not low.startswith(high):
-            raise refused(f"the dates {low}..{high} end before they begin", at)
+            raise invalid_select(f"the dates {low}..{high} end before they begin", offset)
         return low, high
 
 
-def _name(found: re.Match[str], group: str) -> Name:
-    return Name(found[group].strip("\"'"), found.start(group))
+def _name(match: re.Match[str], group: str) -> Name:
+    return Name(match[group].strip("\"'"), match.start(group))
 
 
-def _condition(found: re.Match[str]) -> Condition:
-    value = next(found[group] for group in ("double", "single", "bare") if found[group] is not None)
-    operator = {"==": "=", "<>": "!="}.get(found["operator"], found["operator"])
-    return Condition(_name(found, "name"), operator, value.strip())
+def _condition(match: re.Match[str]) -> Condition:
+    value = next(match[group] for group in ("double", "single", "bare") if match[group] is not None)
+    operator = {"==": "=", "<>": "!="}.get(match["operator"], match["operator"])
+    return Condition(_name(match, "name"), operator, value.strip())
 
 
-def _take(found: re.Match[str], kind: str) -> RowLimit:
-    count = int(found["count"][:9])
+def _row_limit(match: re.Match[str], kind: str) -> RowLimit:
+    count = int(match["count"][:9])
+    which = match["which"].lower()
     if kind == "top":
-        return RowLimit(found["which"].lower(), count, _name(found, "by"))
-    which = found["which"].lower()
-    return RowLimit(_TAKES.get(which, which), count)
+        return RowLimit(which, count, _name(match, "by"))
+    return RowLimit(_ROW_LIMIT_SYNONYMS.get(which, which), count)
