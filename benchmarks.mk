@@ -6,7 +6,7 @@
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
 
-# What draws its pictures. The packages of the contenders are installed by the benchmark itself, into build/cold.
+# The packages that draw the plots. The benchmark installs the packages of the compared servers, into build/cold.
 .venv-bench/.installed: .venv/bin/uv requirements/bench.txt
 	$(bin)/uv venv --quiet --clear --python $(bin)/python .venv-bench
 	VIRTUAL_ENV=.venv-bench $(bin)/uv pip install --quiet --require-hashes -r requirements/bench.txt
@@ -39,7 +39,7 @@ lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
 	$$compile -c ../../../requirements/peers.txt sdk_stdio.in -o sdk_stdio.txt && \
 	$$compile marketdata.in -o marketdata.txt
 
-# FastMCP, one of the searches compared, lives with the other clients (conformance.mk).
+# FastMCP, one of the compared searches, is installed with the other clients (conformance.mk).
 bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/reference/retrieval.md; ARGS=--write writes its tables
 	$(bin)/python -m tests.benchmarks.retrieval $(ARGS)
 
@@ -70,4 +70,4 @@ bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make
 	touch $@
 
 fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
-	PYTHONPATH=layers/core .venv-fuzz/bin/python scripts/fuzz_wire.py $(ARGS)
+	PYTHONPATH=layers/core .venv-fuzz/bin/python scripts/fuzz_protocol.py $(ARGS)

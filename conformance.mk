@@ -7,7 +7,7 @@ ifdef NODE
 export NODE
 endif
 
-# npm itself runs on the machine's Node, of whatever age; it warns that the packages want a newer one, which they get.
+# npm runs on the machine's Node of any version; it warns that the packages need a newer one, which is installed.
 $(conformance)/node_modules/.installed: $(conformance)/package-lock.json $(conformance)/.npmrc
 	cd $(conformance) && npm ci --loglevel=error
 	touch $@

@@ -1,9 +1,9 @@
-"""Runs the protocol's official conformance suite against toolfold and its peers; keeps the table of the outcome true.
+"""Run the protocol's official conformance suite against toolfold and its peers, and update the table of the results.
 
     python -m scripts.compare_conformance                 print the table
-    python -m scripts.compare_conformance --failures      print also what the suite says about each check not passed
+    python -m scripts.compare_conformance --failures      print also the suite's message of each check not passed
     python -m scripts.compare_conformance --write FILE    put the table between the markers of FILE
-    python -m scripts.compare_conformance --check FILE    fail when FILE holds another
+    python -m scripts.compare_conformance --check FILE    fail when the table in FILE is not current
 
 Every server has the same three tools over the same mock API (scripts/peers). One run takes one to two minutes.
 """
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts import measured_page
+from scripts import measured_tables
 from scripts.peers.hosting import write_meta_tools
-from tests.conformance.suite import SCENARIOS, Verdict, expected_failures, judge
-from tests.conformance.toolbox import FOLDER, QUOTE, TOOLFOLD, listening
+from tests.conformance.helpers import FOLDER, QUOTE, TOOLFOLD, start_server
+from tests.conformance.suite import SCENARIOS, ScenarioResult, expected_failures, run_scenario
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
@@ -70,7 +70,7 @@ class Server:
 
 
 def pinned(package: str) -> str:
-    """The version of a peer in requirements/peers.txt."""
+    """Return the version of a peer in requirements/peers.txt."""
     found = re.search(rf"^{re.escape(package)}==(\S+)", (ROOT / "requirements/peers.txt").read_text(), re.MULTILINE)
     assert found, f"{package} is not pinned in requirements/peers.txt"
     return found[1]
@@ -90,7 +90,7 @@ def servers() -> list[Server]:
 
 
 def listed_tools(url: str) -> list[dict[str, Any]]:
-    """What a server tells about its tools, output schemas aside; fails when the tools do not work."""
+    """Return a server's tools without output schemas; fail when the tools do not work."""
 
     def ask(method: str, params: Mapping[str, Any]) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
@@ -101,13 +101,14 @@ def listed_tools(url: str) -> list[dict[str, Any]]:
     called = ask("tools/call", {"name": "TOOL_CALL", "arguments": {"tool_name": "GLOBAL_QUOTE", "arguments": QUOTE}})
     assert not called.get("isError"), called
     assert "AAPL" in called["content"][0]["text"], called
-    told = ("name", "title", "description", "inputSchema", "annotations")
-    return [{key: tool[key] for key in told} for tool in ask("tools/list", {})["tools"]]
+
+    compared = ("name", "title", "description", "inputSchema", "annotations")
+    return [{key: tool[key] for key in compared} for tool in ask("tools/list", {})["tools"]]
 
 
-def compare() -> dict[str, list[Verdict]]:
-    """Heading of a server → what came of each of :data:`SCENARIOS`."""
-    verdicts: dict[str, list[Verdict]] = {}
+def compare() -> dict[str, list[ScenarioResult]]:
+    """Return the results of all :data:`SCENARIOS` by server."""
+    verdicts: dict[str, list[ScenarioResult]] = {}
     ours: list[dict[str, Any]] | None = None
     with MockApi() as mock_api, tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -123,24 +124,24 @@ def compare() -> dict[str, list[Verdict]]:
         write_meta_tools(home / "meta_tools.json")
         for number, server in enumerate(servers()):
             of_server = verdicts.setdefault(server.heading, [])
-            with listening(server.command, env=environment, log=home / f"{number}.log") as url:
+            with start_server(server.command, env=environment, log=home / f"{number}.log") as url:
                 tools = listed_tools(url)
                 ours = ours or tools
                 assert tools == ours, f"{server.heading} has other tools: {dumps_compact(tools)}"
                 for version, scenario, _ in SCENARIOS:
                     place = home / f"{number}-{version}-{scenario}"
                     place.mkdir()
-                    of_server.append(judge(url, version, scenario, env=environment, cwd=place))
+                    of_server.append(run_scenario(url, version, scenario, env=environment, cwd=place))
     return verdicts
 
 
-def cell(verdict: Verdict) -> str:
-    passed, failed, warned = verdict.summary()
+def cell(result: ScenarioResult) -> str:
+    passed, failed, warned = result.summary()
     warnings = f", {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
     return f"{passed} / {passed + failed}{warnings}" if passed + failed + warned else "–"
 
 
-def table(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+def table(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:
     suite = json.loads((FOLDER / "package.json").read_text())["dependencies"]["@modelcontextprotocol/conformance"]
     head = ["version", "scenario", *verdicts]
     rows = [head, ["---", "---", *("---:" for _ in verdicts)]]
@@ -151,29 +152,29 @@ def table(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
     return f"{title}\n\n{lines}\n{NOTES}"
 
 
-def explained(verdicts: Mapping[str, Sequence[Verdict]]) -> None:
-    """Fail when the notes, which speak of expected failures only, are not the whole truth about toolfold."""
-    for (_, scenario, _), verdict in zip(SCENARIOS, verdicts[OURS], strict=True):
-        failed = set(verdict.ids("FAILURE") + verdict.ids("WARNING"))
+def explained(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> None:
+    """Fail when toolfold fails a check that the notes do not explain."""
+    for (_, scenario, _), result in zip(SCENARIOS, verdicts[OURS], strict=True):
+        failed = set(result.ids("FAILURE") + result.ids("WARNING"))
         assert failed == expected_failures(scenario), f"{scenario}: {dumps_compact(sorted(failed))}"
 
 
-def failures(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+def failures(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:
     lines = []
     for heading, of_server in verdicts.items():
-        for (version, scenario, _), verdict in zip(SCENARIOS, of_server, strict=True):
-            lines += [f"{heading}, {version}, {scenario}: {one}" for one in verdict.told()]
+        for (version, scenario, _), result in zip(SCENARIOS, of_server, strict=True):
+            lines += [f"{heading}, {version}, {scenario}: {one}" for one in result.failures()]
     return "\n".join(lines)
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write FILE", "--check FILE", flags=["--failures"])
+    options = measured_tables.parse_options(__doc__, "--write FILE", "--check FILE", flags=["--failures"])
     verdicts = compare()
     explained(verdicts)
     if options.failures:
         print(failures(verdicts))
     page = options.write or options.check
-    return measured_page.keep(page, COMMAND, table(verdicts), write=options.write is not None)
+    return measured_tables.update_page(page, COMMAND, table(verdicts), write=options.write is not None)
 
 
 if __name__ == "__main__":

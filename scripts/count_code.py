@@ -21,7 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 PACKAGE, TESTS = "layers/core/toolfold", "tests"
 MOCK_API = ("mock_api", "sandbox", "unit/mock_api", "unit/sandbox")
-"""Folders of the imitation of Alpha Vantage and its tests, under their names of today and of before."""
+"""Folders of the imitation of Alpha Vantage and its tests, under their current and former names."""
 
 _NOT_CODE = frozenset(
     (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

@@ -20,8 +20,8 @@ from unittest import mock
 
 import bpe_openai
 
-from scripts import measured_page
-from scripts.measured_page import table
+from scripts import measured_tables
+from scripts.measured_tables import markdown_table
 from tests.benchmarks.retrieval import request_set
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
@@ -79,7 +79,7 @@ def tokens(value: Any) -> int:
 
 
 def direct(catalog: Catalog) -> list[dict[str, Any]]:
-    """The same catalog without folding: each tool a tool of ``tools/list``."""
+    """Return the same catalog with each tool as a tool of ``tools/list``."""
     exposed = []
     for name in catalog:
         tool = catalog.get(name)
@@ -90,8 +90,10 @@ def direct(catalog: Catalog) -> list[dict[str, Any]]:
 
 
 def listing_forms(catalog: Catalog) -> dict[str, str]:
-    """The names, lines and categories of all tools, written in several ways; the listing adds a first line and marks
-    premium tools."""
+    """Return the names, lines and categories of all tools in several formats.
+
+    The listing adds a first line and marks premium tools.
+    """
     tools = [{"name": name, "description": text, "category": where} for name, text, where in catalog.summaries()]
     grouped: dict[str, dict[str, str]] = {}
     for tool in tools:
@@ -155,11 +157,11 @@ def _journey(tools: MetaTools) -> str:
         ("a conversation that calls no tool", folded, exposed),
     ]
     cells = [(what, f"{a:,}", f"{b:,}" if b else "–", f"{b / a:.1f}" if b else "") for what, a, b in rows]
-    return "### What a model reads, in tokens\n\n" + table(("", "toolfold", "direct exposure", "ratio"), cells)
+    return "### What a model reads, in tokens\n\n" + markdown_table(("", "toolfold", "direct exposure", "ratio"), cells)
 
 
 def _tiers(tools: MetaTools) -> str:
-    """What a tool costs in each tier, as text and as the same in JSON."""
+    """Return the tokens of a tool at each detail level, as text and as JSON."""
     catalog = tools.catalog()
     every = [tool for tool in map(catalog.get, catalog) if tool is not None]
     forms: list[tuple[str, Callable[[Any], tuple[Any, str]]]] = [
@@ -174,12 +176,14 @@ def _tiers(tools: MetaTools) -> str:
         mean, as_json = sum(texts) / len(every), sum(data) / len(every)
         cells.append((name, f"{mean:.0f}", f"{max(texts)}", f"{as_json:.0f}", f"{as_json / mean:.1f}"))
     head = ("tier", "text, mean", "text, longest", "JSON, mean", "ratio")
-    return f"### A tool in each tier, in tokens, over all {len(every)}\n\n" + table(head, cells)
+    return f"### A tool in each tier, in tokens, over all {len(every)}\n\n" + markdown_table(head, cells)
 
 
 def _budgets(tools: MetaTools) -> str:
-    """How often one search is enough, over the half of the requests that the search may be tuned on: as it comes, with
-    budgets, and with each of the figures that were chosen for it set otherwise."""
+    """Return how often one search is enough, over the half of the requests that the search may be tuned on.
+
+    The columns are the search as it is, with token budgets, and with each chosen constant changed.
+    """
     requests = [one for one in request_set.load() if one.half == request_set.TUNING and one.tools]
     cells = [("as it comes", *_enough(tools, requests, {}))]
     for budget in BUDGETS:
@@ -191,7 +195,7 @@ def _budgets(tools: MetaTools) -> str:
                 cells.append((f"{what} {value}", *_enough(tools, requests, {})))
     head = ("", "right tool shown", "right tool in tier 1", "tools in tier 1", "tokens, mean", "90 % below")
     title = f"### `TOOL_LIST(query)`: how often one search is enough, over {len(requests)} requests"
-    return f"{title}\n\n" + table(head, cells)
+    return f"{title}\n\n" + markdown_table(head, cells)
 
 
 def _enough(tools: MetaTools, requests: Sequence[request_set.Request], more: dict[str, int]) -> tuple[str, ...]:
@@ -212,7 +216,7 @@ def _listing(tools: MetaTools) -> str:
     forms = {form: tokens(text) for form, text in listing_forms(tools.catalog()).items()}
     chosen = next(iter(forms.values()))
     cells = [(form, f"{count:,}", f"{count / chosen:.2f}") for form, count in forms.items()]
-    return "### `TOOL_LIST()` in several forms, in tokens\n\n" + table(("form", "tokens", "ratio"), cells)
+    return "### `TOOL_LIST()` in several forms, in tokens\n\n" + markdown_table(("form", "tokens", "ratio"), cells)
 
 
 def _formats(tools: MetaTools) -> str:
@@ -224,11 +228,11 @@ def _formats(tools: MetaTools) -> str:
         )
         cells.append((name, f"{typed:,}", f"{csv:,}", f"{as_json:,}", f"{as_json / typed:.1f}"))
     head = ("tool", "toolfold's form (default)", "upstream's CSV", "upstream's JSON, compact", "ratio")
-    return "### The same rows in each form, in tokens\n\n" + table(head, cells)
+    return "### The same rows in each form, in tokens\n\n" + markdown_table(head, cells)
 
 
 def _forms(tools: MetaTools) -> str:
-    """The same typed answer, written in several ways; the first is what a call returns."""
+    """Return the tokens of the same result in several formats; the first is what a call returns."""
     cells = []
     for name, arguments in SHAPED.items():
         tool = tools.catalog().get(name)
@@ -243,14 +247,18 @@ def _forms(tools: MetaTools) -> str:
         forms = (
             render.to_text(document if not document.tables else shape.Document(found)),
             _csv(found),
-            "\n".join(dumps_compact(line) for table in found for line in (table.columns, *table.rows)),
-            dumps_compact([table.objects() for table in found]),
+            "\n".join(
+                dumps_compact(line)
+                for markdown_table in found
+                for line in (markdown_table.columns, *markdown_table.rows)
+            ),
+            dumps_compact([markdown_table.objects() for markdown_table in found]),
             "" if document.tables else "\n".join(lines),
             outcome.body if outcome.kind == "csv" else dumps_compact(json.loads(outcome.body)),
         )
         cells.append((name, *(f"{tokens(form):,}" if form else "" for form in forms)))
     head = ("tool", "chosen", "CSV", "JSON arrays by the line", "JSON objects", "`key: value` lines", "as fetched")
-    return "### A typed answer in several forms, in tokens\n\n" + table(head, cells)
+    return "### A typed answer in several forms, in tokens\n\n" + markdown_table(head, cells)
 
 
 def _csv(tables: Sequence[shape.Table]) -> str:
@@ -263,8 +271,10 @@ def _csv(tables: Sequence[shape.Table]) -> str:
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write FILE", "--check FILE")
-    return measured_page.keep(options.write or options.check, COMMAND, measure(), write=options.write is not None)
+    options = measured_tables.parse_options(__doc__, "--write FILE", "--check FILE")
+    return measured_tables.update_page(
+        options.write or options.check, COMMAND, measure(), write=options.write is not None
+    )
 
 
 if __name__ == "__main__":

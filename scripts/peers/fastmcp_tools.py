@@ -23,7 +23,7 @@ class MetaTool(Tool):
 
 
 def make_server(*, in_thread: bool, **options: Any) -> FastMCP[Any]:
-    """``in_thread``: others are answered while a call waits."""
+    """Return the server; with ``in_thread`` it responds to others while a call waits."""
     server: FastMCP[Any] = FastMCP("meta-tools", version="1", instructions=instructions, **options)
     for definition in definitions.values():
         server.add_tool(

@@ -30,7 +30,7 @@ def write_meta_tools(path: Path) -> None:
 
 
 def announce(url: str) -> None:
-    """Tell whoever started this process where it listens, as ``toolfold serve`` does."""
+    """Print the URL of this process, as ``toolfold serve`` does."""
     print(f"listening on {url}", file=sys.stderr, flush=True)
 
 

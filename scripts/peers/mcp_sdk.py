@@ -83,7 +83,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def serve() -> None:
-    """Bound to 127.0.0.1 the app checks Host and Origin by itself."""
+    """Serve on 127.0.0.1, where the app checks Host and Origin without configuration."""
     import socket
 
     import uvicorn

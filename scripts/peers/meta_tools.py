@@ -21,7 +21,7 @@ definitions: dict[str, dict[str, Any]] = {definition["name"]: definition for def
 
 
 def call(name: str, arguments: Mapping[str, Any]) -> Any:
-    """The ``toolfold.meta_tools.result.Result`` of a meta-tool."""
+    """Return the ``toolfold.meta_tools.result.Result`` of a meta-tool."""
     return _tools().call(name, arguments)
 
 

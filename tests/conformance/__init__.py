@@ -1,5 +1,5 @@
 """Clients that others wrote, run against ``toolfold serve`` and ``toolfold stdio`` (``make clients``).
 
-``toolbox`` finds and runs them, ``conftest`` starts what they talk to, ``three_steps.*`` are scripts around SDKs.
+``helpers`` finds and runs them, ``conftest`` starts what they talk to, ``three_steps.*`` are scripts around SDKs.
 Toolfold itself is only reached from outside, as a process.
 """

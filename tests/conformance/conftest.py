@@ -1,4 +1,4 @@
-"""What the clients talk to: the mock API as the upstream, and toolfold as the process that a user starts."""
+"""Servers for the clients: the mock API as the upstream, and toolfold as the process that a user starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.toolbox import TOOLFOLD, listening
+from tests.conformance.helpers import TOOLFOLD, start_server
 from tests.conftest import KEY
 from tests.support import built_function
 from toolfold.mock_api.server import MockApi
@@ -16,7 +16,7 @@ from toolfold.mock_api.server import MockApi
 
 @pytest.fixture(scope="session")
 def environment(mock_api: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """All that clients and toolfold see of the environment. Clients write their state into a home of their own."""
+    """Return the whole environment of clients and toolfold. Clients write their state into a home of their own."""
     home = tmp_path_factory.mktemp("home")
     return {
         "PATH": os.environ["PATH"],
@@ -29,9 +29,9 @@ def environment(mock_api: MockApi, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def url(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where ``toolfold serve`` listens. Its log must never hold a traceback or the key."""
+    """Serve ``toolfold serve``; check that its log has no traceback and no key."""
     log = tmp_path_factory.mktemp("serve") / "log"
-    with listening([TOOLFOLD, "serve", "--port", "0"], env=environment, log=log) as url:
+    with start_server([TOOLFOLD, "serve", "--port", "0"], env=environment, log=log) as url:
         yield url
     assert "Traceback" not in log.read_text()
     assert KEY not in log.read_text()
@@ -39,10 +39,10 @@ def url(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def built_url(environment: Mapping[str, str]) -> Iterator[str]:
-    """The built package in Lambda's runtime client, as if behind API Gateway. The same holds for its log.
+    """Serve the built package in Lambda's runtime client, as behind API Gateway; check its log in the same way.
 
-    The catalog is a file: S3 has its own tests. Pages of the endpoint's own address may call it, as a person would set
-    it who serves them from there; by default a deployment refuses every page.
+    The catalog is a file: S3 has its own tests. Pages of the endpoint's own origin may call it, as an operator would
+    configure it; by default a deployment refuses every page.
     """
     variables = {name: value for name, value in environment.items() if "ALPHA_VANTAGE" in name}
     built = built_function.load_built_function(built_function.LOCAL_BUILD)
@@ -59,11 +59,11 @@ def built_url(environment: Mapping[str, str]) -> Iterator[str]:
 
 @pytest.fixture(params=["http", "stdio"])
 def target(request: pytest.FixtureRequest) -> list[str]:
-    """How a client reaches toolfold: an address, or the command to start it."""
+    """Return how a client reaches toolfold: a URL, or the command that starts it."""
     return [request.getfixturevalue("url")] if request.param == "http" else [str(TOOLFOLD), "stdio"]
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    """A folder to run clients in, so that they find no configuration and leave none behind."""
+    """Return an empty folder to run clients in, without configuration and state of others."""
     return tmp_path

@@ -1,4 +1,4 @@
-"""The protocol's official conformance suite: which of its scenarios concern toolfold, and how one is run."""
+"""The protocol's official conformance suite: the scenarios that apply to toolfold, and how to run one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import yaml
 
-from tests.conformance.toolbox import CONFORMANCE, FOLDER, package, run
+from tests.conformance.helpers import CONFORMANCE, FOLDER, package, run
 
 EXPECTED_FAILURES = FOLDER / "expected-failures.yml"
 
-# Version, scenario, and how many checks passed when it was written: fewer means that some are skipped unnoticed.
+# Version, scenario, and number of passed checks: fewer mean that some are skipped.
 SCENARIOS = [
     ("2025-11-25", "server-initialize", 2),
     ("2025-11-25", "ping", 2),
     ("2025-11-25", "tools-list", 3),
-    ("2025-11-25", "server-session-lifecycle", 0),  # not applicable without sessions: says so, and checks nothing
+    ("2025-11-25", "server-session-lifecycle", 0),  # not applicable without sessions: checks nothing
     ("2025-11-25", "dns-rebinding-protection", 2),
     ("2026-07-28", "server-stateless", 21),
     ("2026-07-28", "tools-list", 4),
@@ -32,8 +32,8 @@ SCENARIOS = [
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came of a scenario: ``checks`` as the suite wrote them down, what it printed, and its exit code."""
+class ScenarioResult:
+    """Result of a scenario: ``checks`` as the suite recorded them, its output, and its exit code."""
 
     checks: Sequence[Mapping[str, Any]]
     stdout: str
@@ -41,26 +41,26 @@ class Verdict:
     code: int
 
     def ids(self, status: str) -> list[str]:
-        """The checks with a status: SUCCESS, FAILURE, WARNING, SKIPPED or INFO."""
+        """Return the checks with a status: SUCCESS, FAILURE, WARNING, SKIPPED or INFO."""
         return [check["id"] for check in self.checks if check["status"] == status]
 
     def summary(self) -> tuple[int, int, int]:
-        """How many checks passed, failed and only warned, as the suite itself counts."""
+        """Return the numbers of passed, failed and warned checks, as the suite counts them."""
         found = re.search(r"Passed: (\d+)/\d+, (\d+) failed, (\d+) warnings", self.stdout)
         assert found, self.stdout + self.stderr
         passed, failed, warned = map(int, found.groups())
         return passed, failed, warned
 
-    def told(self) -> list[str]:
-        """What the suite says about each check that fails or warns."""
+    def failures(self) -> list[str]:
+        """Return the suite's message of each check that fails or warns."""
         return [f"{c['id']}: {c.get('errorMessage')}" for c in self.checks if c["status"] in ("FAILURE", "WARNING")]
 
 
-def judge(url: str, version: str, scenario: str, *, env: Mapping[str, str], cwd: Path) -> Verdict:
-    """Run a scenario against the server at ``url``, in an empty folder ``cwd``, where its results stay.
+def run_scenario(url: str, version: str, scenario: str, *, env: Mapping[str, str], cwd: Path) -> ScenarioResult:
+    """Run a scenario against the server at ``url``; its results stay in the empty folder ``cwd``.
 
     Raises:
-        AssertionError: the suite is not installed, or wrote no results.
+        AssertionError: The suite is not installed, or wrote no results.
     """
     results = cwd / "results"
     options = ["--url", url, "--scenario", scenario, "--spec-version", version, "--output-dir", str(results)]
@@ -68,10 +68,10 @@ def judge(url: str, version: str, scenario: str, *, env: Mapping[str, str], cwd:
     done = run(command, env=env, cwd=cwd)
     written = list(results.glob("*/checks.json"))
     assert len(written) == 1, done.stdout + done.stderr
-    return Verdict(json.loads(written[0].read_text()), done.stdout, done.stderr, done.returncode)
+    return ScenarioResult(json.loads(written[0].read_text()), done.stdout, done.stderr, done.returncode)
 
 
 def expected_failures(scenario: str) -> set[str]:
-    """The checks of a scenario that need something which only a test fixture has."""
+    """Return the checks of a scenario that need something which only a test fixture has."""
     listed = yaml.safe_load(EXPECTED_FAILURES.read_text())["server"]
     return {check for name, _, check in (entry.partition(":") for entry in listed) if name == scenario}

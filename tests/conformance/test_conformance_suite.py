@@ -12,36 +12,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.suite import SCENARIOS, expected_failures, judge
+from tests.conformance.suite import SCENARIOS, expected_failures, run_scenario
 from tests.support.built_function import NEEDS_BUILD
 
 pytestmark = pytest.mark.clients
 
 
 @pytest.fixture(params=["url", pytest.param("built_url", marks=[pytest.mark.e2e, NEEDS_BUILD])], ids=["serve", "built"])
-def judged(request: pytest.FixtureRequest) -> str:
+def server_url(request: pytest.FixtureRequest) -> str:
     """The address of what is judged."""
     return str(request.getfixturevalue(request.param))
 
 
 @pytest.mark.parametrize(("version", "scenario", "least"), SCENARIOS)
 def test_a_scenario_passes_without_a_warning(
-    version: str, scenario: str, least: int, judged: str, environment: Mapping[str, str], empty: Path
+    version: str, scenario: str, least: int, server_url: str, environment: Mapping[str, str], empty: Path
 ) -> None:
-    verdict = judge(judged, version, scenario, env=environment, cwd=empty)
-    told = verdict.told()
-    wrong = "\n".join(told)
+    result = run_scenario(server_url, version, scenario, env=environment, cwd=empty)
+    failures = result.failures()
+    wrong = "\n".join(failures)
 
-    assert set(verdict.ids("FAILURE")) == expected_failures(scenario), wrong
-    assert not verdict.ids("WARNING"), wrong
+    assert set(result.ids("FAILURE")) == expected_failures(scenario), wrong
+    assert not result.ids("WARNING"), wrong
     # A listed check may fail only because it could not be tried: for want of a fixture, or of a capability that is not
     # declared.
-    assert all(": Not testable: " in one or "returned JSON-RPC error -32601" in one for one in told), wrong
-    assert {check["status"] for check in verdict.checks} <= {"SUCCESS", "FAILURE", "SKIPPED", "INFO"}
-    assert len(verdict.ids("SUCCESS")) >= least, verdict.stdout
+    assert all(": Not testable: " in one or "returned JSON-RPC error -32601" in one for one in failures), wrong
+    assert {check["status"] for check in result.checks} <= {"SUCCESS", "FAILURE", "SKIPPED", "INFO"}
+    assert len(result.ids("SUCCESS")) >= least, result.stdout
     # The suite's own verdict, which must be about the same checks.
-    assert verdict.summary() == (len(verdict.ids("SUCCESS")), len(verdict.ids("FAILURE")), 0)
-    assert verdict.code == 0, verdict.stdout
+    assert result.summary() == (len(result.ids("SUCCESS")), len(result.ids("FAILURE")), 0)
+    assert result.code == 0, result.stdout
 
 
 @pytest.mark.e2e

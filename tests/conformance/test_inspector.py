@@ -1,4 +1,4 @@
-"""The MCP Inspector's command line: schemas that travel to other model providers, and the three steps."""
+"""The MCP Inspector's command line: schemas that other model providers accept, and the three steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.toolbox import (
+from tests.conformance.helpers import (
     INSPECTOR,
     QUOTE,
     check_entry,
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.clients
 
 
 def inspect(target: list[str], environment: Mapping[str, str], empty: Path, *options: str) -> Any:
-    """What the Inspector prints. It hands a server only the variables that ``-e`` names."""
+    """Return what the Inspector prints. It passes only the variables named by ``-e`` to a server."""
     how = ["--transport", "http"] if target[0].startswith("http") else []
     given = [part for name, value in environment.items() for part in ("-e", f"{name}={value}")] if not how else []
     return output([*package(INSPECTOR), "--cli", *given, *target, *how, *options], env=environment, cwd=empty)

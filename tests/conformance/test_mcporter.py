@@ -1,4 +1,4 @@
-"""mcporter, which turns MCP servers into a command line for agents and scripts."""
+"""mcporter, which makes MCP servers available as a command line for agents and scripts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.toolbox import MCPORTER, QUOTE, check_entry, check_quote, check_tools, output, package
+from tests.conformance.helpers import MCPORTER, QUOTE, check_entry, check_quote, check_tools, output, package
 
 pytestmark = pytest.mark.clients
 
 
 def mcporter(command: str, target: list[str], environment: Mapping[str, str], empty: Path, *options: str) -> Any:
-    """What mcporter prints about, or gets from, a server that no configuration names."""
+    """Return what mcporter prints for a server without a configuration."""
     if target[0].startswith("http"):
         how = ["--http-url", target[0], "--allow-http"]
     else:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.toolbox import CHECKS, FASTMCP_PYTHON, FOLDER, META_TOOLS, node, output
+from tests.conformance.helpers import CHECKS, FASTMCP_PYTHON, FOLDER, META_TOOLS, node, output
 
 pytestmark = pytest.mark.clients
 
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
 
-# SDK, how it chooses the version, and the version that must come of it. "auto" prefers the newest that both speak.
+# SDK, how it chooses the version, and the expected version. "auto" prefers the newest that both support.
 CLIENTS = [
     ("v1", "legacy", HANDSHAKE),
     *(
@@ -26,7 +26,7 @@ CLIENTS = [
 
 
 def script(sdk: str) -> list[str]:
-    """How to start the three steps with an SDK: v1 and v2 are TypeScript's, the others Python's."""
+    """Return the command that runs the three steps with an SDK: v1 and v2 are TypeScript's, the others Python's."""
     if sdk in ("v1", "v2"):
         return [node(), str(FOLDER / "three_steps.mjs"), sdk]
     python = FASTMCP_PYTHON if sdk == "fastmcp" else Path(sys.executable)
@@ -40,7 +40,7 @@ def test_the_three_steps(
 ) -> None:
     answers = output([*script(sdk), mode, *target], env=environment, cwd=empty)
 
-    # TypeScript's v1 does not tell the version that it agreed on over stdio.
+    # TypeScript's v1 does not report the negotiated version over stdio.
     assert answers["protocol"] == version or (sdk == "v1" and answers["protocol"] is None)
     assert answers["tools"] == META_TOOLS
     for step, check in zip(answers["steps"], CHECKS, strict=True):

@@ -1,4 +1,4 @@
-"""``toolfold stdio`` as a process: stdout holds protocol and nothing else, and it ends when it should, quietly."""
+"""``toolfold stdio`` as a process: stdout has protocol messages only, and the process ends in time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.toolbox import TOOLFOLD
+from tests.conformance.helpers import TOOLFOLD
 
 pytestmark = pytest.mark.clients
 
 ENDS_WITHIN_S = 5.0
-"""How long agents wait at most before they kill a server that they have left."""
+"""Seconds after which agents kill a server that they have disconnected from."""
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -43,7 +43,7 @@ def line(id_: Any, method: str, params: Mapping[str, Any] | None = None) -> byte
 
 @contextmanager
 def started(environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has answered ``initialize``; killed if it is still there at the end."""
+    """Start a process and complete ``initialize``; kill it if it is still running at the end."""
     pipe = subprocess.PIPE
     with subprocess.Popen([TOOLFOLD, "stdio"], env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin
@@ -58,7 +58,7 @@ def started(environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]
 
 
 def messages(stdout: bytes) -> list[dict[str, Any]]:
-    """The lines of stdout, each of which must be a JSON-RPC message."""
+    """Return the lines of stdout, each of which must be a JSON-RPC message."""
     read = [json.loads(one) for one in stdout.splitlines()]
     assert all(isinstance(message, dict) and message["jsonrpc"] == "2.0" for message in read)
     return read

@@ -1,10 +1,10 @@
-"""A Python SDK as a client: lists the tools, takes the three steps, prints what came back as one line of JSON.
+"""A client with a Python SDK: list the tools, make the three calls, print the results as one line of JSON.
 
     python three_steps.py mcp legacy http://127.0.0.1:8080/mcp
     python three_steps.py fastmcp 2026-07-28 toolfold stdio
 
-The second word is how the protocol version is chosen: "legacy" (the handshake), "auto", or the version itself. Runs in
-an environment that has the SDK, and imports nothing else.
+The second word selects the protocol version: "legacy" (the handshake), "auto", or the version itself. Runs in an
+environment that has the SDK, and imports nothing else.
 """
 
 from __future__ import annotations

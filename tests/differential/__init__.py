@@ -1,5 +1,5 @@
-"""The protocol held against a peer that we did not write: the MCP SDK's own server, with the same three tools.
+"""Comparison of the protocol with an independent implementation: the MCP SDK's own server, with the same three tools.
 
-``peer`` asks the SDK in-process, ``exchanges`` describes what both answered, ``corpus`` makes requests, and
-``justified`` lists the differences that are meant. Every other difference fails a test.
+``peer`` runs the SDK in-process, ``exchanges`` and ``stdio_exchanges`` hold the responses of both, ``corpus`` generates
+requests, and ``allowed_differences`` lists the intended differences. Every other difference fails a test.
 """

@@ -1,6 +1,6 @@
-"""The differences from the SDK that are meant: each with its reason, when it applies, and a request that shows it.
+"""The intended differences from the SDK: each with its reason, its condition, and a request that shows it.
 
-A difference that no entry covers fails the tests, and so does an entry whose example no longer differs.
+A difference without an entry fails the tests, and so does an entry whose example no longer differs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SERVED = ("initialize", "ping", "tools/list", "tools/call", "server/discover")
 
 
 @dataclass(frozen=True, slots=True)
-class Justified:
-    """A difference that is meant. ``covers`` must be narrow: it sees both answers."""
+class AllowedDifference:
+    """An intended difference. ``covers`` must be narrow: it sees both outcomes."""
 
     name: str
     reason: str
@@ -132,47 +132,47 @@ def _version_first(it: Exchange) -> bool:
     return it.ours.code == -32022 and it.theirs.code in (-32602, -32020) and not it.has_envelope
 
 
-JUSTIFIED = (
-    Justified(
+ALLOWED_DIFFERENCES = (
+    AllowedDifference(
         "accept-absent",
         "No Accept header means that every type is welcome (RFC 9110, 12.5.1); the SDK answers 406.",
         _accept_absent,
         request(message("ping"), accept=""),
     ),
-    Justified(
+    AllowedDifference(
         "request-is-answered",
         "What has a method and an id is a request and gets an answer; the SDK's handshake side takes one with a "
         "malformed id for a notification, one with a stray error for a response, and leaves its sender waiting.",
         _request_is_answered,
         request(message("ping", id_=1.5)),
     ),
-    Justified(
+    AllowedDifference(
         "byte-order-mark",
         "A byte order mark is skipped (RFC 8259, 8.1, allows it; .NET's writers send one); the SDK's handshake "
         "side calls it a parse error.",
         lambda it: it.request.body.startswith(b"\xef\xbb\xbf") and it.theirs.code == -32700,
         request(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}'),
     ),
-    Justified(
+    AllowedDifference(
         "content-type-by-name",
         "The media type is compared as a whole and without regard to case (RFC 9110, 8.3.1); the SDK looks at the "
         "beginning, and at capital letters in handshake versions.",
         _content_type_by_name,
         request(message("ping"), content_type="Application/JSON"),
     ),
-    Justified(
+    AllowedDifference(
         "content-type-status",
-        "Another media type is 415 in handshake versions, HTTP's own status for it; the SDK says 400.",
+        "Another media type is 415 in handshake versions, HTTP's own status for it; the SDK returns 400.",
         _content_type_status,
         request(message("ping"), content_type="text/plain"),
     ),
-    Justified(
+    AllowedDifference(
         "deep-nesting",
         "The SDK's handshake side gives up at 200 levels of nesting, Python's parser at about 1,000.",
         _deep_nesting,
         request(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 300 + b"]" * 300 + b"}}"),
     ),
-    Justified(
+    AllowedDifference(
         "envelope-before-method",
         "Capabilities that are no object are refused with the rest of the envelope; the SDK looks up the method first.",
         lambda it: (
@@ -180,88 +180,88 @@ JUSTIFIED = (
         ),
         stateless("no/such", {"_meta": {META_VERSION: STATELESS, META_CAPABILITIES: None}}),
     ),
-    Justified(
+    AllowedDifference(
         "envelope-code",
-        "A body that is no request is -32600, as JSON-RPC says; the SDK's handshake side says -32602.",
+        "A body that is no request is -32600, as JSON-RPC specifies; the SDK's handshake side returns -32602.",
         _envelope_code,
         request(b"[]"),
     ),
-    Justified(
+    AllowedDifference(
         "envelope-decides-the-era",
         "An envelope of 2026-07-28 whose header is missing or of another version is a mismatch (-32020), as the "
-        "specification says; the SDK tells the eras apart by the header alone.",
+        "specification says; the SDK distinguishes the eras by the header alone.",
         _envelope_decides,
         stateless("tools/list", mcp_protocol_version=""),
     ),
-    Justified(
+    AllowedDifference(
         "get-is-405",
         "★ GET opens no stream: on Lambda one that never ends bills until the time-out.",
         lambda it: it.request.method == "GET" and it.ours.status == 405 and it.theirs.status in (200, 406),
         request(b"", method="GET"),
     ),
-    Justified(
+    AllowedDifference(
         "id-comes-back",
         "The id comes back with every error that has one; the SDK drops it from errors of the envelope.",
         _id_comes_back,
         request(b'{"jsonrpc":"1.0","id":1,"method":"ping"}', mcp_protocol_version=STATELESS),
     ),
-    Justified(
+    AllowedDifference(
         "initialize-is-lenient",
         "initialize is answered whatever its header says and with any parameters, since it is where a client "
         "without a version gets one.",
         _initialize_is_lenient,
         request(message("initialize")),
     ),
-    Justified(
+    AllowedDifference(
         "list-changed",
         "No listChanged means false; the SDK spells it out.",
         _list_changed,
         stateless("server/discover"),
     ),
-    Justified(
+    AllowedDifference(
         "listen-is-unknown",
         "subscriptions/listen is not served, whatever the client accepts; the SDK checks Accept first.",
         _listen_is_unknown,
         stateless("subscriptions/listen", accept="application/json"),
     ),
-    Justified(
+    AllowedDifference(
         "lone-surrogate",
         "Half of a surrogate pair is no text and could not be sent back; the SDK lets it pass in 2026-07-28.",
         _lone_surrogate,
         stateless("tools/list", {"_meta": {"a": "\ud800"}}),
     ),
-    Justified(
+    AllowedDifference(
         "not-a-number",
         "NaN and Infinity are no JSON; the SDK's parsers take them.",
         _not_a_number,
         request(message("ping", {"a": float("nan")})),
     ),
-    Justified(
+    AllowedDifference(
         "preflight",
         "OPTIONS is a preflight of a web page, answered with 204; the SDK leaves it to a middleware.",
         lambda it: it.request.method == "OPTIONS",
         request(b"", method="OPTIONS"),
     ),
-    Justified(
+    AllowedDifference(
         "sdk-raises",
         "A header that looks like base64 and holds other letters makes the SDK raise; it is a mismatch.",
         _sdk_raises,
         stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?é?="),
     ),
-    Justified(
+    AllowedDifference(
         "text-is-utf-8",
         "MCP is UTF-8; the SDK takes UTF-16 and UTF-32, and surrogates spelled in bytes, in 2026-07-28.",
         _text_is_utf_8,
         request('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"), mcp_protocol_version=STATELESS),
     ),
-    Justified(
+    AllowedDifference(
         "unread-members",
         "Members that this server does not read are not judged (progressToken, clientInfo, what a client is "
         "capable of, parameters of methods that are not served); the SDK refuses the whole request for them.",
         _unread_members,
         request(message("tools/list", {"_meta": {"progressToken": []}})),
     ),
-    Justified(
+    AllowedDifference(
         "version-before-envelope",
         "A version that is not served and comes without an envelope is told what is served (-32022); the SDK asks "
         "for the envelope first.",
@@ -271,6 +271,6 @@ JUSTIFIED = (
 )
 
 
-def why(it: Exchange) -> list[str]:
-    """The names of the entries that cover the difference in ``it``; empty where there is none, or where it is meant."""
-    return [entry.name for entry in JUSTIFIED if entry.covers(it)]
+def matching_differences(it: Exchange) -> list[str]:
+    """Return the names of the entries that cover the difference between the two outcomes."""
+    return [entry.name for entry in ALLOWED_DIFFERENCES if entry.covers(it)]

@@ -1,4 +1,4 @@
-"""Requests to hold two servers against each other: mostly right, with something wrong here and there."""
+"""Generated requests for the comparison of two servers: mostly valid, with occasional errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolfold.protocol.http import Request
 from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
 
 _NO = object()
-"""Stands for a member or header that is left out."""
+"""Marks a member or header that is left out."""
 
 _CLIENT = {"name": "test", "version": "1"}
 _METHODS = st.sampled_from(
@@ -85,8 +85,8 @@ def _rarely(draw: st.DrawFn, usual: Any, unusual: st.SearchStrategy[Any], one_in
 def _params(draw: st.DrawFn, method: str, version: Any) -> Any:
     params: dict[str, Any] = {}
     if method == "initialize":
-        asked = draw(st.sampled_from([*HANDSHAKE, *STATELESS, "1999-01-01"]))
-        params = {"protocolVersion": asked, "capabilities": {}, "clientInfo": _CLIENT}
+        received = draw(st.sampled_from([*HANDSHAKE, *STATELESS, "1999-01-01"]))
+        params = {"protocolVersion": received, "capabilities": {}, "clientInfo": _CLIENT}
     if method in ("tools/call", "prompts/get"):
         params = {"name": draw(_NAMES_SENT), "arguments": draw(_ARGUMENTS)}
     if method == "tools/list":
@@ -124,7 +124,7 @@ def _messages(draw: st.DrawFn, method: str, version: Any) -> dict[str, Any]:
 
 @st.composite
 def requests(draw: st.DrawFn) -> Request:
-    """One HTTP request of either era, right or with a few things wrong with it."""
+    """Generate one HTTP request of either era, valid or with a few errors."""
     method, version = draw(_METHODS), draw(_VERSIONS)
     message = draw(_messages(method, version))
     body = json.dumps(message, ensure_ascii=draw(st.booleans())).encode()

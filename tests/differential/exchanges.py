@@ -1,4 +1,4 @@
-"""What two servers answered to one request, brought into a form that can be compared."""
+"""Responses of two servers to one request, in a form that can be compared."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from toolfold.protocol.http import Request, Response
 from toolfold.protocol.versions import HANDSHAKE, META_VERSION
 
 _DATA_IS_SPECIFIED = (-32021, -32022)
-"""Error codes for which the specification says what ``data`` holds; for others it is each server's own."""
+"""Error codes whose ``data`` is specified; for others each server chooses its own."""
 
 _REFUSED_BY_HTTP = (405, 406, 413, 415, 421)
-"""Statuses that say it all; the SDK sends a JSON-RPC error with some of them."""
+"""Statuses that are compared without a body; the SDK sends a JSON-RPC error with some of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """JSON-RPC without its wording: the ``code`` and ``data`` of an error, or a ``result``; or nothing of it."""
+class RpcOutcome:
+    """A JSON-RPC response without its wording: ``code`` and ``data`` of an error, or a ``result``."""
 
     code: int | None = None
     data: Any = None
@@ -27,8 +27,8 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Said):
-    """A response without its headers. A refusal by HTTP is its status alone."""
+class HttpOutcome(RpcOutcome):
+    """An HTTP response without its headers. For a refusal by HTTP only the status counts."""
 
     status: int
     id: Any = None
@@ -36,15 +36,15 @@ class Answer(Said):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and both answers."""
+    """One request and both outcomes."""
 
     request: Request
-    ours: Answer
-    theirs: Answer
+    ours: HttpOutcome
+    theirs: HttpOutcome
 
     @property
     def message(self) -> Any:
-        return parsed(self.request.body)
+        return parse_json(self.request.body)
 
     @property
     def codes(self) -> tuple[int | None, int | None]:
@@ -56,17 +56,17 @@ class Exchange:
 
     @property
     def version(self) -> str | None:
-        """What ``MCP-Protocol-Version`` says."""
+        """The value of ``MCP-Protocol-Version``."""
         return self.request.header("mcp-protocol-version")
 
     @property
     def media_type(self) -> str:
-        """``Content-Type`` without its parameters, in small letters."""
+        """``Content-Type`` without its parameters, in lower case."""
         return (self.request.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
 
     @property
     def sdk_takes_for_handshake(self) -> bool:
-        """The SDK tells the eras apart by this header alone."""
+        """Whether the SDK uses the handshake era: it decides by this header alone."""
         return self.version is None or self.version in HANDSHAKE
 
     @property
@@ -74,35 +74,35 @@ class Exchange:
         return META_VERSION in self.member("params", "_meta")
 
     def member(self, *names: str) -> Mapping[str, Any]:
-        """An object inside the message, empty where there is none."""
+        """Return an object inside the message, or an empty one."""
         return member(self.message, *names)
 
 
-def answer(response: Response) -> Answer:
-    """``response``, ready to be compared."""
+def outcome(response: Response) -> HttpOutcome:
+    """Return the comparable part of ``response``."""
     status = int(response.status)
-    body = parsed(response.body)
+    body = parse_json(response.body)
     if not isinstance(body, dict) or status in _REFUSED_BY_HTTP:
-        return Answer(status=status)
-    return Answer(status=status, id=body["id"], **said(body))
+        return HttpOutcome(status=status)
+    return HttpOutcome(status=status, id=body["id"], **rpc_fields(body))
 
 
-def said(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``Said`` in the JSON-RPC response ``body``."""
+def rpc_fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of ``RpcOutcome`` of the JSON-RPC response ``body``."""
     error = body.get("error") or {}
     data = error.get("data") if error.get("code") in _DATA_IS_SPECIFIED else None
     return {"code": error.get("code"), "data": data, "result": body.get("result")}
 
 
 def member(message: Any, *names: str) -> Mapping[str, Any]:
-    """An object inside ``message``, by the names that lead to it; empty where there is none."""
+    """Return the object inside ``message`` at this path of names, or an empty one."""
     for name in names:
         message = message.get(name) if isinstance(message, dict) else None
     return message if isinstance(message, dict) else {}
 
 
-def parsed(body: bytes) -> Any:
-    """The JSON in ``body``; None where there is none."""
+def parse_json(body: bytes) -> Any:
+    """Return the JSON in ``body``, or None where it is not valid."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The MCP SDK's HTTP server, asked through ASGI: no socket, the same three tools, the same cache hints."""
+"""The MCP SDK's HTTP server, called through ASGI: no socket, the same three tools, the same cache hints."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _HINT = CacheHint(ttl_ms=LIST_TTL_MS, scope="public")
 
 
 class Peer:
-    """The SDK's server in a thread of its own, as a context manager. ``send`` asks it one request.
+    """The SDK's server in a thread of its own, as a context manager.
 
-    Stateless and answering with JSON, as ours does; ``security`` turns on its checks of ``Host`` and ``Origin``.
+    Stateless and with JSON responses, like ours; ``security`` turns on its checks of ``Host`` and ``Origin``.
     """
 
     def __init__(self, tools: MetaTools, security: TransportSecuritySettings | None = None) -> None:
@@ -44,21 +44,21 @@ class Peer:
         self._open.__exit__(kind, error, at)
 
     def send(self, request: Request) -> Response:
-        """The SDK's response; 500 for a request that makes it raise, as the HTTP server in front of it would say."""
+        """Return the SDK's response; 500 where it raises, like the HTTP server in front of it."""
         try:
-            return self._portal.call(_ask, self._manager.handle_request, request)
-        except Exception:  # noqa: BLE001 - whatever it is, it is the SDK's
+            return self._portal.call(_send_request, self._manager.handle_request, request)
+        except Exception:  # noqa: BLE001 - every exception of the SDK
             return Response(500)
 
 
-async def _ask(app: Any, request: Request) -> Response:
-    status, headers, body, asked = 0, (), bytearray(), False
+async def _send_request(app: Any, request: Request) -> Response:
+    status, headers, body, received = 0, (), bytearray(), False
 
     async def receive() -> dict[str, Any]:
-        nonlocal asked
-        if asked:
+        nonlocal received
+        if received:
             await anyio.sleep_forever()
-        asked = True
+        received = True
         return {"type": "http.request", "body": request.body, "more_body": False}
 
     async def send(event: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ async def _ask(app: Any, request: Request) -> Response:
 
 
 def _asgi_scope(request: Request) -> dict[str, Any]:
-    # White space around a value is gone before an ASGI application sees it: the HTTP parser takes it off.
+    # HTTP parsers strip white space around a value before an ASGI application sees it.
     headers = [(name.encode("latin-1"), value.strip(" \t").encode("latin-1")) for name, value in request.headers]
     return {
         "type": "http",

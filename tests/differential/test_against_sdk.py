@@ -1,4 +1,4 @@
-"""Every request gets from us what it gets from the SDK's server, but for the differences that are meant."""
+"""Every request gets the same response from our server and from the SDK's, except for the allowed differences."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from mcp.server.transport_security import TransportSecuritySettings
 
-from tests.differential.allowed_differences import JUSTIFIED, Justified, why
+from tests.differential.allowed_differences import ALLOWED_DIFFERENCES, AllowedDifference, matching_differences
 from tests.differential.corpus import requests
-from tests.differential.exchanges import Exchange, answer
+from tests.differential.exchanges import Exchange, outcome
 from tests.differential.peer import Peer
 from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
@@ -46,7 +46,7 @@ def guarded() -> Iterator[Peer]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_upstream_answer() -> Iterator[None]:
-    """Both servers call the same upstream, which is none: what counts here is how its answer travels."""
+    """Give both servers the same upstream response without an upstream."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapter, "call", lambda *_: UpstreamResponse(200, '{"Global Quote": {"05. price": "1.5"}}'))
         yield
@@ -58,10 +58,10 @@ def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exchange(peer: Peer, sent: Request, server: Server = OURS) -> Exchange:
-    return Exchange(sent, answer(server.handle_http(sent)), answer(peer.send(sent)))
+    return Exchange(sent, outcome(server.handle_http(sent)), outcome(peer.send(sent)))
 
 
-GOOD = {
+VALID_REQUESTS = {
     "initialize": request(
         message(
             "initialize",
@@ -94,15 +94,15 @@ GOOD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("sent", GOOD.values(), ids=GOOD)
-def test_a_good_request_gets_the_same_answer(peer: Peer, sent: Request) -> None:
+@pytest.mark.parametrize("sent", VALID_REQUESTS.values(), ids=VALID_REQUESTS)
+def test_a_valid_request_gets_the_same_response(peer: Peer, sent: Request) -> None:
     it = exchange(peer, sent)
     assert it.ours.status in (200, 202, 413)
-    assert it.ours == it.theirs or why(it) == ["list-changed"]
+    assert it.ours == it.theirs or matching_differences(it) == ["list-changed"]
 
 
 V2026 = {"mcp_protocol_version": STATELESS}
-REFUSED = {
+INVALID_REQUESTS = {
     "a response, 2026-07-28": (request({"jsonrpc": "2.0", "id": 1, "result": {}}, **V2026), 400, -32600),
     "a batch, 2026-07-28": (request([message("ping")], **V2026), 400, -32600),
     "id: null, 2026-07-28": (request(message("ping", id_=None), **V2026), 400, -32600),
@@ -136,33 +136,33 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("sent", "status", "code"), REFUSED.values(), ids=REFUSED)
-def test_a_wrong_request_is_refused_alike(peer: Peer, sent: Request, status: int, code: int) -> None:
+@pytest.mark.parametrize(("sent", "status", "code"), INVALID_REQUESTS.values(), ids=INVALID_REQUESTS)
+def test_an_invalid_request_gets_the_same_error(peer: Peer, sent: Request, status: int, code: int) -> None:
     it = exchange(peer, sent)
     assert (it.ours.status, it.ours.code) == (status, code)
     assert it.ours == it.theirs
 
 
-@pytest.mark.parametrize("sent", GOOD.values(), ids=GOOD)
-def test_what_is_justified_is_no_cover_for_anything_else(peer: Peer, sent: Request) -> None:
-    theirs = answer(peer.send(sent))
+@pytest.mark.parametrize("sent", VALID_REQUESTS.values(), ids=VALID_REQUESTS)
+def test_no_allowed_difference_covers_another_difference(peer: Peer, sent: Request) -> None:
+    theirs = outcome(peer.send(sent))
     for wrong in ({"status": 418}, {"code": -32000}, {"id": "other"}, {"result": {"tools": []}}):
-        assert not why(Exchange(sent, replace(theirs, **wrong), theirs))
+        assert not matching_differences(Exchange(sent, replace(theirs, **wrong), theirs))
 
 
 @examples(1_000, many=30_000, slow_to_make=True)
 @given(requests())
-def test_any_request_gets_the_same_answer(peer: Peer, sent: Request) -> None:
+def test_every_request_gets_the_same_response(peer: Peer, sent: Request) -> None:
     it = exchange(peer, sent)
-    assert it.theirs.status != 500 or why(it)
-    assert it.ours == it.theirs or why(it), it
+    assert it.theirs.status != 500 or matching_differences(it)
+    assert it.ours == it.theirs or matching_differences(it), it
 
 
-@pytest.mark.parametrize("entry", JUSTIFIED, ids=lambda entry: entry.name)
-def test_what_is_justified_differs_for_that_reason_alone(peer: Peer, entry: Justified) -> None:
+@pytest.mark.parametrize("entry", ALLOWED_DIFFERENCES, ids=lambda entry: entry.name)
+def test_the_example_of_each_allowed_difference_differs(peer: Peer, entry: AllowedDifference) -> None:
     it = exchange(peer, entry.example)
     assert it.ours != it.theirs
-    assert entry.name in why(it)
+    assert entry.name in matching_differences(it)
     assert entry.reason.endswith(".")
 
 
@@ -184,7 +184,7 @@ def test_what_is_justified_differs_for_that_reason_alone(peer: Peer, entry: Just
     ids=str,
 )
 @pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
-def test_hosts_and_pages_are_let_in_alike(guarded: Peer, headers: dict[str, str], version: str) -> None:
+def test_hosts_and_origins_are_allowed_alike(guarded: Peer, headers: dict[str, str], version: str) -> None:
     server = Server(TOOLS, OriginPolicy((PAGE,), LOOPBACK_HOSTS))
     sent = stateless("tools/list", **headers) if version == STATELESS else request(message("ping"), **headers)
     it = exchange(guarded, sent, server)

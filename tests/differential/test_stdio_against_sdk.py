@@ -1,7 +1,7 @@
-"""Over stdio, too, a line gets from us what it gets from the SDK's server, but for the differences that are meant.
+"""Every line over stdio gets the same response from our server and from the SDK's, except for the allowed differences.
 
-The SDK lets the first request decide the era of all that follow. Ours looks at each request by itself, as 2026-07-28
-allows: whatever came before a line, it gets what the SDK says to it in a conversation of the line's own era.
+In the SDK the first request decides the era of all later ones. Our server decides for each request, as 2026-07-28
+allows: a line gets what the SDK returns in a session of the line's own era, regardless of earlier lines.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.allowed_differences import SERVED
-from tests.differential.conversations import OPENINGS, Both, Heard
 from tests.differential.corpus import requests
-from tests.differential.exchanges import Said
+from tests.differential.exchanges import RpcOutcome
+from tests.differential.stdio_exchanges import OPENINGS, ServerPair, StdioExchange
 from tests.differential.test_against_sdk import TOOLS
 from tests.support.examples import examples
 from tests.support.mcp_requests import message, stateless
@@ -26,17 +26,17 @@ from toolfold.models import UpstreamResponse
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.sources.http_api import adapter
 
-NOTHING = Said()
+NOTHING = RpcOutcome()
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LINES = requests().map(lambda request: request.body).filter(lambda body: b"\n" not in body)
 
 
-def _only_ours_answers(it: Heard) -> bool:
-    asked = isinstance(it.message, dict) and "id" in it.message and not it.line.startswith(BYTE_ORDER_MARK)
-    return asked and it.theirs == NOTHING and it.ours != NOTHING
+def _only_ours_answers(it: StdioExchange) -> bool:
+    received = isinstance(it.message, dict) and "id" in it.message and not it.line.startswith(BYTE_ORDER_MARK)
+    return received and it.theirs == NOTHING and it.ours != NOTHING
 
 
-def _unread_members(it: Heard) -> bool:
+def _unread_members(it: StdioExchange) -> bool:
     if it.theirs.code != -32602:
         return False
     if it.method not in SERVED:
@@ -45,13 +45,13 @@ def _unread_members(it: Heard) -> bool:
     return it.ours.code in (None, -32601) and called and it.params.get("cursor") is None
 
 
-def _listed_as_changing(it: Heard) -> bool:
+def _listed_as_changing(it: StdioExchange) -> bool:
     if it.ours.result is None or it.theirs.result is None:
         return False
     return {**it.ours.result, "capabilities": {"tools": {"listChanged": False}}} == it.theirs.result
 
 
-MEANT: Mapping[str, tuple[Callable[[Heard], bool], bytes]] = {
+ALLOWED_DIFFERENCES: Mapping[str, tuple[Callable[[StdioExchange], bool], bytes]] = {
     "what has an id is answered, whatever else is wrong with it": (
         _only_ours_answers,
         b'{"jsonrpc":"2.0","id":1}',
@@ -78,16 +78,16 @@ MEANT: Mapping[str, tuple[Callable[[Heard], bool], bytes]] = {
     ),
     "no listChanged means false": (_listed_as_changing, stateless("server/discover").body),
 }
-"""Why → what it covers, and a line that shows it. tests/differential/allowed_differences.py has the reasons at length."""
+"""Reason → its condition, and a line that shows it. ``allowed_differences`` has the reasons in full."""
 
 
-def why(it: Heard) -> list[str]:
-    return [reason for reason, (covers, _) in MEANT.items() if covers(it)]
+def matching_differences(it: StdioExchange) -> list[str]:
+    return [reason for reason, (covers, _) in ALLOWED_DIFFERENCES.items() if covers(it)]
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[Both]:
-    with Both(TOOLS) as running:
+def servers() -> Iterator[ServerPair]:
+    with ServerPair(TOOLS) as running:
         yield running
 
 
@@ -99,19 +99,19 @@ def _one_upstream_answer(_no_ambient_settings: None, monkeypatch: pytest.MonkeyP
 
 @examples(400, many=10_000, slow_to_make=True)
 @given(st.sampled_from(list(OPENINGS)), LINES)
-def test_any_line_gets_the_same_answer(both: Both, opening: str, line: bytes) -> None:
-    it = both.hear(opening, line)
-    assert it.ours == it.theirs or why(it), it
+def test_every_line_gets_the_same_response(servers: ServerPair, opening: str, line: bytes) -> None:
+    it = servers.exchange(opening, line)
+    assert it.ours == it.theirs or matching_differences(it), it
 
 
-@pytest.mark.parametrize("reason", MEANT)
-def test_what_is_meant_to_differ_does_so_for_that_reason_alone(both: Both, reason: str) -> None:
-    it = both.hear("handshake", MEANT[reason][1])
+@pytest.mark.parametrize("reason", ALLOWED_DIFFERENCES)
+def test_the_example_of_each_allowed_difference_differs_for_one_reason(servers: ServerPair, reason: str) -> None:
+    it = servers.exchange("handshake", ALLOWED_DIFFERENCES[reason][1])
     assert it.ours != it.theirs
-    assert why(it) == [reason]
+    assert matching_differences(it) == [reason]
 
 
-GOOD = {
+VALID_REQUESTS = {
     "ping": message("ping"),
     "list": message("tools/list"),
     "call": message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}),
@@ -123,15 +123,15 @@ GOOD = {
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
-@pytest.mark.parametrize("sent", GOOD.values(), ids=GOOD)
-def test_usual_lines_get_the_same_answer_in_both_eras_whatever_came_before(
-    both: Both, opening: str, sent: dict[str, Any]
+@pytest.mark.parametrize("sent", VALID_REQUESTS.values(), ids=VALID_REQUESTS)
+def test_valid_lines_get_the_same_response_in_both_eras_after_every_opening(
+    servers: ServerPair, opening: str, sent: dict[str, Any]
 ) -> None:
     envelope = {META_VERSION: "2026-07-28", META_CAPABILITIES: {}}
     modern = {**sent, "params": {**sent.get("params", {}), "_meta": envelope}}
     for line in (sent, modern):
         if line == modern and sent["method"] == "ping":
-            continue  # went with 2026-07-28
-        it = both.hear(opening, json.dumps(line).encode())
+            continue  # removed in 2026-07-28
+        it = servers.exchange(opening, json.dumps(line).encode())
         assert it.ours == it.theirs
         assert (it.ours == NOTHING) == ("id" not in sent)

@@ -1,5 +1,5 @@
-"""Random input for everything that reads what strangers send: the protocol, and the reader of Lambda events.
+"""Random input for everything that parses untrusted data: the protocol, and the parser of Lambda events.
 
-``inputs`` is how an input is written down, ``target`` feeds one to the server and judges the answer, ``mutations``
-makes new inputs out of old ones, ``corpus/`` holds the old ones. ``scripts/fuzz_wire.py`` runs them by the million.
+``inputs`` is the file format of an input, ``target`` sends one to the server and checks the response, ``mutations``
+derives new inputs from old ones, ``corpus/`` has the old ones. ``scripts/fuzz_protocol.py`` runs them by the million.
 """

@@ -1,4 +1,4 @@
-"""An input as a file that a person can read and a fuzzer can break.
+"""File format of an input: readable for a person, and easy to mutate.
 
 An HTTP request is its method, its headers one a line, an empty line, and the body. A Lambda event is the word
 ``EVENT``, an empty line, and its JSON.
@@ -18,21 +18,21 @@ CORPUS = Path(__file__).parent / "corpus"
 
 
 def request(data: bytes) -> Request:
-    """``data`` as an HTTP request, whatever is in it. Names are in lower case, as a :class:`Request` wants them."""
+    """Parse any bytes as an HTTP request, with header names in lower case as :class:`Request` requires."""
     head, _, body = data.partition(b"\n\n")
     method, *lines = head.decode("latin-1").split("\n")
     parts = [line.partition(":") for line in lines if ":" in line]
     return Request(method.upper(), tuple((name.lower(), value) for name, _, value in parts), body)
 
 
-def written(sent: Request) -> bytes:
-    """``sent`` as an input."""
+def encode_request(sent: Request) -> bytes:
+    """Return the input of a request."""
     head = "\n".join([sent.method, *(f"{name}: {value}" for name, value in sent.headers)])
     return head.encode("latin-1") + b"\n\n" + sent.body
 
 
 def event(data: bytes) -> Any:
-    """The event in ``data``; None where there is none."""
+    """Return the event in ``data``, or None where it has no valid one."""
     head, _, body = data.partition(b"\n\n")
     if head != EVENT:
         return None
@@ -43,7 +43,7 @@ def event(data: bytes) -> Any:
 
 
 def events(sent: Request) -> list[dict[str, Any]]:
-    """``sent`` as API Gateway hands it over: payload 2.0 with the body in base64, and payload 1.0."""
+    """Return a request as the events of API Gateway: payload 2.0 with the body in base64, and payload 1.0."""
     body = base64.b64encode(sent.body).decode()
     http = {"method": sent.method, "path": "/mcp"}
     second = {"version": "2.0", "headers": dict(sent.headers), "requestContext": {"http": http}, "rawQueryString": ""}
@@ -55,5 +55,5 @@ def events(sent: Request) -> list[dict[str, Any]]:
 
 
 def corpus() -> list[bytes]:
-    """Every input of the corpus, in the order of the files' names."""
+    """Return every input of the corpus, in the order of the file names."""
     return [path.read_bytes() for path in sorted(CORPUS.iterdir())]

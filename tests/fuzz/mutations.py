@@ -1,4 +1,4 @@
-"""New inputs out of old ones: bytes are broken, JSON is rebuilt, headers are moved about."""
+"""New inputs from old ones: damaged bytes, changed JSON structure, moved headers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _HEADER_VALUES = [
 
 
 def mutate(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
-    """One to four changes to ``data``; ``others`` are the inputs it may be crossed with."""
+    """Apply one to four changes to ``data``; ``others`` are the inputs that it may be combined with."""
     for _ in range(random.choice((1, 1, 2, 4))):
         data = random.choice(_KINDS)(data, others, random)
     return data
@@ -106,7 +106,7 @@ def _structure(data: bytes, _others: Sequence[bytes], random: Random) -> bytes:
     try:
         value = json.loads(body)
         value = _changed(value, random)
-        # Both spellings: with escapes, half of a surrogate pair can be said; without, letters are bytes.
+        # Both encodings: escapes can express half of a surrogate pair; without them, letters are bytes.
         body = json.dumps(value, ensure_ascii=random.random() < 0.7).encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):
         return data + random.choice(_TOKENS)
@@ -114,7 +114,7 @@ def _structure(data: bytes, _others: Sequence[bytes], random: Random) -> bytes:
 
 
 def _changed(value: Any, random: Random) -> Any:
-    """``value`` with one change, somewhere: mostly deep inside, where the members are."""
+    """Return ``value`` with one change, mostly in a nested member."""
     if isinstance(value, dict | list) and value and random.random() < 0.85:
         key = random.choice(list(value)) if isinstance(value, dict) else random.randrange(len(value))
         kind = random.randrange(8)

@@ -1,4 +1,4 @@
-"""One input, fed to the server and to the Lambda gateway, and everything that must hold for the answers."""
+"""Send one input to the server and to the Lambda handler, and check the invariants of every response."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from toolfold.protocol.mcp import Server
 from toolfold.sources.http_api import adapter
 
 TIME_LIMIT_S = 0.050
-"""For an input of at most :data:`SIZE_LIMIT` bytes. Most take a hundredth of it; Lambda bills milliseconds."""
+"""Limit for an input of at most :data:`SIZE_LIMIT` bytes. Most take a hundredth of it."""
 
 SIZE_LIMIT = 16 * 1024
 GROWTH_LIMIT = 4 * 1024 * 1024
-"""Bytes by which the process may grow while it answers the same requests again and again."""
+"""Bytes by which the process may grow while it processes the same requests repeatedly."""
 
 _ENVIRONMENT = {"TOOLFOLD_ALLOW_KEY_IN_QUERY": "true", "TOOLFOLD_ALLOWED_ORIGINS": "*"}
 _UPSTREAM_SAYS = '{"Global Quote": {"01. symbol": "IBM", "05. price": "1.5", "06. volume": 1e999, "07. change": NaN}}'
@@ -34,14 +34,14 @@ _PAGE = 4096
 
 
 class Finding(Exception):
-    """Something that must hold did not; ``str()`` says what, without the input."""
+    """A violated invariant; ``str()`` names it, without the input."""
 
 
 class Target:
-    """The server and the gateway over the real catalog, with an upstream that always answers the same.
+    """The server and the Lambda handler over the real catalog, with an upstream that always sends the same response.
 
-    Patches the process: the upstream and the API key. ``slowest_s`` is the slowest answer so far that
-    stayed slow when asked again.
+    Patches the process: the upstream and the API key. ``slowest_s`` is the slowest response so far that stayed slow
+    when repeated.
     """
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class Target:
         self._local = Server(tools, OriginPolicy(hosts=LOOPBACK_HOSTS))
         self.slowest_s = 0.0
 
-    def judge(self, data: bytes) -> None:
-        """Feed ``data`` to the server, and to the gateway as events.
+    def check(self, data: bytes) -> None:
+        """Send ``data`` to the server, and to the Lambda handler as events.
 
         Raises:
-            Finding: something that must hold did not.
+            Finding: An invariant is violated.
         """
         event = inputs.event(data)
         if event is not None:
@@ -73,28 +73,28 @@ class Target:
             answer = self._timed(lambda event=event: self._invoke(event), len(data))
             _check_handed_over(answer)
             if "httpMethod" in event and answer["statusCode"] != response.status:
-                raise Finding(f"the gateway says {answer['statusCode']}, the server {response.status}")
+                raise Finding(f"the handler returns {answer['statusCode']}, the server {response.status}")
 
     def _timed(self, ask: Callable[[], Any], size: int) -> Any:
         took, answer = _once(ask)
         if size <= SIZE_LIMIT and took > self.slowest_s:
-            # A busy machine makes anything slow once.
+            # On a busy machine a single measurement can be slow.
             took = min(took, *(_once(ask)[0] for _ in range(3)))
             self.slowest_s = max(self.slowest_s, took)
             if took > TIME_LIMIT_S:
-                raise Finding(f"an answer took more than {TIME_LIMIT_S * 1000:.0f} ms")
+                raise Finding(f"a response took more than {TIME_LIMIT_S * 1000:.0f} ms")
         return answer
 
     def _invoke(self, event: Any) -> Any:
-        """Return the gateway's answer to ``event``. Its log goes nowhere."""
+        """Return the handler's response to ``event``, without its log."""
         with contextlib.redirect_stdout(self._log):
             return self._gateway(event)
 
     def close(self) -> None:
         self._log.close()
 
-    def growth(self, data: Iterable[bytes], rounds: int = 20) -> int:
-        """Bytes by which the process grew while it answered ``data`` again and again."""
+    def memory_growth(self, data: Iterable[bytes], rounds: int = 20) -> int:
+        """Return the bytes by which the process grew while it processed ``data`` repeatedly."""
         data = list(data)
         before = 0
         for turn in range(rounds + 5):
@@ -102,7 +102,7 @@ class Target:
                 before = _resident()
             for one in data:
                 with contextlib.suppress(Finding):
-                    self.judge(one)
+                    self.check(one)
         return max(0, _resident() - before)
 
 
@@ -136,7 +136,7 @@ def _check(sent: Request, response: Response) -> None:
     if any(not value.isprintable() or len(value) > 64 for value in response.log_fields.values()):
         raise Finding("content in the log")
     if response.status == 202 and response.body:
-        raise Finding("an answer to what asks for none")
+        raise Finding("a response to a notification")
 
 
 def _check_message(response: Response) -> None:
@@ -148,7 +148,7 @@ def _check_message(response: Response) -> None:
     if message.get("jsonrpc") != "2.0" or keys not in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}):
         raise Finding(f"no JSON-RPC response: {sorted(keys)}")
     if isinstance(message["id"], bool | float | list | dict) or ("result" in keys and message["id"] is None):
-        raise Finding("an id that is none")
+        raise Finding("an invalid id")
 
 
 def _no_json(constant: str) -> None:
@@ -156,18 +156,18 @@ def _no_json(constant: str) -> None:
 
 
 def _check_handed_over(answer: Any) -> None:
-    """What the Lambda runtime needs: four members, of these types, that can be written as JSON in UTF-8."""
+    """Check the result of the Lambda handler: four members of the right types that can be encoded as JSON in UTF-8."""
     kinds = {"statusCode": int, "headers": dict, "body": str, "isBase64Encoded": bool}
     if set(answer) != set(kinds) or not all(isinstance(answer[name], kind) for name, kind in kinds.items()):
-        raise Finding("the answer has not the form that API Gateway takes")
+        raise Finding("the response is not valid for API Gateway")
     if answer["statusCode"] >= 500:
-        raise Finding(f"the gateway says {answer['statusCode']}")
+        raise Finding(f"the handler returns {answer['statusCode']}")
     try:
         json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
-        raise Finding("the answer cannot be handed to the runtime") from None
+        raise Finding("the response cannot be encoded for the runtime") from None
 
 
-def silence() -> None:
-    """Nothing of what libraries log reaches the terminal."""
+def silence_logging() -> None:
+    """Suppress what libraries log."""
     logging.lastResort = logging.StreamHandler(io.StringIO())

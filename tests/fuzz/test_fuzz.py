@@ -1,4 +1,4 @@
-"""A short run of the fuzzer at every test run, and everything it ever found interesting."""
+"""A short run of the fuzzer in every test run, and all inputs of its corpus."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CORPUS = inputs.corpus()
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target: put back here
-        patch.setattr(adapter, "call", None)  # likewise
+        patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target, restored here
+        patch.setattr(adapter, "call", None)  # the same
         target = Target()
         yield target
         target.close()
@@ -36,38 +36,38 @@ def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(inputs.CORPUS.iterdir()), ids=lambda path: path.name)
-def test_every_input_of_the_corpus_is_answered(target: Target, path: Path) -> None:
-    target.judge(path.read_bytes())
+def test_every_input_of_the_corpus_gets_a_response(target: Target, path: Path) -> None:
+    target.check(path.read_bytes())
 
 
 @examples(400, many=100_000)
 @given(st.sampled_from(CORPUS), st.integers(0, 2**32))
-def test_what_is_made_of_the_corpus_is_answered(target: Target, seed: bytes, number: int) -> None:
+def test_mutated_inputs_get_a_response(target: Target, seed: bytes, number: int) -> None:
     random = Random(number)
     for _ in range(5):
-        target.judge(mutate(seed, CORPUS, random))
+        target.check(mutate(seed, CORPUS, random))
 
 
 @examples(200, many=100_000)
 @given(st.sampled_from([b"", b"POST\ncontent-type: application/json\n\n", b"EVENT\n\n"]), st.binary(max_size=300))
-def test_bytes_of_any_kind_are_answered(target: Target, head: bytes, body: bytes) -> None:
-    target.judge(head + body)
+def test_random_bytes_get_a_response(target: Target, head: bytes, body: bytes) -> None:
+    target.check(head + body)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_answering_does_not_fill_the_memory(target: Target) -> None:
-    assert target.growth(CORPUS, rounds=5) < GROWTH_LIMIT
+def test_responding_does_not_leak_memory(target: Target) -> None:
+    assert target.memory_growth(CORPUS, rounds=5) < GROWTH_LIMIT
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_leak_is_found(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    # More than a process that has run many tests may have lying about unused.
+def test_a_leak_is_detected(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    # More than the free memory of a process that has run many tests.
     kept: list[bytes] = []
-    monkeypatch.setattr(target, "judge", lambda data: kept.append(data + b"x" * 150_000))
-    assert target.growth(CORPUS, rounds=10) > GROWTH_LIMIT
+    monkeypatch.setattr(target, "check", lambda data: kept.append(data + b"x" * 150_000))
+    assert target.memory_growth(CORPUS, rounds=10) > GROWTH_LIMIT
 
 
-def test_a_finding_is_found(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_is_a_finding(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(target._server), "handle_http", lambda _self, _request: 1 / 0)
     with pytest.raises(Finding, match="ZeroDivisionError in"):
-        target.judge(b"POST\n\n{}")
+        target.check(b"POST\n\n{}")

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.calls import report
 from tests.benchmarks.calls.replay import (
     DAY,
@@ -28,7 +28,7 @@ from tests.benchmarks.calls.replay import (
     replay,
     serve_mock_api,
 )
-from tests.benchmarks.calls.trace import CALLS, Call, trace
+from tests.benchmarks.calls.workload import CALLS, Call, generate_calls
 from tests.support.clocks import Clock
 
 PAGE = Path("docs/reference/measurements-calls.md")
@@ -40,12 +40,12 @@ Make = Callable[[str, Clock], Toolfold | PassThrough]
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write", "--quick")
+    options = measured_tables.parse_options(__doc__, "--write", "--quick")
     # Refusals of the day are expected here, and are counted.
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     with memoized_responses():
-        measured = measure(trace(QUICK if options.quick else CALLS))
-    return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
+        measured = measure(generate_calls(QUICK if options.quick else CALLS))
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 
 def measure(calls: Sequence[Call]) -> str:
@@ -59,12 +59,12 @@ def measure(calls: Sequence[Call]) -> str:
     unlimited = day("passed through", lambda url, _: PassThrough(url))
     ours = day("toolfold", Toolfold)
     csv = day("passed through, CSV", lambda url, _: PassThrough(url, "csv"))
-    parts = [report.described(calls)]
+    parts = [report.describe_calls(calls)]
     for title, key in (("One free key for all", one_key), ("A free key for each user", key_of_the_user)):
         held = day(title, Toolfold, plan="free", key=key)
         passed = day(f"{title}, passed through", lambda url, _: PassThrough(url), plan="free", key=key)
-        parts.append(report.side_by_side(title, held, passed, unlimited, free=True))
-    parts.append(report.side_by_side("A key without limits", ours, unlimited, unlimited, free=False))
+        parts.append(report.comparison_table(title, held, passed, unlimited, free=True))
+    parts.append(report.comparison_table("A key without limits", ours, unlimited, unlimited, free=False))
     with tempfile.TemporaryDirectory() as folder:
         shared = Path(folder) / "answers.sqlite"
         ways: dict[str, Make] = {
@@ -78,7 +78,7 @@ def measure(calls: Sequence[Call]) -> str:
             ),
         }
         days = {"toolfold": ours, **{title: day(title, make) for title, make in ways.items()}}
-    parts.append(report.others(days, unlimited, csv))
+    parts.append(report.variants_table(days, unlimited, csv))
     return "\n".join(parts)
 
 

@@ -22,7 +22,7 @@ from unittest import mock
 import bpe_openai
 import requests
 
-from tests.benchmarks.calls.trace import Call
+from tests.benchmarks.calls.workload import Call
 from tests.support.clocks import Clock
 from tests.support.http import http_call
 from toolfold.catalog.model import Catalog
@@ -49,7 +49,7 @@ Key = Callable[[Call], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ModelOutput:
     """What the model is given for a call: ``code`` is empty for an answer, else the error's. ``seconds``: real ones."""
 
     text: str
@@ -64,7 +64,7 @@ class CallResult:
     """A call and what became of it. ``read`` and ``written`` are tokens; ``requests`` have reached the upstream."""
 
     call: Call
-    told: Told
+    output: ModelOutput
     read: int
     written: int
     requests: int
@@ -136,21 +136,21 @@ class Toolfold:
             self._upstream_s += time.perf_counter() - started
 
     def asks(self, call: Call) -> dict[str, Any]:
-        asked: dict[str, Any] = {"tool_name": call.tool, "arguments": call.arguments}
-        asked |= {"select": call.select} if call.select and self._selecting else {}
-        asked |= {"max_tokens": call.max_tokens} if call.max_tokens else {}
-        return asked | ({"fresh": True} if call.fresh else {})
+        pattern: dict[str, Any] = {"tool_name": call.tool, "arguments": call.arguments}
+        pattern |= {"select": call.select} if call.select and self._selecting else {}
+        pattern |= {"max_tokens": call.max_tokens} if call.max_tokens else {}
+        return pattern | ({"fresh": True} if call.fresh else {})
 
-    def __call__(self, call: Call, key: str) -> Told:
+    def __call__(self, call: Call, key: str) -> ModelOutput:
         process = self._processes[self._turn % len(self._processes)]
         self._turn += 1
         self._upstream_s, started = 0.0, time.perf_counter()
         result = process.call("TOOL_CALL", self.asks(call), RequestCredentials(x_api_key=key))
         seconds = time.perf_counter() - started - self._upstream_s
         if result.is_error:
-            return Told(result.text, result.structured["error"]["code"], seconds=seconds)
+            return ModelOutput(result.text, result.structured["error"]["code"], seconds=seconds)
         held, part = result.structured["cached"], "preview" in result.structured
-        return Told(result.text, preview=part, cached=held, seconds=seconds)
+        return ModelOutput(result.text, preview=part, cached=held, seconds=seconds)
 
 
 class PassThrough:
@@ -165,7 +165,7 @@ class PassThrough:
         """As with a tool for each function: the name goes with the call in any case."""
         return {"tool_name": call.tool, "arguments": call.arguments}
 
-    def __call__(self, call: Call, key: str) -> Told:
+    def __call__(self, call: Call, key: str) -> ModelOutput:
         tool = self._catalog.get(call.tool)
         assert tool is not None
         source = self._catalog.source(tool.source)
@@ -177,8 +177,8 @@ class PassThrough:
                 source, tool, call.arguments, UpstreamResponse(response.status_code, response.text), key
             )
         except CallError as error:
-            return Told(response.text, error.code)
-        return Told(response.text)
+            return ModelOutput(response.text, error.code)
+        return ModelOutput(response.text)
 
 
 def replay(
@@ -189,17 +189,17 @@ def replay(
     for call in calls:
         clock.now = max(clock.now, midnight + call.at)
         began = clock.now
-        told = answer(call, key(call))
+        output = answer(call, key(call))
         made = len(upstream.requests)
         upstream.clear_requests()
         found.append(
             CallResult(
                 call,
-                told,
-                tokens(told.text),
+                output,
+                tokens(output.text),
                 tokens(dumps_compact(answer.asks(call))),
                 made,
-                clock.now - began + told.seconds,
+                clock.now - began + output.seconds,
             )
         )
     return found
@@ -212,11 +212,11 @@ _BOUNDARY = re.compile(r"\d(?=[^\d])")
 
 def tokens(text: str) -> int:
     """Tokens of ``text`` in o200k, exactly."""
-    return _counted(zlib.compress(text.encode(), 1))
+    return _count_tokens(zlib.compress(text.encode(), 1))
 
 
 @functools.lru_cache(maxsize=4096)
-def _counted(packed: bytes) -> int:
+def _count_tokens(packed: bytes) -> int:
     text, count, start = zlib.decompress(packed).decode(), 0, 0
     while start < len(text):
         # No token reaches over the end of a number, so a long text may be cut there.

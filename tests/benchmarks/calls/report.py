@@ -6,9 +6,9 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from scripts.measured_page import table
+from scripts.measured_tables import markdown_table
 from tests.benchmarks.calls.replay import CallResult, as_compact_json, tokens
-from tests.benchmarks.calls.trace import Call
+from tests.benchmarks.calls.workload import Call
 
 LONG = 25_000
 """Tokens of one answer from which some clients cut it off or refuse it."""
@@ -19,11 +19,11 @@ Day = Sequence[CallResult]
 def has_answer(unlimited: CallResult, *, free: bool) -> bool:
     """Whether a server with all requests it wants could answer this call, which was passed through without limits;
     ``free``: with a free key."""
-    return not unlimited.told.code and not (free and unlimited.call.kind == "premium")
+    return not unlimited.output.code and not (free and unlimited.call.kind == "premium")
 
 
 def answered(day: Day) -> list[CallResult]:
-    return [one for one in day if not one.told.code]
+    return [one for one in day if not one.output.code]
 
 
 def read(day: Day) -> int:
@@ -34,17 +34,17 @@ def requests(day: Day) -> int:
     return sum(one.requests for one in day)
 
 
-def side_by_side(title: str, ours: Day, theirs: Day, unlimited: Day, *, free: bool) -> str:
+def comparison_table(title: str, ours: Day, theirs: Day, unlimited: Day, *, free: bool) -> str:
     """One plan: toolfold beside the pass-through. ``unlimited``: the pass-through without limits, which has the length
     of every answer."""
     possible = sum(has_answer(one, free=free) for one in unlimited)
-    whole = sum(other.read for one, other in zip(ours, unlimited, strict=True) if not one.told.code)
+    whole = sum(other.read for one, other in zip(ours, unlimited, strict=True) if not one.output.code)
     both = (ours, theirs)
     rows = [
         _row(f"answered, of {possible:,} calls that have an answer", [len(answered(day)) for day in both], up=True),
         ("their share", *(f"{len(answered(day)) / possible:.1%}" for day in both), ""),
-        ("of these from what was held", f"{sum(one.told.cached for one in ours):,}", "–", ""),
-        ("of these as a preview", f"{sum(one.told.preview for one in ours):,}", "–", ""),
+        ("of these from what was held", f"{sum(one.output.cached for one in ours):,}", "–", ""),
+        ("of these as a preview", f"{sum(one.output.preview for one in ours):,}", "–", ""),
         _row("requests to the upstream", [requests(day) for day in both]),
         _row("tokens read: answers", [read(answered(day)) for day in both]),
         _row("tokens read: errors", [read(day) - read(answered(day)) for day in both]),
@@ -58,21 +58,21 @@ def side_by_side(title: str, ours: Day, theirs: Day, unlimited: Day, *, free: bo
         ("time of a call, 99th percentile", *(_ms(day, 0.99) for day in both), ""),
         *_errors(ours, theirs),
     ]
-    return f"### {title}\n\n" + table(("", "toolfold", "passed through", "ratio"), rows)
+    return f"### {title}\n\n" + markdown_table(("", "toolfold", "passed through", "ratio"), rows)
 
 
 def _errors(ours: Day, theirs: Day) -> list[tuple[str, ...]]:
-    counts = [Counter(one.told.code for one in day if one.told.code) for day in (ours, theirs)]
+    counts = [Counter(one.output.code for one in day if one.output.code) for day in (ours, theirs)]
     return [
         (f"`{code}`", *(f"{count[code]:,} ({count[code] / len(ours):.1%})" for count in counts), "")
         for code in sorted(counts[0] | counts[1])
     ]
 
 
-def others(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:
+def variants_table(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:
     """Without limits: what each part of toolfold is worth, and other ways of passing through."""
     rows = [(name, _n(requests(day)), _n(read(day)), _n(_long(day)), _ms(day, 0.5)) for name, day in days.items()]
-    compacted = [tokens(as_compact_json(one.told.text)) for one in theirs]
+    compacted = [tokens(as_compact_json(one.output.text)) for one in theirs]
     cut = sum(min(count, LONG) for count in compacted)
     passed = _n(requests(theirs))
     time = _ms(theirs, 0.5)
@@ -83,10 +83,10 @@ def others(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:
         (f"passed through: JSON without white space, cut at {LONG:,} tokens", passed, _n(cut), "0", time),
     ]
     head = ("", "requests", "tokens read", f"answers over {LONG:,} tokens", "time, median")
-    return "### Other ways, without limits\n\n" + table(head, rows)
+    return "### Other ways, without limits\n\n" + markdown_table(head, rows)
 
 
-def described(calls: Sequence[Call]) -> str:
+def describe_calls(calls: Sequence[Call]) -> str:
     """What the trace is made of."""
     kinds = Counter(call.kind for call in calls)
     things = {(call.tool, str(sorted(call.arguments.items()))) for call in calls}

@@ -43,7 +43,7 @@ _BARS = {"interval": "daily", "series_type": "close"}
 
 
 @dataclass(frozen=True, slots=True)
-class ListRequest:
+class RequestPattern:
     """One kind of question. ``{}`` in ``arguments`` is the subject, ``{0}/{1}`` its parts where it is a pair.
 
     ``selects`` are the parts that questions about the answer need; none where an answer is short or wanted whole.
@@ -57,75 +57,75 @@ class ListRequest:
     premium: bool = False
 
 
-def _indicator(weight: float, tool: str, period: int | None = None, **more: Any) -> ListRequest:
+def _indicator(weight: float, tool: str, period: int | None = None, **more: Any) -> RequestPattern:
     arguments = {"symbol": "{}", "interval": "daily", **more}
-    return ListRequest(weight, "stock", tool, arguments | ({"time_period": period} if period else {}), _LATEST)
+    return RequestPattern(weight, "stock", tool, arguments | ({"time_period": period} if period else {}), _LATEST)
 
 
-ASKED: tuple[ListRequest, ...] = (
+REQUEST_MIX: tuple[RequestPattern, ...] = (
     # Stocks: what most people come for
-    ListRequest(24, "stock", "GLOBAL_QUOTE", {"symbol": "{}"}),
-    ListRequest(15, "stock", "TIME_SERIES_DAILY", {"symbol": "{}"}, _PRICES),
-    ListRequest(4, "stock", "TIME_SERIES_WEEKLY", {"symbol": "{}"}, _LONG),
-    ListRequest(2, "stock", "TIME_SERIES_MONTHLY", {"symbol": "{}"}, _LONG),
-    ListRequest(2, "stock", "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "{}"},
+    RequestPattern(24, "stock", "GLOBAL_QUOTE", {"symbol": "{}"}),
+    RequestPattern(15, "stock", "TIME_SERIES_DAILY", {"symbol": "{}"}, _PRICES),
+    RequestPattern(4, "stock", "TIME_SERIES_WEEKLY", {"symbol": "{}"}, _LONG),
+    RequestPattern(2, "stock", "TIME_SERIES_MONTHLY", {"symbol": "{}"}, _LONG),
+    RequestPattern(2, "stock", "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "{}"},
           ("change(adjusted_close); since 2016", "timestamp,adjusted_close; last 26")),
-    ListRequest(2, "words", "SYMBOL_SEARCH", {"keywords": "{}"}),
-    ListRequest(1, "", "MARKET_STATUS", {}),
-    ListRequest(2.5, "", "TOP_GAINERS_LOSERS", {},
+    RequestPattern(2, "words", "SYMBOL_SEARCH", {"keywords": "{}"}),
+    RequestPattern(1, "", "MARKET_STATUS", {}),
+    RequestPattern(2.5, "", "TOP_GAINERS_LOSERS", {},
           ("from top_gainers; first 5", "from top_losers; first 5", "from most_actively_traded; first 10")),
     # Companies
-    ListRequest(6, "company", "COMPANY_OVERVIEW", {"symbol": "{}"},
+    RequestPattern(6, "company", "COMPANY_OVERVIEW", {"symbol": "{}"},
           ("PERatio,ForwardPE,PEGRatio", "MarketCapitalization,Sector,Industry", "DividendYield,DividendPerShare")),
-    ListRequest(2.5, "company", "INCOME_STATEMENT", {"symbol": "{}"},
+    RequestPattern(2.5, "company", "INCOME_STATEMENT", {"symbol": "{}"},
           ("from annualReports; fiscalDateEnding,totalRevenue,netIncome; last 4",
            "from quarterlyReports; fiscalDateEnding,totalRevenue,grossProfit,operatingIncome; last 8")),
-    ListRequest(1.5, "company", "BALANCE_SHEET", {"symbol": "{}"},
+    RequestPattern(1.5, "company", "BALANCE_SHEET", {"symbol": "{}"},
           ("from quarterlyReports; last 1",
            "from annualReports; fiscalDateEnding,totalAssets,totalLiabilities,totalShareholderEquity; last 5")),
-    ListRequest(1.5, "company", "CASH_FLOW", {"symbol": "{}"},
+    RequestPattern(1.5, "company", "CASH_FLOW", {"symbol": "{}"},
           ("from annualReports; fiscalDateEnding,operatingCashflow,capitalExpenditures; last 5",
            "from quarterlyReports; fiscalDateEnding,operatingCashflow; last 4")),
-    ListRequest(3, "company", "EARNINGS", {"symbol": "{}"},
+    RequestPattern(3, "company", "EARNINGS", {"symbol": "{}"},
           ("from quarterlyEarnings; reportedDate,reportedEPS,estimatedEPS,surprisePercentage; last 4",
            "from annualEarnings; last 5")),
-    ListRequest(1.5, "company", "DIVIDENDS", {"symbol": "{}"}, ("last 4", "sum(amount); 2025")),
-    ListRequest(1, "company", "EARNINGS_CALENDAR", {"symbol": "{}"}),
-    ListRequest(1, "company", "INSIDER_TRANSACTIONS", {"symbol": "{}"}, ("last 10", "top 5 by shares")),
-    ListRequest(1, "fund", "ETF_PROFILE", {"symbol": "{}"}, ("from holdings; first 10", "from sectors")),
+    RequestPattern(1.5, "company", "DIVIDENDS", {"symbol": "{}"}, ("last 4", "sum(amount); 2025")),
+    RequestPattern(1, "company", "EARNINGS_CALENDAR", {"symbol": "{}"}),
+    RequestPattern(1, "company", "INSIDER_TRANSACTIONS", {"symbol": "{}"}, ("last 10", "top 5 by shares")),
+    RequestPattern(1, "fund", "ETF_PROFILE", {"symbol": "{}"}, ("from holdings; first 10", "from sectors")),
     # News
-    ListRequest(6, "company", "NEWS_SENTIMENT", {"tickers": "{}"},
+    RequestPattern(6, "company", "NEWS_SENTIMENT", {"tickers": "{}"},
           ("title,source,time_published,overall_sentiment_label; first 10", "title,summary; first 5",
            "mean(overall_sentiment_score)")),
-    ListRequest(1, "", "NEWS_SENTIMENT", {"topics": "technology"}, ("title,source,url; first 10",)),
+    RequestPattern(1, "", "NEWS_SENTIMENT", {"topics": "technology"}, ("title,source,url; first 10",)),
     # Indicators
     _indicator(3, "RSI", 14, series_type="close"), _indicator(2, "SMA", 50, series_type="close"),
     _indicator(2, "SMA", 200, series_type="close"), _indicator(1.5, "EMA", 20, series_type="close"),
     _indicator(1.5, "MACDEXT", series_type="close"), _indicator(1, "BBANDS", 20, series_type="close"),
     _indicator(0.7, "ATR", 14), _indicator(0.5, "ADX", 14), _indicator(0.5, "STOCH"), _indicator(0.3, "OBV"),
     # Currencies, coins, goods, the economy
-    ListRequest(3, "pair", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{0}", "to_currency": "{1}"}),
-    ListRequest(1.5, "pair", "FX_DAILY", {"from_symbol": "{0}", "to_symbol": "{1}"}, _PRICES[:3]),
-    ListRequest(3, "coin", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{}", "to_currency": "USD"}),
-    ListRequest(2.5, "coin", "DIGITAL_CURRENCY_DAILY", {"symbol": "{}", "market": "USD"}, _PRICES),
-    ListRequest(1, "", "WTI", {"interval": "daily"}, _VALUES), ListRequest(0.5, "", "BRENT", {"interval": "monthly"}, _VALUES),
-    ListRequest(0.3, "", "COPPER", {}, _VALUES), ListRequest(1, "", "GOLD_SILVER_SPOT", {"symbol": "GOLD"}),
-    ListRequest(1.5, "", "CPI", {}, _VALUES), ListRequest(0.8, "", "UNEMPLOYMENT", {}, _VALUES),
-    ListRequest(1, "", "FEDERAL_FUNDS_RATE", {}, _VALUES), ListRequest(0.7, "", "REAL_GDP", {}, _VALUES),
-    ListRequest(1.5, "maturity", "TREASURY_YIELD", {"interval": "daily", "maturity": "{}"}, _VALUES),
+    RequestPattern(3, "pair", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{0}", "to_currency": "{1}"}),
+    RequestPattern(1.5, "pair", "FX_DAILY", {"from_symbol": "{0}", "to_symbol": "{1}"}, _PRICES[:3]),
+    RequestPattern(3, "coin", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{}", "to_currency": "USD"}),
+    RequestPattern(2.5, "coin", "DIGITAL_CURRENCY_DAILY", {"symbol": "{}", "market": "USD"}, _PRICES),
+    RequestPattern(1, "", "WTI", {"interval": "daily"}, _VALUES), RequestPattern(0.5, "", "BRENT", {"interval": "monthly"}, _VALUES),
+    RequestPattern(0.3, "", "COPPER", {}, _VALUES), RequestPattern(1, "", "GOLD_SILVER_SPOT", {"symbol": "GOLD"}),
+    RequestPattern(1.5, "", "CPI", {}, _VALUES), RequestPattern(0.8, "", "UNEMPLOYMENT", {}, _VALUES),
+    RequestPattern(1, "", "FEDERAL_FUNDS_RATE", {}, _VALUES), RequestPattern(0.7, "", "REAL_GDP", {}, _VALUES),
+    RequestPattern(1.5, "maturity", "TREASURY_YIELD", {"interval": "daily", "maturity": "{}"}, _VALUES),
     # Options, and what a free key is refused
-    ListRequest(1, "company", "REALTIME_PUT_CALL_RATIO", {"symbol": "{}"}),
-    ListRequest(0.7, "company", "HISTORICAL_PUT_CALL_RATIO", {"symbol": "{}"}),
-    ListRequest(1, "company", "HISTORICAL_OPTIONS", {"symbol": "{}"},
+    RequestPattern(1, "company", "REALTIME_PUT_CALL_RATIO", {"symbol": "{}"}),
+    RequestPattern(0.7, "company", "HISTORICAL_PUT_CALL_RATIO", {"symbol": "{}"}),
+    RequestPattern(1, "company", "HISTORICAL_OPTIONS", {"symbol": "{}"},
           ("type=call; top 10 by volume; contractID,strike,expiration,last,volume",
            "type=put; expiration,strike,last,implied_volatility,delta; top 10 by open_interest"), premium=True),
-    ListRequest(1, "stock", "TIME_SERIES_INTRADAY", {"symbol": "{}", "interval": "5min"}, _PRICES[:4], premium=True),
-    ListRequest(1, "stock", "TIME_SERIES_DAILY_ADJUSTED", {"symbol": "{}"},
+    RequestPattern(1, "stock", "TIME_SERIES_INTRADAY", {"symbol": "{}", "interval": "5min"}, _PRICES[:4], premium=True),
+    RequestPattern(1, "stock", "TIME_SERIES_DAILY_ADJUSTED", {"symbol": "{}"},
           ("change(adjusted_close); last 60", "timestamp,adjusted_close; last 30"), premium=True),
-    ListRequest(1, "stock", "MACD", {"symbol": "{}", **_BARS}, _LATEST, premium=True),
+    RequestPattern(1, "stock", "MACD", {"symbol": "{}", **_BARS}, _LATEST, premium=True),
 )  # fmt: skip
 
-WRONG: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+WRONG_ARGUMENTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "TIME_SERIES_DAILY": ({"outputsize": "all"}, {"outputsize": "1y"}),
     "TIME_SERIES_INTRADAY": ({"interval": "5m"}, {"interval": "1d"}),
     "TREASURY_YIELD": ({"maturity": "10"},),

@@ -17,7 +17,7 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.cold import cost, growth, packages, services, tables, traffic
 from tests.benchmarks.cold.contenders import AS_DEPLOYED, EMBEDDED, ROOT, contenders
 from tests.benchmarks.cold.events import asked
@@ -51,7 +51,7 @@ QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, 10, (129, 1_000), 2)
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write", "--quick")
+    options = measured_tables.parse_options(__doc__, "--write", "--quick")
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     results = measure(QUICK if options.quick else FULL)
     kept = FOLDER / "results.json"
@@ -67,7 +67,7 @@ def main() -> int:
         for picture in ("cold-start.png", "growth.png"):
             shutil.copy(FOLDER / picture, IMAGES / picture)
     for page, tables_of_it in ((PAGE, measured), (COSTS, costs)):
-        measured_page.keep(page if options.write else None, COMMAND, tables_of_it)
+        measured_tables.update_page(page if options.write else None, COMMAND, tables_of_it)
     return 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from scripts.measured_page import table
+from scripts.measured_tables import markdown_table
 from tests.benchmarks.cold.contenders import AS_DEPLOYED, AWSLABS, FASTMCP, IN_S3, SDK
 from tests.benchmarks.cold.events import FRESH, GET, HELD, LISTING, SEARCH
 from tests.benchmarks.cold.packages import COMPILED
@@ -72,7 +72,7 @@ def of_duration(cpu_ms: float, waiting_s: float, memory_mb: int) -> float:
 
 def _prices() -> str:
     rows = [(name, f"{dollars:,.4g}", unit, where) for name, (dollars, _, unit, where) in PRICES.items()]
-    return "### Prices\n\n" + table(("", "$", "for", "published at"), rows)
+    return "### Prices\n\n" + markdown_table(("", "$", "for", "published at"), rows)
 
 
 def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
@@ -101,7 +101,7 @@ def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
         counts = f"{sent['s3']} / {sent['reads']} / {sent['writes']}"
         rows.append((title, *(f"{part * MILLION:,.2f}" for part in (*parts, sum(parts))), counts))
     head = ("", "requests", "Lambda", "S3", "DynamoDB", "logs", "data out", "**in all**", "S3 / reads / writes")
-    return f"### A million requests to toolfold, as deployed with {memory_mb} MB, in $\n\n" + table(head, rows)
+    return f"### A million requests to toolfold, as deployed with {memory_mb} MB, in $\n\n" + markdown_table(head, rows)
 
 
 def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
@@ -130,7 +130,7 @@ def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
             )
         )
     head = ("", "all warm", "a million cold starts", "1 % of requests cold", "each begins cold")
-    return "### Lambda's part of a million conversations, in $\n\n" + table(head, rows)
+    return "### Lambda's part of a million conversations, in $\n\n" + markdown_table(head, rows)
 
 
 def _at_once(results: Mapping[str, Any]) -> str:
@@ -144,7 +144,7 @@ def _at_once(results: Mapping[str, Any]) -> str:
         ("cost of these requests", f"${_dollars('S3, GET', requests):.4f}"),
         ("afterwards, each a minute: looks at the pointer", f"${_dollars('S3, GET', ENVIRONMENTS * 60):.4f} an hour"),
     ]
-    return f"### {ENVIRONMENTS:,} environments that start at once\n\n" + table(("", ""), rows)
+    return f"### {ENVIRONMENTS:,} environments that start at once\n\n" + markdown_table(("", ""), rows)
 
 
 def _snapshots(memory_mb: int) -> str:
@@ -153,4 +153,4 @@ def _snapshots(memory_mb: int) -> str:
         ("keeping a version for thirty days", f"{_dollars('SnapStart, cache', gigabytes * 30 * 86400):.2f}"),
         ("a million restorations", f"{_dollars('SnapStart, restore', gigabytes) * MILLION:.2f}"),
     ]
-    return f"### SnapStart with {memory_mb} MB, in $\n\n" + table(("", ""), rows)
+    return f"### SnapStart with {memory_mb} MB, in $\n\n" + markdown_table(("", ""), rows)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.benchmarks.cold.contenders import BUCKET, ROOT, TABLE
 from tests.benchmarks.cold.events import SYMBOL
-from tests.conformance.toolbox import listening
+from tests.conformance.helpers import start_server
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 
@@ -41,8 +41,8 @@ def running() -> Iterator[Services]:
         moto = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
         home = {**environment, "HOME": folder}
         with (
-            listening(mock_api, env=home, log=Path(folder) / "mock_api.log") as upstream,
-            listening(moto, env=home, log=Path(folder) / "moto.log") as aws,
+            start_server(mock_api, env=home, log=Path(folder) / "mock_api.log") as upstream,
+            start_server(moto, env=home, log=Path(folder) / "moto.log") as aws,
         ):
             with urllib.request.urlopen(f"{upstream}?function=GLOBAL_QUOTE&symbol={SYMBOL}&apikey=any") as answer:
                 json.load(answer)  # what only the mock API's first answer takes

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scripts.measured_page import table
+from scripts.measured_tables import markdown_table
 from tests.benchmarks.cold.contenders import FLOOR
 from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH
 from tests.benchmarks.cold.growth import FILE, S3
@@ -110,7 +110,7 @@ def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
             )
         )
     head = ("", "init", "first `tools/list`", "ratio", "first `TOOL_CALL`", "ratio", "first `TOOL_LIST(query)`")
-    return f"#### {title}\n\n" + table(head, rows)
+    return f"#### {title}\n\n" + markdown_table(head, rows)
 
 
 def warm(results: Mapping[str, Any]) -> str:
@@ -121,7 +121,7 @@ def warm(results: Mapping[str, Any]) -> str:
     alone = ("toolfold, catalog in the package: handler alone", *(_percentiles(results["handler"][m]) for m in METHODS))
     rows.insert(2, alone)
     head = ("", *(f"`{method}`" if "," not in method else f"`{method.replace(', ', '`, ')}" for method in METHODS))
-    return "#### Warm, in ms\n\n" + table(head, rows)
+    return "#### Warm, in ms\n\n" + markdown_table(head, rows)
 
 
 def sizes(results: Mapping[str, Any]) -> str:
@@ -140,7 +140,7 @@ def sizes(results: Mapping[str, Any]) -> str:
             )
         )
     head = ("", "after the first `TOOL_CALL`", "after the warm rounds", "files", "unzipped", "zipped")
-    return "#### Peak memory and size of the package, in MB\n\n" + table(head, rows)
+    return "#### Peak memory and size of the package, in MB\n\n" + markdown_table(head, rows)
 
 
 def growth(results: Mapping[str, Any]) -> str:
@@ -153,7 +153,7 @@ def growth(results: Mapping[str, Any]) -> str:
     ]
     head = ("tools", "catalog in", "first `tools/list`", "first search", "search", "first get", "get", "peak memory")
     count = len(results["growth"][0]["starts"])
-    return f"#### As the catalog grows, {count} starts of each\n\n" + table(head, rows)
+    return f"#### As the catalog grows, {count} starts of each\n\n" + markdown_table(head, rows)
 
 
 def wanted(found: Sequence[Target]) -> str:
@@ -166,7 +166,7 @@ def wanted(found: Sequence[Target]) -> str:
         )
         for target in found
     ]
-    return "#### Targets\n\n" + table(("", "target", "measured", ""), rows)
+    return "#### Targets\n\n" + markdown_table(("", "target", "measured", ""), rows)
 
 
 def spread(values: Sequence[float]) -> str:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.cold import contenders, packages, services
 from tests.benchmarks.cold.contenders import Contender
 from tests.benchmarks.cold.cost import CORE_MB, MILLION, UPSTREAM_S, of_duration
@@ -35,7 +35,7 @@ Figures = dict[str, list[float]]
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write", "--quick")
+    options = measured_tables.parse_options(__doc__, "--write", "--quick")
     [ours] = [one for one in contenders.contenders() if one.name == contenders.AS_DEPLOYED]
     package = packages.build([ours])[ours.package]
     found: dict[int, Figures] = {size: {} for size in SIZES}
@@ -48,7 +48,7 @@ def main() -> int:
         peaks = {
             (kind, megabytes): _peak(package, kind, megabytes) for kind in ("csv", "json") for megabytes in ANSWERS
         }
-    return measured_page.keep(PAGE if options.write else None, COMMAND, _page(found, peaks))
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, _page(found, peaks))
 
 
 def _one(
@@ -125,14 +125,14 @@ def _by_size(found: Mapping[int, Figures]) -> str:
         row = [f"{size:,}", f"{min(1.0, size / CORE_MB):.2f}", *(f"{one:,.0f}" for one in (init, listing, call))]
         rows.append([*row, f"{restored:,.0f}", f"{warm:,.1f}", f"{cold:,.2f}", f"{each:,.2f}"])
     head = ["MB", "vCPU", "init", "`tools/list`", "`TOOL_CALL`", "restored", "warm", "$ cold", "$ warm"]
-    return measured_page.table(head, rows, left=0)
+    return measured_tables.markdown_table(head, rows, left=0)
 
 
 def _by_answer(peaks: Mapping[tuple[str, int], float]) -> str:
     rows = [
         [f"{megabytes}", f"{peaks['csv', megabytes]:,.0f}", f"{peaks['json', megabytes]:,.0f}"] for megabytes in ANSWERS
     ]
-    return measured_page.table(["answer, MB", "CSV", "JSON"], rows, left=0)
+    return measured_tables.markdown_table(["answer, MB", "CSV", "JSON"], rows, left=0)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.retrieval.fastmcp_rankers import fastmcp_rankers
 from tests.benchmarks.retrieval.metrics import DEPTH
 from tests.benchmarks.retrieval.rankers import EveryWord, FullText, Ranker, Toolfold, descriptions
@@ -25,7 +25,7 @@ COMMAND = "make bench-retrieval ARGS=--write"
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write", "--check", "--misses")
+    options = measured_tables.parse_options(__doc__, "--write", "--check", "--misses")
     requests = load()
     catalog = FileStore(bundled_path())()
     own = Toolfold(catalog)
@@ -44,7 +44,7 @@ def main() -> int:
         if not (options.write or options.check):
             print(measured, times(here, requests), sep="\n", end="")
             return 0
-    return measured_page.keep(PAGE, COMMAND, measured, write=options.write)
+    return measured_tables.update_page(PAGE, COMMAND, measured, write=options.write)
 
 
 if __name__ == "__main__":

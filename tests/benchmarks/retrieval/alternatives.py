@@ -22,10 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.retrieval import metrics
 from tests.benchmarks.retrieval.report import Answers, table
-from tests.benchmarks.retrieval.request_set import HELD, TUNING, Request, load
+from tests.benchmarks.retrieval.request_set import HELD_OUT, TUNING, Request, load
 from tests.benchmarks.retrieval.scorers import (
     Grams,
     Scorer,
@@ -51,11 +51,11 @@ SHARES = (0.1, 0.2, 0.4, 0.8, 1.6)
 CONSTANTS = (5, 20, 60)
 BARS = (_OUTSIDE, 0.85, 1.0)
 
-WORDS, PAIRS, UNMENDED, OURS = "BM25", "BM25, pairs, names", "toolfold, nothing mended", "toolfold"
+WORDS, PAIRS, UNCORRECTED, OURS = "BM25", "BM25, pairs, names", "toolfold, no correction", "toolfold"
 LEFT_OUT = {
     WORDS: ("pairs", "names", "vocabulary", "spellings"),
     PAIRS: ("vocabulary", "spellings"),
-    UNMENDED: ("spellings",),
+    UNCORRECTED: ("spellings",),
     OURS: (),
 }
 GRAMS = {"3-grams": 3, "4-grams": 4}
@@ -63,7 +63,7 @@ STATIC = {f"static {dimensions}": dimensions for dimensions in DIMENSIONS}
 MINILM = "MiniLM"
 
 FUSED = (
-    *((words, letters) for words in (WORDS, UNMENDED, OURS) for letters in GRAMS),
+    *((words, letters) for words in (WORDS, UNCORRECTED, OURS) for letters in GRAMS),
     *((words, vectors) for words in (WORDS, OURS) for vectors in (*STATIC, MINILM)),
     *((words, "3-grams", "static 256") for words in (WORDS, OURS)),
 )
@@ -91,7 +91,7 @@ def ways() -> Iterator[list[Way]]:
     for parts in FUSED:
         title = " + ".join(parts)
         yield [
-            Way(f"{title}, sum", parts, partial(weighted_sum, (1, *shares)), _told(shares, bar), bar)
+            Way(f"{title}, sum", parts, partial(weighted_sum, (1, *shares)), _describe_shares(shares, bar), bar)
             for shares in itertools.product(SHARES, repeat=len(parts) - 1)
             for bar in BARS
         ]
@@ -105,7 +105,7 @@ def _only(parts: Sequence[Scores]) -> Scores:
     return parts[0]
 
 
-def _told(shares: Iterable[float], bar: float) -> str:
+def _describe_shares(shares: Iterable[float], bar: float) -> str:
     return f"share {' and '.join(map(str, shares))}, bar {bar}"
 
 
@@ -131,7 +131,7 @@ class Bench:
         """How well each ranker finds: a table for each half."""
         best = [max(choices, key=self._worth) for choices in ways()]
         out = []
-        for half in (TUNING, HELD):
+        for half in (TUNING, HELD_OUT):
             chosen = [request for request in self._requests if request.half == half]
             rows = [(way.title, way.chosen if half == TUNING else "", *self._cells(way, chosen)) for way in best]
             counts = [len(part) for part in _parts([(request, ()) for request in chosen])]
@@ -142,10 +142,14 @@ class Bench:
     def costs(self) -> str:
         """What each part adds, and how long a request takes."""
         words = [
-            (WORDS, self._held(lambda term: Without(self._catalog, "pairs", "vocabulary").has(term)), 0),
-            (PAIRS, self._held(lambda term: " " in term), 0),
-            (UNMENDED, self._held(lambda term: term.startswith("@")) + self._held(section="synonyms"), 0),
-            (OURS, self._held(section="spellings"), 0),
+            (WORDS, self._count_entries(lambda term: Without(self._catalog, "pairs", "vocabulary").has(term)), 0),
+            (PAIRS, self._count_entries(lambda term: " " in term), 0),
+            (
+                UNCORRECTED,
+                self._count_entries(lambda term: term.startswith("@")) + self._count_entries(section="synonyms"),
+                0,
+            ),
+            (OURS, self._count_entries(section="spellings"), 0),
         ]
         letters = [(title, _written(sorted(self._scorers[title].index.items())), 0) for title in GRAMS]
         vectors = [
@@ -187,7 +191,7 @@ class Bench:
         for mean in (english.r1, english.r5, english.mrr, other.r1, other.r5, other.mrr, outside.silent):
             yield f"{mean:.3f}"
 
-    def _held(self, which: Callable[[str], bool] = lambda _: True, section: str = "index") -> int:
+    def _count_entries(self, which: Callable[[str], bool] = lambda _: True, section: str = "index") -> int:
         return _written((key, value) for key, value in self._catalog._sections[section].items() if which(key))
 
 
@@ -241,10 +245,10 @@ def _installed(package: str) -> int:
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write")
+    options = measured_tables.parse_options(__doc__, "--write")
     bench = Bench(FileStore(bundled_path())(), load())
     measured = "\n".join((bench.quality(), bench.costs(), imports()))
-    return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 
 if __name__ == "__main__":

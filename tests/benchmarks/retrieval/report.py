@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tests.benchmarks.retrieval.metrics import DEPTH, Score, score
 from tests.benchmarks.retrieval.rankers import Ranker
-from tests.benchmarks.retrieval.request_set import HELD, KINDS, TUNING, Request
+from tests.benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
 
 HEAD = ("", "", "n", "R@1", "R@3", "R@5", "MRR", "nDCG@10", "needed@5", "silent")
 
@@ -37,7 +37,7 @@ def slices(requests: Iterable[Request]) -> dict[str, dict[str, list[Request]]]:
 
 
 def _halves(requests: Sequence[Request]) -> dict[str, list[Request]]:
-    return {half: [request for request in requests if request.half == half] for half in (TUNING, HELD)}
+    return {half: [request for request in requests if request.half == half] for half in (TUNING, HELD_OUT)}
 
 
 def tables(answered: Mapping[str, Answers]) -> str:

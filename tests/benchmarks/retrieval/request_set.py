@@ -11,7 +11,7 @@ import yaml
 FILE = Path(__file__).with_name("requests.yaml")
 
 KINDS = ("direct", "paraphrase", "typo", "ambiguous", "several", "outside")
-TUNING, HELD = "tuning", "held"
+TUNING, HELD_OUT = "tuning", "held"
 
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -46,7 +46,7 @@ class Request:
         Requests that no tool serves are split by their text.
         """
         digest = hashlib.sha256((self.tools[0] if self.tools else self.text).encode()).digest()
-        return TUNING if digest[0] < 128 else HELD
+        return TUNING if digest[0] < 128 else HELD_OUT
 
 
 def load(path: Path = FILE) -> tuple[Request, ...]:

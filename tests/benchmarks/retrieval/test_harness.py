@@ -11,7 +11,7 @@ import pytest
 from tests.benchmarks.retrieval import metrics
 from tests.benchmarks.retrieval.rankers import EveryWord, FullText, Recorded, Toolfold, descriptions
 from tests.benchmarks.retrieval.report import answers, misses, tables
-from tests.benchmarks.retrieval.request_set import HELD, TUNING, Request
+from tests.benchmarks.retrieval.request_set import HELD_OUT, TUNING, Request
 from toolfold.catalog.model import Catalog
 
 TEXTS = {
@@ -118,6 +118,6 @@ def test_tables_keep_outside_requests_apart_and_are_the_same_again() -> None:
 def test_misses_show_nothing_of_the_held_half(catalog: Catalog) -> None:
     requests = [Request(f"words for {name}", "direct", (name,)) for name in catalog]
     shown = misses([(request, []) for request in requests])
-    assert {HELD, TUNING} == {request.half for request in requests}
+    assert {HELD_OUT, TUNING} == {request.half for request in requests}
     for request in requests:
         assert (f"{request.text}\n" in shown) == (request.half == TUNING)

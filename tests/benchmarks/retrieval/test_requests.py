@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.retrieval.independence import catalog_texts, near_copies, normalised
-from tests.benchmarks.retrieval.request_set import HELD, KINDS, TUNING, Request, load
+from tests.benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request, load
 from toolfold.catalog.model import Catalog
 
 LEAST = dict.fromkeys(KINDS, 60) | {"outside": 40}
@@ -102,15 +102,15 @@ def test_a_request_whose_kind_and_tools_disagree_cannot_be_made(kind: str, tools
 
 
 def test_the_split_goes_by_the_best_answer_and_stays() -> None:
-    known = {"GLOBAL_QUOTE": TUNING, "RSI": TUNING, "CPI": TUNING, "WTI": HELD, "SMA": HELD}
+    known = {"GLOBAL_QUOTE": TUNING, "RSI": TUNING, "CPI": TUNING, "WTI": HELD_OUT, "SMA": HELD_OUT}
     assert {tool: Request("x", "direct", (tool,)).half for tool in known} == known
-    assert Request("y", "several", ("WTI", "GLOBAL_QUOTE")).half == HELD
+    assert Request("y", "several", ("WTI", "GLOBAL_QUOTE")).half == HELD_OUT
     assert Request("y", "several", ("GLOBAL_QUOTE", "WTI")).half == TUNING
-    assert {Request(text, "outside", ()).half for text in ("a recipe", "a flight", "a train")} == {TUNING, HELD}
+    assert {Request(text, "outside", ()).half for text in ("a recipe", "a flight", "a train")} == {TUNING, HELD_OUT}
 
 
 def test_the_halves_are_alike_in_size(requests: tuple[Request, ...]) -> None:
     for chosen in (requests, *([r for r in requests if r.kind == kind] for kind in KINDS)):
         halves = Counter(request.half for request in chosen)
-        assert set(halves) == {TUNING, HELD}
+        assert set(halves) == {TUNING, HELD_OUT}
         assert min(halves.values()) >= len(chosen) / 3

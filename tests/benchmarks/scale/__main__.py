@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from toolfold.build.publisher import publish
@@ -52,12 +52,12 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write", "--quick")
+    options = measured_tables.parse_options(__doc__, "--write", "--quick")
     sizes, processes = (SIZES[:-1], 1) if options.quick else (SIZES, 3)
     paths = {size: catalog(size) for size in sizes}
     files = _times("Catalog in a file", {size: (str(path), {}) for size, path in paths.items()}, processes)
     parts = ["Milliseconds.\n", files, in_slow_s3(paths, processes), in_moto(paths)]
-    return measured_page.keep(PAGE if options.write else None, COMMAND, "\n".join(parts))
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, "\n".join(parts))
 
 
 def catalog(size: int) -> Path:

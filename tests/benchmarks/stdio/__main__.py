@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.benchmarks.cold.services import described, machine
 from tests.benchmarks.cold.tables import spread
 from tests.benchmarks.stdio.environments import FLOOR, ROOT, Contender, contenders, install, python_version
 from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start, start
-from tests.conformance.toolbox import listening
+from tests.conformance.helpers import start_server
 from toolfold import __version__
 
 PAGE = ROOT / "docs/reference/measurements.md"
@@ -43,12 +43,12 @@ calls go to alphavantage.co, so that none could be measured beside the others.
 
 
 def main() -> int:
-    options = measured_page.options(__doc__, "--write", "--quick")
+    options = measured_tables.parse_options(__doc__, "--write", "--quick")
     everyone = contenders()
     install(everyone)
     starts = measure(everyone, QUICK if options.quick else FULL)
     measured = page(everyone, starts, {"python": python_version(), **machine()})
-    return measured_page.keep(PAGE if options.write else None, COMMAND, measured)
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 
 def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]:
@@ -57,7 +57,7 @@ def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]
         path = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
         mock_api = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
         home = {**path, "HOME": folder, "PYTHONPATH": str(ROOT / "layers/core")}
-        with listening(mock_api, env=home, log=Path(folder) / "log") as url:
+        with start_server(mock_api, env=home, log=Path(folder) / "log") as url:
             given = {**path, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "ALPHA_VANTAGE_API_KEY": "mock-key"}
             starts: dict[str, list[Start]] = {one.name: [] for one in everyone}
             for _ in range(times + 1):
@@ -84,7 +84,7 @@ def page(everyone: Sequence[Contender], starts: Mapping[str, Sequence[Start]], a
         [
             "### Start over stdio, beside the peers\n",
             f"Python {about['python']}; toolfold {__version__}; {counted} starts of each. {described(about)}\n",
-            measured_page.table(heads, rows),
+            measured_tables.markdown_table(heads, rows),
             NOTE,
         ]
     )

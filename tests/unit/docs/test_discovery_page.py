@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.printed_answers import printed
+from scripts.doc_examples import render_examples
 from toolfold.meta_tools import list_request, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools
 
@@ -17,15 +17,13 @@ TEXT = PAGE.read_text(encoding="utf-8")
 REFUSALS = re.findall(r"^\| `(TOOL_\w+) (\{.*\})` \| (.*) \|$", TEXT, re.MULTILINE)
 
 
-def test_printed_answers_are_current(tools: MetaTools) -> None:
+def test_doc_examples_are_current(tools: MetaTools) -> None:
     assert TEXT.count("```text\n> TOOL_") == 7
-    assert printed(TEXT, tools) == TEXT, f"run: python -m scripts.printed_answers {PAGE} --write"
+    assert render_examples(TEXT, tools) == TEXT, f"run: python -m scripts.doc_examples {PAGE} --write"
 
 
 @pytest.mark.parametrize(("name", "arguments", "answer"), REFUSALS)
-def test_errors_are_the_documented_ones(
-    tools: MetaTools, name: str, arguments: str, answer: str
-) -> None:
+def test_errors_are_the_documented_ones(tools: MetaTools, name: str, arguments: str, answer: str) -> None:
     error = tools.call(name, json.loads(arguments)).structured["error"]
     assert f"{error['message']} {error['suggestion']}" == answer
     assert error["code"] == "INVALID_ARGUMENTS"

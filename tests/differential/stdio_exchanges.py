@@ -1,4 +1,4 @@
-"""What two servers say over stdio to the same lines: ours, and the SDK's with the same three tools."""
+"""Responses of two servers over stdio to the same lines: ours, and the SDK's with the same three tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp.server.stdio import stdio_server
 
 from tests.differential import peer
-from tests.differential.exchanges import Said, member, parsed, said
+from tests.differential.exchanges import RpcOutcome, member, parse_json, rpc_fields
 from tests.support.mcp_requests import message
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.mcp import Server
@@ -25,7 +25,7 @@ from toolfold.transports.stdio import StdioSession
 _HELLO = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _ENVELOPE = {META_VERSION: STATELESS[-1], META_CAPABILITIES: {}}
 _TURNS = 60
-"""Of the event loop. The longest way to an answer takes some twenty."""
+"""Turns of the event loop for one line. The slowest response takes some twenty."""
 
 _FIRST = "the first request"
 
@@ -37,20 +37,20 @@ OPENINGS: dict[str, tuple[bytes, ...]] = {
     "stateless": (json.dumps(message("server/discover", {"_meta": _ENVELOPE}, _FIRST)).encode(),),
     "none": (),
 }
-"""How a client begins."""
+"""The first lines of a client."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A line and what both said to it."""
+class StdioExchange:
+    """A line and the outcome of both servers."""
 
     line: bytes
-    ours: Said
-    theirs: Said
+    ours: RpcOutcome
+    theirs: RpcOutcome
 
     @property
     def message(self) -> Any:
-        return parsed(self.line)
+        return parse_json(self.line)
 
     @property
     def method(self) -> Any:
@@ -69,42 +69,42 @@ class Heard:
         return "stateless" if META_VERSION in self.meta and self.method != "initialize" else "handshake"
 
 
-class Both:
-    """Both servers, as a context manager. ``hear`` says one line to each, after an opening."""
+class ServerPair:
+    """Both servers, as a context manager."""
 
     def __init__(self, tools: MetaTools) -> None:
         self._ours, self._theirs = Server(tools), peer.server(tools)
         self._open = ExitStack()
 
-    def __enter__(self) -> Both:
+    def __enter__(self) -> ServerPair:
         self._portal = self._open.enter_context(start_blocking_portal())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._open.__exit__(kind, error, at)
 
-    def hear(self, opening: str, line: bytes) -> Heard:
-        """What ours says to ``line`` after any opening, and theirs after the one of the line's own era."""
-        it = Heard(line, _answered(line, say(self._ours, *OPENINGS[opening], line)), Said())
-        theirs = self._portal.call(_converse, self._theirs, [*OPENINGS[it.era], line])
-        return replace(it, theirs=_answered(line, theirs))
+    def exchange(self, opening: str, line: bytes) -> StdioExchange:
+        """Send ``line`` to our server after ``opening``, and to the SDK's after the opening of the line's own era."""
+        it = StdioExchange(line, _outcome(line, run_session(self._ours, *OPENINGS[opening], line)), RpcOutcome())
+        theirs = self._portal.call(_run_sdk_session, self._theirs, [*OPENINGS[it.era], line])
+        return replace(it, theirs=_outcome(line, theirs))
 
 
-def say(server: Server, *lines: bytes) -> list[dict[str, Any]]:
-    """What our server answers to ``lines``, in the order in which it does."""
+def run_session(server: Server, *lines: bytes) -> list[dict[str, Any]]:
+    """Return our server's responses to ``lines``, in its order."""
     outgoing = BytesIO()
     StdioSession(server, drain_timeout_s=20).serve(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
     return [json.loads(one) for one in outgoing.getvalue().split(b"\n")[:-1]]
 
 
-async def _converse(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]:
+async def _run_sdk_session(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]:
     answers: list[str] = []
 
     class Stdin:
         async def __aiter__(self) -> AsyncIterator[str]:
             for line in lines:
                 yield line.decode(errors="replace") + "\n"
-                # At the end of stdin the SDK drops what it has not answered yet.
+                # At the end of stdin the SDK drops requests without a response.
                 for _ in range(_TURNS):
                     await anyio.sleep(0)
 
@@ -121,11 +121,11 @@ async def _converse(server: Any, lines: Sequence[bytes]) -> list[dict[str, Any]]
     return [json.loads(text) for text in answers]
 
 
-def _answered(line: bytes, answers: Sequence[dict[str, Any]]) -> Said:
+def _outcome(line: bytes, answers: Sequence[dict[str, Any]]) -> RpcOutcome:
     later = [answer for answer in answers if answer["id"] != _FIRST]
     if not later:
-        return Said()
+        return RpcOutcome()
     (answer,) = later
-    sent = parsed(line)
+    sent = parse_json(line)
     assert sent is None or answer["id"] == sent["id"]
-    return Said(**said(answer))
+    return RpcOutcome(**rpc_fields(answer))
