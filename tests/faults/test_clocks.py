@@ -115,14 +115,14 @@ def back_while_a_source_is_left_alone(scenario: Scenario, times: ClockJumps, ups
 
 
 JUMPS = {
-    "time of day forward, an answer held": forward_with_a_cached_response,
-    "time of day backward, an answer held": backward_with_a_cached_response,
+    "time of day forward, cached answer": forward_with_a_cached_response,
+    "time of day backward, cached answer": backward_with_a_cached_response,
     "time of day a minute backward": a_little_backward,
     "time of day ahead when the day's calls were used up": ahead_when_the_day_was_used_up,
     "time of day ahead when calls were too fast": ahead_when_too_fast,
     "monotonic clock forward before another try": asleep_over_another_try,
     "monotonic clock forward during a request": asleep_while_it_is_answered,
-    "monotonic clock backward, source left alone": back_while_a_source_is_left_alone,
+    "monotonic clock backward, open circuit breaker": back_while_a_source_is_left_alone,
 }
 
 
