@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -152,6 +153,17 @@ def test_after_a_reset_no_key_is_known(
     fail()
     with pytest.raises(AuthRequired):
         find(arn)
+
+
+def test_a_key_is_in_no_log_line_of_any_library(
+    aws: AwsClients, find: Find, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("botocore"), "level", logging.NOTSET)
+    caplog.set_level(logging.DEBUG)
+    arns = [secret(KEY), secret(json.dumps({"apikey": KEY})) + "#apikey"]
+    caplog.clear()  # of this test's own clients
+    assert [find(arn) for arn in arns] == [KEY, KEY]
+    assert [record for record in caplog.records if KEY in record.getMessage() + repr(record.args)] == []
 
 
 def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:

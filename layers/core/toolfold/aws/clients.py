@@ -9,6 +9,7 @@ boto3 takes about 0.2 s to import. It is imported by the first client, never by 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
@@ -109,6 +110,10 @@ class AwsClients:
         import boto3
         import botocore.session
 
+        # At DEBUG botocore logs every response, and so the values of secrets. Lambda's "application log level" would
+        # turn that on for all libraries.
+        botocore_logger = logging.getLogger("botocore")
+        botocore_logger.setLevel(max(botocore_logger.level, logging.WARNING))
         core = botocore.session.get_session()
         if self._loader is None:
             self._loader = core.get_component("data_loader")
