@@ -127,6 +127,10 @@ header_lines = st.one_of(
     st.sampled_from(
         [b"multipart/x; boundary*=a; boundary*0=b", b"multipart/x; boundary=a", b"text/csv; charset=\xff"]
     ).map(lambda value: b"Content-Type: " + value),
+    st.sampled_from([b"a=b", b"a=b; expires=Thu, 99 Foo 99999", b"=;" * 999, b'a="\\']).map(
+        lambda value: b"Set-Cookie: " + value
+    ),
+    st.sampled_from([b"http://[", b"//\xff", b"/a b"]).map(lambda value: b"Location: " + value),
     st.binary(max_size=40),
     st.just(b"X: " + b"y" * 20_000),
 )

@@ -1,0 +1,47 @@
+"""What a model is told when a request has no response."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from toolfold.catalog.model import Catalog
+from toolfold.errors import UpstreamTimeout
+from toolfold.network import errors
+from toolfold.sources.errors import Retryable
+from toolfold.sources.http_api.transport_errors import to_call_error
+
+CLASSES = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.TransportError) and "reason" in vars(kind)
+][1:]
+"""All but the base class."""
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_each_has_a_sentence_and_a_next_step_without_placeholders(
+    kind: type[errors.TransportError], catalog: Catalog
+) -> None:
+    error = to_call_error(kind("api.example"), catalog.source("alpha_vantage"), 25_000_000)
+    for text in (error.message, error.suggestion):
+        assert re.fullmatch(r"[^{}]+\.", text.replace("http://name:password@host:port", ""))
+    is_retryable = issubclass(kind, errors.RetryableTransportError)
+    assert is_retryable is not issubclass(kind, errors.PermanentTransportError)
+    assert isinstance(error, Retryable) is is_retryable
+    assert isinstance(error, UpstreamTimeout) is issubclass(kind, errors.ConnectTimeout | errors.ReadTimeout)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (errors.NameResolutionError, "Cannot connect to api.example: DNS lookup failed."),
+        (errors.ConnectionRefused, "Cannot connect to api.example: connection refused."),
+        (errors.CertificateError, "TLS certificate check failed for api.example."),
+        (errors.ConnectionBroken, "api.example closed the connection before the response was complete."),
+        (errors.ResponseTooLarge, "The response is larger than 2.5 MB."),
+    ],
+)
+def test_messages_name_the_host(kind: type[errors.TransportError], message: str, catalog: Catalog) -> None:
+    assert to_call_error(kind("api.example"), catalog.source("alpha_vantage"), 2_500_000).message == message
