@@ -23,7 +23,9 @@ from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy,
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
+
+_DATA = '{"Global Quote": {"05. price": "1.5"}}'
 
 TOOLS = MetaTools(FileStore(bundled_path()), ToolExecutor(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
 OURS = Server(TOOLS)
@@ -48,7 +50,9 @@ def guarded() -> Iterator[Peer]:
 def _one_upstream_answer() -> Iterator[None]:
     """Give both servers the same upstream response without an upstream."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adapter, "call", lambda *_: UpstreamResponse(200, '{"Global Quote": {"05. price": "1.5"}}'))
+        patch.setattr(
+            HttpApiAdapter, "call", lambda *_: UpstreamResponse(200, '{"Global Quote": {"05. price": "1.5"}}')
+        )
         yield
 
 

@@ -24,7 +24,9 @@ from tests.support.examples import examples
 from tests.support.mcp_requests import message, stateless
 from toolfold.models import UpstreamResponse
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
-from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
+
+_DATA = '{"Global Quote": {"05. price": "1.5"}}'
 
 NOTHING = RpcOutcome()
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -93,7 +95,9 @@ def servers() -> Iterator[ServerPair]:
 
 @pytest.fixture(autouse=True)
 def _one_upstream_answer(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "call", lambda *_: UpstreamResponse(200, '{"Global Quote": {"05. price": "1.5"}}'))
+    monkeypatch.setattr(
+        HttpApiAdapter, "call", lambda *_: UpstreamResponse(200, '{"Global Quote": {"05. price": "1.5"}}')
+    )
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "KEY")
 
 

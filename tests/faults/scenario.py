@@ -12,15 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.support.clocks import Clock
-from tests.support.http import http_call
 from toolfold.catalog.model import Catalog
-from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter
 
 KEY, OTHER_KEY = "CANARYKEY0123456", "OTHERKEY98765432"
 SERIES, QUOTE = "TIME_SERIES_WEEKLY", "GLOBAL_QUOTE"
@@ -39,19 +36,9 @@ class Scenario:
             }
         )
         self.clock, self.log_records = Clock(), log_records
-        caller = ToolExecutor(self.settings)
-        self.executor = CachedExecutor(
-            self.settings,
-            http_call(),
-            adapter.base_url_for,
-            self.clock,
-            self.clock.monotonic,
-            self.clock.sleep,
-            caller.aws,
-        )
-        caller._keepers["http_api"] = self.executor
-        self.aws = caller.aws
-        self.tools = MetaTools(store, caller)
+        self.executor = ToolExecutor(self.settings, clock=self.clock.clocks())
+        self.aws = self.executor.aws
+        self.tools = MetaTools(store, self.executor)
 
     def call(self, tool: str = SERIES, key: str = KEY, left_s: float | None = None, **arguments: Any) -> Result:
         """Call ``TOOL_CALL``; ``left_s`` are the seconds that are left of the request."""

@@ -77,8 +77,9 @@ def check_response(row: Row, result: Result) -> None:
 def check_log(row: Row, scenario: Scenario) -> None:
     """Check that the log has one record for the call, with its code and message, and nothing else."""
     code = row.log.rpartition(" ")[2].strip("`")
-    lines = [(vars(line)["code"], vars(line)["problem"]) for line in scenario.calls() if vars(line)["code"] != "OK"]
-    assert lines == ([] if code == "OK" else [(code, row.message)])
+    lines = [vars(line) for line in scenario.calls()]
+    failed = [(line["code"], line["error_message"]) for line in lines if line["code"] != "OK"]
+    assert failed == ([] if code == "OK" else [(code, row.message)])
     assert scenario.warnings() == []
 
 

@@ -19,7 +19,7 @@ from tests.support.lambda_handler import make_handler
 from toolfold.models import UpstreamResponse
 from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
-from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 
 TIME_LIMIT_S = 0.050
 """Limit for an input of at most :data:`SIZE_LIMIT` bytes. Most take a hundredth of it."""
@@ -46,7 +46,7 @@ class Target:
 
     def __init__(self) -> None:
         os.environ["ALPHA_VANTAGE_API_KEY"] = "KEY"
-        adapter.call = lambda *_, **__: UpstreamResponse(200, _UPSTREAM_SAYS)  # type: ignore[assignment]
+        HttpApiAdapter.call = lambda *_: UpstreamResponse(200, _UPSTREAM_SAYS)  # type: ignore[method-assign]
         self._log = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
         self._gateway = make_handler(_ENVIRONMENT)
         tools = self._gateway.server.tools

@@ -15,7 +15,7 @@ from tests.fuzz import inputs
 from tests.fuzz.mutations import mutate
 from tests.fuzz.target import GROWTH_LIMIT, Finding, Target
 from tests.support.examples import examples
-from toolfold.sources.http_api import adapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 
 CORPUS = inputs.corpus()
 
@@ -24,7 +24,7 @@ CORPUS = inputs.corpus()
 def target() -> Iterator[Target]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the target, restored here
-        patch.setattr(adapter, "call", None)  # the same
+        patch.setattr(HttpApiAdapter, "call", None)  # the same
         target = Target()
         yield target
         target.close()

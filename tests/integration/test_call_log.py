@@ -15,7 +15,7 @@ from tests.support.upstream import CSV, Upstream
 
 class TestLog:
     def lines(self, caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-        names = ("inner_tool", "code", "cached", "upstream_requests", "retries", "characters", "breaker")
+        names = ("inner_tool", "code", "cache", "upstream_requests", "retries", "response_chars", "circuit_breaker")
         return [{name: vars(line)[name] for name in names} for line in caplog.records if line.message == "call"]
 
     def test_each_call_writes_one_line(self, make: Make, upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:
@@ -27,14 +27,14 @@ class TestLog:
         calls.error("WTI")
         calls.error("WTI")
         assert self.lines(caplog) == [
-            {"inner_tool": "CPI", "code": "OK", "cached": "no", "upstream_requests": 2, "retries": 1,
-             "characters": len(CSV) - 1, "breaker": "closed"},
-            {"inner_tool": "CPI", "code": "OK", "cached": "memory", "upstream_requests": 0, "retries": 0,
-             "characters": len(CSV) - 1, "breaker": "closed"},
-            {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cached": "no", "upstream_requests": 1, "retries": 0,
-             "characters": 0, "breaker": "open"},
-            {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cached": "no", "upstream_requests": 0, "retries": 0,
-             "characters": 0, "breaker": "open"},
+            {"inner_tool": "CPI", "code": "OK", "cache": "miss", "upstream_requests": 2, "retries": 1,
+             "response_chars": len(CSV) - 1, "circuit_breaker": "closed"},
+            {"inner_tool": "CPI", "code": "OK", "cache": "memory", "upstream_requests": 0, "retries": 0,
+             "response_chars": len(CSV) - 1, "circuit_breaker": "closed"},
+            {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 1, "retries": 0,
+             "response_chars": 0, "circuit_breaker": "open"},
+            {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 0, "retries": 0,
+             "response_chars": 0, "circuit_breaker": "open"},
         ]  # fmt: skip
 
     def test_it_contains_names_and_figures_only(

@@ -17,15 +17,14 @@ import pytest
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
-from tests.support.http import http_call
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.server import MockApi
+from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter
 
 KEY = "Canary-Key+0123/456=Zz"
 """With letters of both cases, and characters that the encodings write differently."""
@@ -86,7 +85,7 @@ class Calls:
             }
         )
         clock = Clock()
-        self.executor = CachedExecutor(settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        self.executor = CachedExecutor(settings, clock=clock.clocks())
         self.catalog, self.settings, self.clock = catalog, settings, clock
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:
@@ -94,7 +93,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         try:
-            outcome = self.executor.call(self.catalog.source(tool.source), tool, arguments, KEY)
+            outcome = self.executor.call(self.catalog.source(tool.source), tool, arguments, SourceCredentials(KEY))
         except CallError as error:
             return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
         return outcome.body
@@ -143,8 +142,8 @@ def test_no_cache_and_no_response_contains_the_key(
         check("memory", name)
         check("memory", unpacked(blob))
     with sqlite3.connect(path) as file:
-        rows = file.execute("SELECT name, value FROM entries").fetchall()
-        names = file.execute("SELECT name FROM numbers").fetchall()
+        rows = file.execute("SELECT key, value FROM entries").fetchall()
+        names = file.execute("SELECT key FROM numbers").fetchall()
     file.close()
     assert len(rows) == 2
     assert names
@@ -181,7 +180,7 @@ def test_the_table_does_not_contain_the_key(
     items = dynamodb.scan(TableName="canary")["Items"]
     dynamodb.delete_table(TableName="canary")
     kinds = {item["pk"]["S"].partition("/")[0] for item in items}
-    assert {"limits", "used", "turn"} < kinds
+    assert {"limits", "usage", "slot"} < kinds
     for item in items:
         check("item", json.dumps(item, default=repr))
         if set(item["pk"]["S"]) <= set("0123456789abcdef"):

@@ -66,7 +66,7 @@ class TestRetries:
         if passing[2] == b"time":  # the rest never comes: the server closes
             upstream.replies = [(200, {"content-length": "999", "connection": "close"}, b"time"), OK]
         assert calls().body
-        assert not calls.executor._breakers["alpha_vantage"]._failures
+        assert not calls.breaker._failures
 
     def test_not_for_ever_and_with_growing_pauses(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [BUSY]
@@ -145,7 +145,7 @@ class TestBreaker:
         refused = calls.error()
         assert refused.as_dict() == {
             "code": "UPSTREAM_ERROR",
-            "message": "Alpha Vantage has been failing and is left alone for a while.",
+            "message": "Alpha Vantage keeps failing, so calls to it are paused.",
             "suggestion": "Wait as long as retry_after_s says and call again; if it keeps failing, tell the user.",
             "retry_after_s": 30,
             "retryable": True,
@@ -168,4 +168,4 @@ class TestBreaker:
         calls.error()
         clock.now += 30
         assert calls.error().code == "RATE_LIMITED"
-        assert calls.executor._breakers["alpha_vantage"].state == "half-open"
+        assert calls.breaker.state == "half-open"

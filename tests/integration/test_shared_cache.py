@@ -14,7 +14,6 @@ from botocore.exceptions import ClientError
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
-from tests.support.http import http_call
 from tests.support.upstream import CSV, Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.dynamodb import DynamoDBStore
@@ -22,8 +21,8 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.execution.result import CallResult
+from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter
 
 KEY = "CANARYKEY0123456"
 TABLE, BUCKET = "answers", "large-answers"
@@ -77,12 +76,12 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
             }
         )
         clock = clock or Clock()
-        keeper = CachedExecutor(settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        executor = CachedExecutor(settings, clock=clock.clocks())
 
         def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> CallResult:
             tool = catalog.get(name)
             assert tool is not None
-            return keeper.call(catalog.source(tool.source), tool, arguments, key)
+            return executor.call(catalog.source(tool.source), tool, arguments, SourceCredentials(key))
 
         return call
 
@@ -132,10 +131,10 @@ class TestDynamoDBStore:
 
     def test_counters_and_slots_are_shared(self, table: DynamoDBStore, aws: Any) -> None:
         other = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
-        assert [table.add("n", 1000.0), other.add("n", 1000.0)] == [1, 2]
-        assert table.reserve("turn", 1000.0, 1001.0) == 0
-        assert other.reserve("turn", 1000.5, 1001.5) == 1001.0
-        assert other.reserve("turn", 1001.0, 1002.0) == 0
+        assert [table.increment("n", 1000.0), other.increment("n", 1000.0)] == [1, 2]
+        assert table.acquire_slot("turn", 1000.0, 1001.0) == 0
+        assert other.acquire_slot("turn", 1000.5, 1001.5) == 1001.0
+        assert other.acquire_slot("turn", 1001.0, 1002.0) == 0
 
 
 class TestEnvironments:
@@ -215,7 +214,7 @@ class TestFailures:
 
     def test_a_missing_table(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         warnings = self.calls(make, caplog, TOOLFOLD_CACHE="dynamodb://another")
-        assert warnings == ["the shared cache fails (ResourceNotFoundException); it is left alone for a while"]
+        assert warnings == ["Shared cache unavailable (ResourceNotFoundException); retrying in 30 s"]
 
     def test_a_table_with_another_key(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         aws.create_table(
@@ -226,14 +225,14 @@ class TestFailures:
         )
         warnings = self.calls(make, caplog, TOOLFOLD_CACHE="dynamodb://other-shape")
         aws.delete_table(TableName="other-shape")
-        assert warnings == ["the shared cache fails (ValidationException); it is left alone for a while"]
+        assert warnings == ["Shared cache unavailable (ValidationException); retrying in 30 s"]
 
     def test_an_unreachable_endpoint(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
         warnings = self.calls(make, caplog)
-        assert warnings == ["the shared cache fails (EndpointConnectionError); it is left alone for a while"]
+        assert warnings == ["Shared cache unavailable (EndpointConnectionError); retrying in 30 s"]
 
     def test_missing_credentials(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -243,7 +242,7 @@ class TestFailures:
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
         monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
-        assert self.calls(make, caplog) == ["the shared cache fails (NoCredentialsError); it is left alone for a while"]
+        assert self.calls(make, caplog) == ["Shared cache unavailable (NoCredentialsError); retrying in 30 s"]
 
     def test_a_silent_endpoint(
         self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -253,7 +252,7 @@ class TestFailures:
             started = time.monotonic()
             warnings = self.calls(make, caplog, TOOLFOLD_CACHE_TIMEOUT_S="0.1")
             assert time.monotonic() - started < 5  # three calls that each waited for botocore's 60 s would take 180
-        assert warnings == ["the shared cache fails (ReadTimeoutError); it is left alone for a while"]
+        assert warnings == ["Shared cache unavailable (ReadTimeoutError); retrying in 30 s"]
 
     @pytest.mark.parametrize(
         ("status", "body", "told"),
@@ -278,7 +277,7 @@ class TestFailures:
         with Upstream((status, {}, body)) as refusing:
             monkeypatch.setenv("AWS_ENDPOINT_URL", refusing.url.removesuffix("/query"))
             warnings = self.calls(make, caplog)
-        assert warnings == [f"the shared cache fails ({told}); it is left alone for a while"]
+        assert warnings == [f"Shared cache unavailable ({told}); retrying in 30 s"]
 
     def test_a_missing_bucket(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         table = DynamoDBStore(AwsClients(), TABLE, "s3://no-such-bucket/cache", 5.0)

@@ -6,6 +6,8 @@ import time
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from toolfold.execution import clock
+
 NEW_YORK = ZoneInfo("America/New_York")
 
 
@@ -28,6 +30,10 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
+
+    def clocks(self) -> clock.Clock:
+        """The clocks of an executor."""
+        return clock.Clock(self, self.monotonic, self.sleep)
 
     def monotonic(self) -> float:
         """Return monotonic seconds. They start at the real ones, because sockets use those."""

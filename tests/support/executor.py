@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from tests.support.clocks import Clock
-from tests.support.http import KEY, http_call
+from tests.support.http import KEY
 from tests.support.upstream import CSV, Reply, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.circuit_breaker import CircuitBreaker
 from toolfold.execution.result import CallResult
+from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter
 
 OK: Reply = (200, {}, CSV.encode())
 BUSY: Reply = (503, {}, b"<html>busy</html>")
@@ -32,14 +33,19 @@ class Calls:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.executor = CachedExecutor(settings, http_call(), adapter.base_url_for, clock, clock.monotonic, clock.sleep)
+        self.executor = CachedExecutor(settings, clock=clock.clocks())
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
         bypass_cache, deadline = how.pop("bypass_cache", False), how.pop("deadline", None)
         tool = self.catalog.get(name)
         assert tool is not None
-        return self.executor.call(self.catalog.source(tool.source), tool, how, key, bypass_cache, deadline)
+        source, credentials = self.catalog.source(tool.source), SourceCredentials(key)
+        return self.executor.call(source, tool, how, credentials, bypass_cache=bypass_cache, deadline=deadline)
+
+    @property
+    def breaker(self) -> CircuitBreaker:
+        return self.executor._upstreams["alpha_vantage"].breaker
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from toolfold.catalog.model import Catalog
-from toolfold.models import UpstreamResponse
+from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.registry import AdapterRegistry
 
 KEY = "CANARYKEY0123456"
-
-
-def http_call() -> Callable[..., UpstreamResponse]:
-    """The call of the HTTP adapter, with a client of its own."""
-    return partial(adapter.call, http_client=HttpClient())
 
 
 class Send:
@@ -37,5 +31,7 @@ class Send:
         settings = Settings.from_environment(environment)
         tool = self._catalog.get(name)
         assert tool is not None
-        source = self._catalog.source(tool.source)
-        return adapter.call(source, tool, arguments, KEY, settings, time.monotonic() + within_s, self.http_client)
+        adapter = AdapterRegistry().create(
+            self._catalog.source(tool.source), AdapterContext(settings, self.http_client)
+        )
+        return adapter.call(tool, arguments, SourceCredentials(KEY), time.monotonic() + within_s)

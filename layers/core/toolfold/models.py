@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 ResultKind = Literal["json", "csv"]
 """Form of an upstream's data."""
+
+
+@dataclass(frozen=True)
+class SourceCredentials:
+    """What a source is given to prove who calls. ``repr`` hides it.
+
+    Attributes:
+        api_key: the API key; empty for a source that needs none.
+    """
+
+    api_key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)

@@ -24,20 +24,21 @@ import requests
 
 from tests.benchmarks.calls.workload import Call
 from tests.support.clocks import Clock
-from tests.support.http import http_call
-from toolfold.catalog.model import Catalog
+from toolfold.catalog.model import Catalog, Source
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import CallError
-from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api import responses, server
 from toolfold.mock_api.server import MockApi
-from toolfold.models import UpstreamResponse
+from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.settings import Settings
-from toolfold.sources.http_api import adapter, faults
+from toolfold.sources.alpha_vantage.adapter import AlphaVantageAdapter, AlphaVantageParser
+from toolfold.sources.base import AdapterContext, SourceAdapter
+from toolfold.sources.http_api.adapter import build_query
+from toolfold.sources.registry import AdapterRegistry
 
 DAY = "2026-01-14 00:00"
 """A Wednesday. The mock API's newest day is the one before: what a key without live prices sees during this day."""
@@ -118,22 +119,26 @@ class Toolfold:
             {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": str(cache), "TOOLFOLD_OFFLOAD": "off"}
         )
         self._selecting, self._upstream_s, self._turn = selecting, 0.0, 0
-        self._call = http_call()
         self._processes = [self._process(settings, clock) for _ in range(processes)]
 
     def _process(self, settings: Settings, clock: Clock) -> MetaTools:
-        caller = ToolExecutor(settings)
-        # As the caller makes it, but with the trace's clock.
-        keeper = CachedExecutor(settings, self._timed, adapter.base_url_for, clock, clock.monotonic, clock.sleep)
-        caller._keepers["http_api"] = keeper
-        return MetaTools(FileStore(bundled_path()), caller)
+        adapters = AdapterRegistry({"alpha_vantage": self._timed})
+        executor = ToolExecutor(settings, adapters=adapters, clock=clock.clocks())
+        return MetaTools(FileStore(bundled_path()), executor)
 
-    def _timed(self, *request: Any) -> UpstreamResponse:
-        started = time.perf_counter()
-        try:
-            return self._call(*request)
-        finally:
-            self._upstream_s += time.perf_counter() - started
+    def _timed(self, source: Source, context: AdapterContext) -> SourceAdapter:
+        adapter = AlphaVantageAdapter(source, context)
+        call = adapter.call
+
+        def timed(*request: Any) -> UpstreamResponse:
+            started = time.perf_counter()
+            try:
+                return call(*request)
+            finally:
+                self._upstream_s += time.perf_counter() - started
+
+        adapter.call = timed  # type: ignore[method-assign]
+        return adapter
 
     def asks(self, call: Call) -> dict[str, Any]:
         pattern: dict[str, Any] = {"tool_name": call.tool, "arguments": call.arguments}
@@ -170,12 +175,12 @@ class PassThrough:
         assert tool is not None
         source = self._catalog.source(tool.source)
         form = {"datatype": self._datatype} if "datatype" in tool.parameters["properties"] else {}
-        query = adapter.build_query(source, tool, {**call.arguments, **form})
-        response = self._session.get(self._url, params=[*query, (source.auth["query_key"], key)], timeout=60)
+        assert source.auth is not None
+        query = build_query(source, tool, {**call.arguments, **form})
+        response = self._session.get(self._url, params=[*query, (source.auth.query_key, key)], timeout=60)
         try:
-            faults.parse_response(
-                source, tool, call.arguments, UpstreamResponse(response.status_code, response.text), key
-            )
+            reply = UpstreamResponse(response.status_code, response.text)
+            AlphaVantageParser(source).parse(tool, call.arguments, reply, SourceCredentials(key))
         except CallError as error:
             return ModelOutput(response.text, error.code)
         return ModelOutput(response.text)

@@ -185,7 +185,7 @@ def _listing(tools: Tools) -> str:
 _SOURCE = {
     "title": "Platform",
     "description": "Tools of a platform of many services.",
-    "backend": "http_api",
+    "adapter": "http_api",
     "base_url": "https://platform.example.org/query",
     "function_key": "function",
     "auth": {

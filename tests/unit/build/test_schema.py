@@ -17,7 +17,7 @@ SOURCE: dict[str, Any] = {
     "id": "weather",
     "title": "Weather",
     "description": "Forecasts.",
-    "backend": "http_api",
+    "adapter": "http_api",
     "base_url": "https://weather.test/query",
     "function_key": "function",
     "auth": {"query_key": "key", "environment": "WEATHER_KEY", "signup_url": "https://weather.test/key"},

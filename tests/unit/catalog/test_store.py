@@ -86,7 +86,8 @@ def test_source_and_tool_are_plain_frozen_values(catalog: Catalog) -> None:
     assert (tool.name, tool.formats) == ("SMA", ("csv", "json"))
     assert catalog.get("NO_SUCH") is None
     source = catalog.source("alpha_vantage")
-    assert source.auth["query_key"] == "apikey"
+    assert source.auth is not None
+    assert source.auth.query_key == "apikey"
     with pytest.raises(AttributeError):
         source.base_url = "x"  # type: ignore[misc]
     with pytest.raises(KeyError):

@@ -1,4 +1,4 @@
-"""A source that keeps failing is left alone, and tried again by one call at a time."""
+"""A source that keeps failing is not called for a while, and then tried by one call at a time."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ def clock() -> Clock:
 
 @pytest.fixture
 def breaker(clock: Clock) -> CircuitBreaker:
-    return CircuitBreaker(failures=3, cooldown_s=30.0, clock=clock)
+    return CircuitBreaker(max_failures=3, cooldown_s=30.0, clock=clock)
 
 
 def fail(breaker: CircuitBreaker, times: int) -> None:
     for _ in range(times):
-        assert breaker.enter() == 0
-        breaker.failed()
+        assert breaker.try_acquire() == 0
+        breaker.record_failure()
 
 
-def test_it_opens_after_so_many_failures_in_a_row(breaker: CircuitBreaker) -> None:
+def test_failures_in_a_row_open_it(breaker: CircuitBreaker) -> None:
     fail(breaker, 2)
     assert breaker.state == "closed"
     fail(breaker, 1)
     assert breaker.state == "open"
-    assert breaker.enter() == 30.0
+    assert breaker.try_acquire() == 30.0
 
 
-def test_a_success_between_them_starts_the_count_anew(breaker: CircuitBreaker) -> None:
+def test_a_success_resets_the_count_of_failures(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         fail(breaker, 2)
-        assert breaker.enter() == 0
-        breaker.succeeded()
+        assert breaker.try_acquire() == 0
+        breaker.record_success()
     assert breaker.state == "closed"
 
 
-def test_after_the_pause_one_call_passes_and_the_others_wait_for_it(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_after_the_cooldown_one_trial_call_passes(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 29
-    assert breaker.enter() == 1.0
+    assert breaker.try_acquire() == 1.0
     clock.now += 1
     assert breaker.state == "half-open"
-    assert breaker.enter() == 0
-    assert breaker.enter() > 0
-    breaker.succeeded()
+    assert breaker.try_acquire() == 0
+    assert breaker.try_acquire() > 0
+    breaker.record_success()
     assert breaker.state == "closed"
-    assert breaker.enter() == 0
+    assert breaker.try_acquire() == 0
 
 
-def test_a_trial_that_fails_opens_it_again(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_failed_trial_opens_it_again(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 30
     fail(breaker, 1)
     assert breaker.state == "open"
-    assert breaker.enter() == 30.0
+    assert breaker.try_acquire() == 30.0
 
 
-def test_a_trial_that_was_never_sent_leaves_room_for_another(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_released_trial_lets_another_one_pass(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 30
-    assert breaker.enter() == 0
-    breaker.left()
+    assert breaker.try_acquire() == 0
+    breaker.release()
     assert breaker.state == "half-open"
-    assert breaker.enter() == 0
+    assert breaker.try_acquire() == 0

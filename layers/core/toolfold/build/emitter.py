@@ -21,7 +21,7 @@ HASH_DIGITS = 8
 def source_entry(source: Source) -> dict[str, Any]:
     """What is kept of ``source``: all but its shared parameters, which its tools hold by now."""
     entry = source.model_dump(
-        include={"title", "description", "backend", "base_url", "function_key", "auth", "freshness", "no_data"}
+        include={"title", "description", "adapter", "base_url", "function_key", "auth", "freshness", "no_data"}
     )
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
@@ -113,7 +113,7 @@ def _plain(number: float | None) -> float | int | None:
 
 
 def _call(tool: Tool) -> dict[str, Any]:
-    """What the backend needs to send the call; keys that would be empty are left out."""
+    """What the adapter needs to send the call; keys that would be empty are left out."""
     lists = {
         parameter.name: {
             "separator": parameter.separator,

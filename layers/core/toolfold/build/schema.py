@@ -175,11 +175,16 @@ class Category(Model):
 
 
 class Auth(Model):
-    """How the upstream takes its key, and where a user gets one."""
+    """The API key of a source: how it is sent, and where it comes from."""
 
     query_key: str
+    """Parameter of the query string that carries the key."""
     environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
-    signup_url: str
+    """Environment variable that holds the key, or the reference to it in AWS."""
+    caller_key: bool = False
+    """Whether a key that arrives with an MCP request is passed on to this source. It is sent to no other."""
+    signup_url: str | None = None
+    """Page where a user gets a key."""
 
 
 class Fault(Model):
@@ -204,10 +209,12 @@ class Source(Model):
     id: Identifier
     title: Prose
     description: Prose
-    backend: Literal["http_api"]
+    adapter: Identifier = "http_api"
+    """Name under which ``sources.registry`` knows the adapter."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https://")]
     function_key: str
-    auth: Auth
+    auth: Auth | None = None
+    """None for a source that needs no key."""
     freshness: dict[str, Annotated[int, Field(ge=1)]]
     """Freshness class → seconds an answer stays fresh."""
     categories: list[Identifier] = Field(min_length=1)

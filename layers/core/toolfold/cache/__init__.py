@@ -1,4 +1,7 @@
-"""Stored responses: ``response_cache`` over a ``CacheStore`` in memory, SQLite or DynamoDB.
+"""Stored responses: ``response_cache`` over a :class:`~toolfold.cache.base.CacheStore` in memory, SQLite or DynamoDB.
 
-May import ``aws``, ``settings`` and ``errors``.
+``entry`` encodes a response, ``key`` names it; ``factory`` opens the store of the settings, ``fail_safe`` wraps it.
+May import ``aws``, ``catalog.model``, ``settings``, ``models`` and ``errors``.
 """
+
+__all__ = ["base", "dynamodb", "entry", "factory", "fail_safe", "key", "memory", "response_cache", "sqlite"]

@@ -38,18 +38,20 @@ class DynamoDBStore:
         self._prefix = prefix.strip("/")
         self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
 
-    def get(self, name: str) -> bytes | None:
-        item = self._dynamodb.get_item(TableName=self._table, Key=_key(name)).get("Item", {})
+    def get(self, key: str) -> bytes | None:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
+        item = self._dynamodb.get_item(TableName=self._table, Key=_key(key)).get("Item", {})
         if "large" in item and self._bucket:
             return self._get_object(item["large"]["S"])
         return bytes(item["v"]["B"]) if "v" in item else None
 
-    def put(self, name: str, value: bytes, at: float, until: float) -> None:
-        item = {**_key(name), "at": _number(at), "expires_at": _number(math.ceil(until))}
+    def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
+        item = {**_key(key), "at": _number(created_at), "expires_at": _number(math.ceil(expires_at))}
         if len(value) <= _MAX_ITEM_BYTES:
             item["v"] = {"B": value}
         elif self._bucket:
-            path = f"{self._prefix}/{name}".strip("/")
+            path = f"{self._prefix}/{key}".strip("/")
             self._s3().put_object(Bucket=self._bucket, Key=path, Body=value)
             item["large"] = {"S": path}
         else:
@@ -60,33 +62,38 @@ class DynamoDBStore:
                 Item=item,
                 ConditionExpression="attribute_not_exists(pk) OR #at <= :at OR #at > :wrong",
                 ExpressionAttributeNames={"#at": "at"},
-                ExpressionAttributeValues={":at": _number(at), ":wrong": _number(at + MAX_CLOCK_SKEW_S)},
+                ExpressionAttributeValues={
+                    ":at": _number(created_at),
+                    ":wrong": _number(created_at + MAX_CLOCK_SKEW_S),
+                },
             )
         except Exception as error:
             if error_code(error) != _CONDITION_FAILED:  # else another process has stored a newer value
                 raise
 
-    def add(self, name: str, until: float) -> int:
+    def increment(self, key: str, expires_at: float) -> int:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
         changed = self._dynamodb.update_item(
             TableName=self._table,
-            Key=_key(name),
+            Key=_key(key),
             UpdateExpression="ADD n :one SET expires_at = :until",
-            ExpressionAttributeValues={":one": _number(1), ":until": _number(math.ceil(until))},
+            ExpressionAttributeValues={":one": _number(1), ":until": _number(math.ceil(expires_at))},
             ReturnValues="UPDATED_NEW",
         )
         return int(changed["Attributes"]["n"]["N"])
 
-    def reserve(self, name: str, now: float, until: float) -> float:
+    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
         try:
             self._dynamodb.update_item(
                 TableName=self._table,
-                Key=_key(name),
+                Key=_key(key),
                 UpdateExpression="SET n = :until, expires_at = :forget",
                 ConditionExpression="attribute_not_exists(n) OR n <= :now",
                 ExpressionAttributeValues={
-                    ":until": _number(until),
+                    ":until": _number(expires_at),
                     ":now": _number(now),
-                    ":forget": _number(math.ceil(until) + 60),
+                    ":forget": _number(math.ceil(expires_at) + 60),
                 },
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
@@ -108,8 +115,8 @@ class DynamoDBStore:
         return self._aws.client("s3", timeout_s=self._timeout_s)
 
 
-def _key(name: str) -> dict[str, Any]:
-    return {"pk": {"S": name}}
+def _key(key: str) -> dict[str, Any]:
+    return {"pk": {"S": key}}
 
 
 def _number(value: float) -> dict[str, str]:

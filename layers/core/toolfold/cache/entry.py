@@ -1,4 +1,4 @@
-"""One held answer as bytes: compressed, dated, and bound by a hash to the call that it answers."""
+"""Cached responses as bytes: compressed, dated, and bound by a hash to their cache key."""
 
 from __future__ import annotations
 
@@ -11,58 +11,77 @@ from typing import Literal
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
 from toolfold.errors import CALL_ERRORS, CallError
 
-_DIGEST = 16
-_LEVEL = 1
-"""Of zlib. Prices shrink to a fifth even so, in a third of the time of the default level."""
+_DIGEST_BYTES = 16
+_COMPRESSION_LEVEL = 1
+"""Of zlib. Prices shrink to a fifth at this level, in a third of the time that the default level takes."""
+
+_MAX_HEADER_BYTES = 1000
 
 
 @dataclass(frozen=True)
 class Entry:
-    """``body`` was fetched at ``at`` and is good until ``until``, both in seconds since 1970.
+    """A response, or an error that a repeated call would meet again.
 
-    ``kind`` is json or csv for data; the body of an error is a JSON object with code, message, suggestion, details.
+    Attributes:
+        kind: ``json`` or ``csv`` for data, ``error`` for an error.
+        body: the data; for an error the JSON text of ``[code, message, suggestion, details]``.
+        created_at: when it was fetched, in seconds since 1970.
+        expires_at: when it becomes stale.
     """
 
     kind: Literal["json", "csv", "error"]
     body: str
-    at: float
-    until: float
+    created_at: float
+    expires_at: float
 
     @classmethod
-    def of_error(cls, error: CallError, at: float, until: float) -> Entry:
-        said = [error.code, error.message, error.suggestion, dict(error.details)]
-        return cls("error", json.dumps(said), at, until)
+    def from_error(cls, error: CallError, created_at: float, expires_at: float) -> Entry:
+        """Make an entry of ``error``."""
+        fields = [error.code, error.message, error.suggestion, dict(error.details)]
+        return cls("error", json.dumps(fields), created_at, expires_at)
 
-    def error(self) -> CallError:
-        """The error that was remembered."""
+    def to_error(self) -> CallError:
+        """Return the error that this entry holds."""
         code, message, suggestion, details = json.loads(self.body)
         return CALL_ERRORS[code](message, suggestion, **details)
 
 
-def pack(entry: Entry, name: str) -> bytes:
-    """``entry`` as bytes, valid for the call ``name`` alone."""
-    head = json.dumps([entry.kind, entry.at, entry.until])
-    content = zlib.compress(f"{head}\n{entry.body}".encode(), _LEVEL)
-    return _digest(name, content) + content
+def encode(entry: Entry, key: str) -> bytes:
+    """Return ``entry`` as bytes that :func:`decode` accepts under ``key`` only."""
+    header = json.dumps([entry.kind, entry.created_at, entry.expires_at])
+    content = zlib.compress(f"{header}\n{entry.body}".encode(), _COMPRESSION_LEVEL)
+    return _digest(key, content) + content
 
 
-def unpack(blob: bytes, name: str, now: float, limit: int, stale_if_error_s: float = 0.0) -> Entry | None:
-    """The entry in ``blob``; None when it is damaged, larger than ``limit`` bytes, of another call, or past its time by
-    ``stale_if_error_s`` seconds."""
-    digest, content = blob[:_DIGEST], blob[_DIGEST:]
-    if digest != _digest(name, content):
+def decode(blob: bytes, key: str, now: float, max_bytes: int, stale_if_error_s: float = 0.0) -> Entry | None:
+    """Return the entry in ``blob``, or None where it cannot be used.
+
+    Args:
+        blob: what :func:`encode` returned.
+        key: the cache key under which it was found.
+        now: seconds since 1970.
+        max_bytes: limit of the decompressed body.
+        stale_if_error_s: seconds past ``expires_at`` for which the entry is still returned.
+
+    Returns:
+        None when it is damaged, too large, of another key, from the future, or stale.
+    """
+    digest, content = blob[:_DIGEST_BYTES], blob[_DIGEST_BYTES:]
+    if digest != _digest(key, content):
         return None
     try:
-        unpacker = zlib.decompressobj()
-        text = unpacker.decompress(content, limit + 1000)  # 1,000: the line before the body
-        if not unpacker.eof:
+        decompressor = zlib.decompressobj()
+        text = decompressor.decompress(content, max_bytes + _MAX_HEADER_BYTES)
+        if not decompressor.eof:
             return None
-        head, _, body = text.decode().partition("\n")
-        kind, at, until = json.loads(head)
+        header, _, body = text.decode().partition("\n")
+        kind, created_at, expires_at = json.loads(header)
     except (zlib.error, ValueError):
         return None
-    return Entry(kind, body, at, until) if at - MAX_CLOCK_SKEW_S <= now < until + stale_if_error_s else None
+    if not created_at - MAX_CLOCK_SKEW_S <= now < expires_at + stale_if_error_s:
+        return None
+    return Entry(kind, body, created_at, expires_at)
 
 
-def _digest(name: str, content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=_DIGEST, key=hashlib.sha256(name.encode()).digest()).digest()
+def _digest(key: str, content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES, key=hashlib.sha256(key.encode()).digest()).digest()

@@ -1,59 +1,61 @@
-"""Answers held for a while: in this process's memory, and in a place shared with other processes."""
+"""The cache of responses: memory first, then the store that other processes share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from toolfold.cache import entry as entries
-from toolfold.cache.base import FailSafeStore, Memory
-from toolfold.cache.entry import Entry
+from toolfold.cache.entry import Entry, decode, encode
+from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.memory import MemoryStore
 
-if TYPE_CHECKING:
-    Layer = Literal["memory", "shared"]
+Layer = Literal["memory", "shared"]
 
 
-class Cache:
-    """Looks in memory first. ``largest`` bounds an entry when it is unpacked, in bytes. Entries are kept for ``stale_if_error_s``
-    seconds past their time, for when there is nothing better.
+class ResponseCache:
+    """Look up entries in memory and in a shared store. Nothing here raises: a damaged entry is a miss.
 
-    Nothing here raises: what is damaged is as good as absent, and a place that fails is not asked for a while.
+    Args:
+        memory: the store of this process.
+        shared: the store of all processes, or None.
+        max_entry_bytes: limit of an entry when it is decompressed.
+        stale_if_error_s: seconds past its time for which an entry is kept, for :meth:`get_stale`.
     """
 
     def __init__(
-        self, memory: Memory, shared: FailSafeStore | None, largest: int, stale_if_error_s: float = 0.0
+        self, memory: MemoryStore, shared: FailSafeStore | None, max_entry_bytes: int, stale_if_error_s: float = 0.0
     ) -> None:
-        self._memory, self._shared, self._largest, self._late_s = memory, shared, largest, stale_if_error_s
+        self._memory, self._shared = memory, shared
+        self._max_entry_bytes, self._stale_if_error_s = max_entry_bytes, stale_if_error_s
 
-    def get(self, name: str, now: float) -> tuple[Entry, Layer] | None:
-        """The entry of that name that is good at ``now``, and where it was."""
-        return self._get(name, now, 0.0)
+    def get(self, key: str, now: float) -> tuple[Entry, Layer] | None:
+        """Return the entry that is fresh at ``now``, and the layer in which it was found."""
+        return self._get(key, now, 0.0)
 
-    def late(self, name: str, now: float) -> Entry | None:
-        """The entry of that name that is good at ``now``, or not long past its time."""
-        found = self._get(name, now, self._late_s)
+    def get_stale(self, key: str, now: float) -> Entry | None:
+        """Return the entry that is fresh at ``now``, or stale by no more than ``stale_if_error_s``."""
+        found = self._get(key, now, self._stale_if_error_s)
         return None if found is None else found[0]
 
-    def _get(self, name: str, now: float, stale_if_error_s: float) -> tuple[Entry, Layer] | None:
-        found = self.at_hand(name, now, stale_if_error_s)
-        if found is not None:
-            return found, "memory"
-        if self._shared is None:
-            return None
-        blob = self._shared.ask(lambda place: place.get(name))
-        entry = None if blob is None else entries.unpack(blob, name, now, self._largest, stale_if_error_s)
+    def get_local(self, key: str, now: float, stale_if_error_s: float = 0.0) -> Entry | None:
+        """Return the entry as :meth:`get`, from memory alone."""
+        blob = self._memory.get(key)
+        return None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+
+    def put(self, key: str, entry: Entry, shared: bool = True) -> None:
+        """Store ``entry`` in memory and, if ``shared``, in the shared store."""
+        blob = encode(entry, key)
+        self._memory.put(key, blob, entry.created_at, entry.expires_at)
+        if shared and self._shared is not None:
+            kept_until = entry.expires_at + self._stale_if_error_s
+            self._shared.run(lambda store: store.put(key, blob, entry.created_at, kept_until))
+
+    def _get(self, key: str, now: float, stale_if_error_s: float) -> tuple[Entry, Layer] | None:
+        entry = self.get_local(key, now, stale_if_error_s)
+        if entry is not None:
+            return entry, "memory"
+        blob = None if self._shared is None else self._shared.run(lambda store: store.get(key))
+        entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
         if blob is None or entry is None:
             return None
-        self._memory.put(name, blob, entry.at, entry.until)
+        self._memory.put(key, blob, entry.created_at, entry.expires_at)
         return entry, "shared"
-
-    def at_hand(self, name: str, now: float, stale_if_error_s: float = 0.0) -> Entry | None:
-        """As :meth:`get`, in memory alone; or past its time by up to ``stale_if_error_s``."""
-        blob = self._memory.get(name)
-        return None if blob is None else entries.unpack(blob, name, now, self._largest, stale_if_error_s)
-
-    def put(self, name: str, entry: Entry, shared: bool = True) -> None:
-        """Hold ``entry`` in memory and, if it is to be ``shared``, in the shared place."""
-        blob = entries.pack(entry, name)
-        self._memory.put(name, blob, entry.at, entry.until)
-        if shared and self._shared is not None:
-            self._shared.ask(lambda place: place.put(name, blob, entry.at, entry.until + self._late_s))

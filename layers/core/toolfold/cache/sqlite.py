@@ -1,4 +1,4 @@
-"""A place on a laptop: one SQLite file, shared by all processes of a user, readable by nobody else."""
+"""A store in one SQLite file, shared by all processes of a user and readable by nobody else."""
 
 from __future__ import annotations
 
@@ -16,62 +16,73 @@ from toolfold.cache.base import MAX_CLOCK_SKEW_S
 logger = logging.getLogger("toolfold")
 
 _TABLES = """
-CREATE TABLE IF NOT EXISTS entries (name TEXT PRIMARY KEY, value BLOB, at REAL, until REAL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS numbers (name TEXT PRIMARY KEY, value REAL, until REAL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS entries_until ON entries (until);
+CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS numbers (key TEXT PRIMARY KEY, value REAL, expires_at REAL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entries_expires_at ON entries (expires_at);
 """
-_LAYOUT = 1
-"""``user_version`` of the file; a file of another layout is replaced."""
+_LAYOUT = 2
+"""``user_version`` of the file. A file of another layout is replaced."""
 
-_LARGEST_SHARE = 4
-"""No value takes more than this part (a fourth) of the space: one long history must not push out all else."""
+_MAX_SHARE = 4
+"""A value may take a fourth of the space: one long history must not evict everything else."""
+
+_EVICT_TO = 0.9
+"""Part of the space that eviction leaves in use, so that not every further value has to evict."""
 
 
 class SQLiteStore:
-    """Values in ``path``, at most about ``limit`` bytes of them; what goes stale first is removed first.
+    """Store values in a SQLite file; those that expire first are evicted first. A damaged file is replaced.
 
-    A file that is damaged is replaced by an empty one. ``timeout_s`` is how long to wait for another process.
+    Args:
+        path: the file; it is made, with its folder, where it does not exist.
+        max_bytes: limit of all values together, approximately.
+        timeout_s: seconds to wait for another process that writes.
 
     Raises:
         OSError, sqlite3.Error: the file cannot be made, or is busy or full.
     """
 
-    def __init__(self, path: Path, limit: int, timeout_s: float) -> None:
-        self._path, self._limit, self._timeout_s = path, limit, timeout_s
+    def __init__(self, path: Path, max_bytes: int, timeout_s: float) -> None:
+        self._path, self._max_bytes, self._timeout_s = path, max_bytes, timeout_s
         self._lock = threading.Lock()
-        self._connection = self._repaired(self._connect)
+        self._connection = self._run_repairing(self._connect)
 
-    def get(self, name: str) -> bytes | None:
-        rows = self._run("SELECT value FROM entries WHERE name = ?", name)
+    def get(self, key: str) -> bytes | None:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
+        rows = self._execute("SELECT value FROM entries WHERE key = ?", key)
         return bytes(rows[0][0]) if rows else None
 
-    def put(self, name: str, value: bytes, at: float, until: float) -> None:
-        if len(value) * _LARGEST_SHARE > self._limit:
+    def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
+        if len(value) * _MAX_SHARE > self._max_bytes:
             return
-        self._run(
-            "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE"
-            " SET value = excluded.value, at = excluded.at, until = excluded.until"
-            " WHERE excluded.at >= entries.at OR entries.at > ?",
-            name, value, at, until, at + MAX_CLOCK_SKEW_S,
+        self._execute(
+            "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
+            " SET value = excluded.value, created_at = excluded.created_at, expires_at = excluded.expires_at"
+            " WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
+            key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S,
         )  # fmt: skip
-        self._make_room(at)
+        self._evict(created_at)
 
-    def add(self, name: str, until: float) -> int:
-        rows = self._run(
-            "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
-            name, until,
+    def increment(self, key: str, expires_at: float) -> int:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
+        rows = self._execute(
+            "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value",
+            key, expires_at,
         )  # fmt: skip
         return int(rows[0][0])
 
-    def reserve(self, name: str, now: float, until: float) -> float:
-        taken = self._run(
-            "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE"
-            " SET value = excluded.value, until = excluded.until WHERE value <= ? RETURNING value",
-            name, until, until, now,
+    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
+        """See :class:`~toolfold.cache.base.CacheStore`."""
+        acquired = self._execute(
+            "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE"
+            " SET value = excluded.value, expires_at = excluded.expires_at WHERE value <= ? RETURNING value",
+            key, expires_at, expires_at, now,
         )  # fmt: skip
-        return 0.0 if taken else float(self._run("SELECT value FROM numbers WHERE name = ?", name)[0][0])
+        return 0.0 if acquired else float(self._execute("SELECT value FROM numbers WHERE key = ?", key)[0][0])
 
     def close(self) -> None:
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
@@ -79,44 +90,43 @@ class SQLiteStore:
         with suppress(Exception):  # never opened, or already closed
             self._connection.close()
 
-    def _make_room(self, now: float) -> None:
-        [(size,)] = self._run("SELECT total(length(value)) FROM entries")
-        if size <= self._limit:
+    def _evict(self, now: float) -> None:
+        [(size,)] = self._execute("SELECT total(length(value)) FROM entries")
+        if size <= self._max_bytes:
             return
-        self._run("DELETE FROM numbers WHERE until < ?", now)
-        # Down to nine tenths, so that not every further value has to make room.
-        for name, length in self._run("SELECT name, length(value) FROM entries ORDER BY until"):
-            if size <= self._limit * 0.9:
+        self._execute("DELETE FROM numbers WHERE expires_at < ?", now)
+        for key, length in self._execute("SELECT key, length(value) FROM entries ORDER BY expires_at"):
+            if size <= self._max_bytes * _EVICT_TO:
                 break
-            self._run("DELETE FROM entries WHERE name = ?", name)
+            self._execute("DELETE FROM entries WHERE key = ?", key)
             size -= length
 
-    def _run(self, statement: str, *values: Any) -> list[Any]:
+    def _execute(self, statement: str, *values: Any) -> list[Any]:
         with self._lock:
-            return list(self._repaired(lambda: self._connection.execute(statement, values).fetchall()))
+            return list(self._run_repairing(lambda: self._connection.execute(statement, values).fetchall()))
 
-    def _repaired(self, work: Callable[[], Any]) -> Any:
-        """What ``work`` returns; once more with an empty file, when the file turns out to be none of ours."""
+    def _run_repairing(self, operation: Callable[[], Any]) -> Any:
+        """Run ``operation``; where the file is damaged, replace it by an empty one and run it again."""
         try:
-            return work()
-        except sqlite3.OperationalError:  # busy, full, read-only: a damaged file is something else
+            return operation()
+        except sqlite3.OperationalError:  # busy, full or read-only: not a damaged file
             raise
         except sqlite3.DatabaseError:
-            logger.warning("the cache file is damaged and is replaced")
-            self._remove()
+            logger.warning("Cache file damaged; replacing it")
+            self._delete_files()
             self._connection = self._connect()
-            return self._connection if work == self._connect else work()
+            return self._connection if operation == self._connect else operation()
 
     def _connect(self) -> sqlite3.Connection:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made by us before SQLite opens it: its own mode would be the process's default.
+        # Made before SQLite opens it, which would use the process's default mode.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         self._path.chmod(0o600)
         connection = sqlite3.connect(
             self._path, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=16
         )
         try:
-            # Readers and a writer do not wait for each other; the file outlives a crash, and may lose its last entries.
+            # Readers and a writer do not block each other. A crash may lose the last entries, not the file.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             [(layout,)] = connection.execute("PRAGMA user_version").fetchall()
@@ -129,7 +139,7 @@ class SQLiteStore:
             raise
         return connection
 
-    def _remove(self) -> None:
+    def _delete_files(self) -> None:
         connection = getattr(self, "_connection", None)
         if connection is not None:
             connection.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -24,15 +24,25 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
 @dataclass(frozen=True)
+class Auth:
+    """The API key of a source. Fields as in ``build.schema.Auth``."""
+
+    query_key: str
+    environment: str
+    caller_key: bool = False
+    signup_url: str | None = None
+
+
+@dataclass(frozen=True)
 class Source:
     """A place that tools live at. Fields as in ``build.schema.Source``."""
 
     id: str
     title: str
-    backend: str
+    adapter: str
     base_url: str
     function_key: str
-    auth: Mapping[str, str]
+    auth: Auth | None
     freshness: Mapping[str, int]
     no_data: str
     faults: tuple[Mapping[str, Any], ...]
@@ -255,6 +265,11 @@ class Catalog:
         found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_texts)
         return found
 
+    @property
+    def sources(self) -> Collection[Source]:
+        """All sources."""
+        return self._sources.values()
+
     def source(self, id_: str) -> Source:
         """The source called ``id_``.
 
@@ -303,9 +318,10 @@ def _is_texts(value: Any) -> bool:
 def _source(id_: str, entry: Mapping[str, Any]) -> Source:
     fields = {key: value for key, value in entry.items() if key in Source.__annotations__}
     fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
-    texts = (entry["title"], entry["description"], entry["backend"], entry["base_url"], entry["no_data"])
-    if not all(isinstance(text, str) for text in texts) or not isinstance(entry["auth"], dict):
+    texts = (entry["title"], entry["description"], entry["adapter"], entry["base_url"], entry["no_data"])
+    if not all(isinstance(text, str) for text in texts):
         raise TypeError
+    fields["auth"] = None if entry["auth"] is None else Auth(**entry["auth"])
     return Source(id=id_, **fields)
 
 

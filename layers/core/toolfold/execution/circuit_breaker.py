@@ -1,66 +1,76 @@
-"""A circuit breaker: a source that keeps failing is left alone for a while, and callers are told so at once.
+"""Circuit breaker: a source that keeps failing is not called for a while, and calls to it fail at once.
 
-Powertools has one; but its state is kept in DynamoDB, and a laptop has none. Here the state is
-the process's own: each Lambda environment finds out for itself, after a handful of failures.
+Ours, because the one in Powertools keeps its state in DynamoDB, which a laptop does not have. Here the state belongs to
+the process: each Lambda environment finds out for itself, after a few failures.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    State = Literal["closed", "open", "half-open"]
+State = Literal["closed", "open", "half-open"]
 
 
 class CircuitBreaker:
     """Closed: calls pass. Open: none does, for ``cooldown_s`` seconds. Half-open: one passes, and decides.
 
-    ``failures`` in a row open it; any success closes it. ``clock`` is monotonic.
+    Args:
+        max_failures: failures in a row that open it. Any success closes it.
+        cooldown_s: seconds for which it stays open.
+        clock: a monotonic clock.
     """
 
-    def __init__(self, failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
-        self._most, self._cooldown_s, self._clock = failures, cooldown_s, clock
+    def __init__(self, max_failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
+        self._max_failures, self._cooldown_s, self._clock = max_failures, cooldown_s, clock
         self._lock = threading.Lock()
         self._failures = 0
         self._open_until: float | None = None
-        self._trying = False
+        self._trial_running = False
 
     @property
     def state(self) -> State:
+        """The state at this moment."""
         with self._lock:
             return self._state()
 
-    def enter(self) -> float:
-        """0 when a call may pass; else the seconds to wait. Whoever passes must report by one of the methods below."""
+    def try_acquire(self) -> float:
+        """Ask to make a call.
+
+        Returns:
+            0 when the call may be made; its outcome must then be reported with one of the methods below. Otherwise the
+            seconds to wait.
+        """
         with self._lock:
             state = self._state()
             if state == "closed":
                 return 0.0
-            if state == "half-open" and not self._trying:
-                self._trying = True
+            if state == "half-open" and not self._trial_running:
+                self._trial_running = True
                 return 0.0
             return max(1.0, (self._open_until or 0.0) - self._clock())
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
+        """Report that the source answered."""
         with self._lock:
-            self._failures, self._open_until, self._trying = 0, None, False
+            self._failures, self._open_until, self._trial_running = 0, None, False
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
+        """Report that the source failed."""
         with self._lock:
             self._failures += 1
-            if self._trying or self._failures >= self._most:
+            if self._trial_running or self._failures >= self._max_failures:
                 self._open_until = self._clock() + self._cooldown_s
-            self._trying = False
+            self._trial_running = False
 
-    def left(self) -> None:
-        """The call ended before it was sent: nothing is known."""
+    def release(self) -> None:
+        """Report that the call was not sent, which says nothing about the source."""
         with self._lock:
-            self._trying = False
+            self._trial_running = False
 
     def _state(self) -> State:
         if self._open_until is None:
             return "closed"
-        # Not longer than it may: the clock of an environment that was put to sleep may come back earlier.
+        # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
         return "open" if 0 < self._open_until - self._clock() <= self._cooldown_s else "half-open"

@@ -1,13 +1,14 @@
-"""One call from start to end: look up, check, find the key; the rest is the keeper's.
+"""Perform one call: validate the arguments, find the API key, and hand over to the cached executor.
 
-A :class:`ToolExecutor` is made once per process. It imports what a call needs when the first call comes.
+A :class:`ToolExecutor` is made once per process. What a call needs beyond this is imported by the first call, so that
+listing and describing tools never pays for it.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients
@@ -18,20 +19,40 @@ from toolfold.execution.secrets import SecretProvider
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
     from toolfold.execution.cached_executor import CachedExecutor
+    from toolfold.execution.call_log import CallLog
+    from toolfold.execution.clock import Clock
     from toolfold.execution.result import CallResult
     from toolfold.execution.validation import Problem
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
+    from toolfold.sources.registry import AdapterRegistry
 
 
 class ToolExecutor:
-    """Performs calls with the settings it was made with. Safe to use from many threads."""
+    """Perform calls. Holds everything that outlives a call. Safe to use from many threads.
 
-    def __init__(self, settings: Settings, *, aws: AwsClients | None = None) -> None:
+    Args:
+        settings: the settings in force.
+        aws: creates the clients of AWS (default: its own).
+        on_call: told of every call that is finished, whether it succeeded or not.
+        adapters: finds the adapters of sources (default: the built-in and installed ones).
+        clock: the clocks (default: the system's).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        aws: AwsClients | None = None,
+        on_call: Callable[[CallLog], None] | None = None,
+        adapters: AdapterRegistry | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.settings = settings
         self.aws = aws or AwsClients()
         self._secrets = SecretProvider(self.aws, settings.secret_ttl_s, settings.secret_timeout_s)
-        self._keepers: dict[str, CachedExecutor] = {}
+        self._on_call, self._adapters, self._clock = on_call, adapters, clock
+        self._cached_executor: CachedExecutor | None = None
         self._lock = threading.Lock()
 
     def call(
@@ -44,34 +65,48 @@ class ToolExecutor:
         bypass_cache: bool = False,
         deadline: float | None = None,
     ) -> CallResult:
-        """Perform one call, or answer it from what is held.
+        """Perform one call, or answer it from the cache.
 
         Args:
-            arguments: as the model sent them; checked here, before anything is sent.
+            catalog: the catalog that ``tool`` comes from.
+            tool: the tool to call.
+            arguments: as the model sent them; validated here, before anything is sent.
             credentials: the keys that came with the request.
-            bypass_cache: whether to ask the upstream even when a good answer is held.
-            deadline: when the outcome must be there, by ``time.monotonic``; the settings' time-out holds in any case.
+            bypass_cache: whether to ask the upstream even when a fresh response is cached.
+            deadline: when the result must be there, by the monotonic clock; the settings' time-out holds in any case.
 
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
         """
         from toolfold.execution.validation import validator_of
+        from toolfold.models import SourceCredentials
 
-        checked, problems = validator_of(catalog, tool).validate(arguments)
+        validated, problems = validator_of(catalog, tool).validate(arguments)
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)
-        key = resolve_api_key(source, credentials, self._secrets)
-        return self._keeper(source.backend).call(source, tool, checked, key, bypass_cache, deadline)
+        api_key = resolve_api_key(source, credentials, self._secrets)
+        return self.cached_executor().call(
+            source, tool, validated, SourceCredentials(api_key), bypass_cache=bypass_cache, deadline=deadline
+        )
+
+    def warm_up(self, catalog: Catalog) -> None:
+        """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
+        from toolfold.execution import validation  # noqa: F401 - see above
+
+        self.cached_executor().warm_up(catalog.sources)
 
     def reset(self) -> None:
-        """Drop what is held, counted and known of calls, API keys read from AWS, and idle connections."""
+        """Drop the cache, rate limits, circuit breakers, adapters, API keys from AWS, and all connections.
+
+        The next call makes new ones.
+        """
         with self._lock:
-            self._keepers.clear()
+            self._cached_executor = None
             self._secrets.reset()
             self.aws.reset()
-        if "http_client" in vars(self):
-            self.http_client.close()
+            if "http_client" in vars(self):
+                self.http_client.close()
 
     @functools.cached_property
     def http_client(self) -> HttpClient:
@@ -80,17 +115,21 @@ class ToolExecutor:
 
         return HttpClient()
 
-    def _keeper(self, backend: str) -> CachedExecutor:
-        # Imported on the first call, so that listing and describing tools never pays for it.
+    def cached_executor(self) -> CachedExecutor:
+        """Return what performs validated calls; made by the first call."""
         with self._lock:
-            if backend not in self._keepers:
+            if self._cached_executor is None:
                 from toolfold.execution.cached_executor import CachedExecutor
-                from toolfold.sources.http_api import adapter
 
-                module = {"http_api": adapter}[backend]
-                call = functools.partial(module.call, http_client=self.http_client)
-                self._keepers[backend] = CachedExecutor(self.settings, call, module.base_url_for, aws=self.aws)
-            return self._keepers[backend]
+                self._cached_executor = CachedExecutor(
+                    self.settings,
+                    aws=self.aws,
+                    http_client=self.http_client,
+                    on_call=self._on_call,
+                    adapters=self._adapters,
+                    clock=self._clock,
+                )
+            return self._cached_executor
 
 
 def _invalid(tool: Tool, problems: list[Problem]) -> InvalidArguments:

@@ -1,13 +1,12 @@
-"""The upstream's limits, known before they are hit. All of it is per API key, and keys are known by their hash.
+"""The rate limits of one source, known before they are hit. They hold per API key, and keys are known by their hash.
 
-What a key's plan allows is learned from the upstream's own words, or set by the operator; our count alone never refuses
-a call, since a premium key has no daily limit and nothing tells it from a free one.
+What the plan of a key allows is learned from the upstream's refusals, or set by the operator. Our own count alone
+refuses no call unless the operator set a limit, since some plans have none and nothing distinguishes their keys.
 
-- "The calls of the day are used up": the key is refused at once. When the upstream's day begins is nowhere documented;
-  midnight in New York is assumed, where the vendor's markets are. In case it is another hour, or the plan has been
-  changed meanwhile, the key is tried again after ``TOOLFOLD_QUOTA_RECHECK_S``.
-- "Too many within a second": calls of that key are spaced from then on, for a day; they wait for their turn.
-- "Too many within a minute": refused for as long as the upstream said.
+- Daily quota used up: the key is refused at once until the quota is reset (``SourceAdapter.quota_resets_at``). In case
+  that is another hour, or the plan was changed, one call is let through every ``TOOLFOLD_QUOTA_RECHECK_S`` seconds.
+- Too many calls in a second: calls with the key are spaced from then on, for a day.
+- Too many calls in a minute: refused for as long as the upstream said.
 """
 
 from __future__ import annotations
@@ -16,208 +15,225 @@ import json
 import math
 import re
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.cache.base import MAX_CLOCK_SKEW_S
+from cachetools import LRUCache
+
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore
 from toolfold.errors import RateLimited
-from toolfold.sources.alpha_vantage import new_york
 
 if TYPE_CHECKING:
-    from toolfold.cache.base import CacheStore, FailSafeStore, Memory
+    from toolfold.cache.fail_safe import FailSafeStore
+    from toolfold.cache.memory import MemoryStore
+    from toolfold.execution.clock import Clock
     from toolfold.settings import Settings
 
-    T = TypeVar("T")
-
+T = TypeVar("T")
 
 DAY_S = 86400
 _DAILY_FROM_S = 3600
-"""A wait that long means the day's calls are used up."""
+"""A refusal for this long or longer means that the daily quota is used up."""
 
-_LOOK_AGAIN_S = 15.0
-"""How old what is known of a key may be before the shared place is asked what others have learned."""
+_REFRESH_S = 15.0
+"""Age at which the state of a key is read from the shared store again, to see what other processes learned."""
 
-_KEYS = 1000
-"""Keys of which something is remembered in memory: a public endpoint sees many, and forgets the first."""
+_MAX_KEYS = 1000
+"""Keys whose state is kept in memory. A public endpoint sees many; the ones used least recently are dropped."""
 
-_SKEW_S = 5.0
+_SLOT_SKEW_S = 5.0
+"""How far the clocks of machines that share slots may differ."""
 
 _PER_SECOND = re.compile(r"(\d+) per second")
 
 
 @dataclass(frozen=True)
 class KeyState:
-    """What is known of a key. Times are seconds since 1970.
+    """What is known about an API key. Times are seconds since 1970.
 
-    Until ``blocked_until`` no call is made; ``said`` is the error of the upstream: message, suggestion and limit; it
-    should be over at ``resets_at``. Until ``spaced_until`` there are ``gap_s`` seconds between two calls. All of it
-    was learned ``at``.
+    Attributes:
+        blocked_until: no call is sent before.
+        resets_at: when the refusal should be over.
+        refusal: the upstream's refusal: message, suggestion and limit.
+        spaced_until: until then there are ``interval_s`` seconds between two calls.
+        interval_s: see ``spaced_until``.
+        updated_at: when all of this was learned.
     """
 
     blocked_until: float = 0.0
     resets_at: float = 0.0
-    said: tuple[str, str, str | None] = ("", "", None)
+    refusal: tuple[str, str, str | None] = ("", "", None)
     spaced_until: float = 0.0
-    gap_s: float = 0.0
-    at: float = 0.0
+    interval_s: float = 0.0
+    updated_at: float = 0.0
 
 
 class RateLimiter:
-    """Counts, waits and refuses. ``clock`` is the time of day, ``monotonic`` is for deadlines."""
+    """Count, delay and refuse the calls to one source.
+
+    Args:
+        source_title: the source's name, for errors.
+        quota_resets_at: takes a time and returns when the daily quota that holds then is reset.
+        settings: limits that the operator set.
+        memory: counters and slots of this process.
+        shared: the same of all processes, or None.
+        clock: the clocks.
+    """
 
     def __init__(
         self,
+        source_title: str,
+        quota_resets_at: Callable[[float], float],
         settings: Settings,
-        memory: Memory,
+        memory: MemoryStore,
         shared: FailSafeStore | None,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Clock,
     ) -> None:
-        self._settings, self._memory, self._shared = settings, memory, shared
-        self._clock, self._monotonic, self._sleep = clock, monotonic, sleep
-        self._known: dict[str, tuple[float, KeyState]] = {}
-        self._used: dict[str, int] = {}
+        self._source_title, self._quota_resets_at, self._settings = source_title, quota_resets_at, settings
+        self._memory, self._shared, self._clock = memory, shared, clock
+        self._states: LRUCache[str, tuple[float, KeyState]] = LRUCache(_MAX_KEYS)
+        self._usage: LRUCache[str, int] = LRUCache(_MAX_KEYS)
         self._lock = threading.Lock()
 
-    def admit(self, title: str, key_id: str, deadline: float) -> float:
-        """Let one request of this key pass, now or after a short wait; seconds waited.
+    def acquire(self, key_id: str, deadline: float) -> float:
+        """Let one request with this key pass, now or after a short wait, and count it.
 
         Args:
-            title: the source's name, for the error.
-            deadline: by ``monotonic``; nobody waits beyond it.
+            key_id: the hash of the key.
+            deadline: by the monotonic clock; no call waits beyond it.
+
+        Returns:
+            The seconds waited.
 
         Raises:
-            RateLimited: the request cannot succeed, or its turn is too far off.
+            RateLimited: the request cannot succeed, or its turn is too far away.
         """
-        now = self._clock()
-        known = self._of(key_id, now)
-        if known.blocked_until > now:
-            raise self._blocked(known, key_id, now)
-        waited = self._wait_for_turn(title, known, key_id, deadline)
-        count, most = self._count(key_id), self._settings.requests_per_day
-        if most and count > most:
+        now = self._clock.now()
+        state = self._state(key_id, now)
+        if state.blocked_until > now:
+            raise self._refusal(state, key_id, now)
+        waited_s = self._wait_for_slot(state, key_id, deadline)
+        count, limit = self._count(key_id), self._settings.requests_per_day
+        if limit and count > limit:
             raise RateLimited(
-                f"The {most} calls that are allowed in a day are used up.",
+                f"The {limit} calls that are allowed in a day are used up.",
                 "Do not call again today; tell the user. What was answered before can still be asked for.",
-                retry_after_s=_seconds(new_york.next_midnight(now) - now),
-                limit=f"{most} per day",
-                used=most,
+                retry_after_s=_whole_seconds(self._quota_resets_at(now) - now),
+                limit=f"{limit} per day",
+                used=limit,
             )
-        return waited
+        return waited_s
 
-    def used(self, key_id: str) -> int:
-        """Requests of this key today, as far as this process knows."""
-        return self._used.get(self._today(key_id), 0)
+    def record_refusal(self, key_id: str, error: RateLimited) -> RateLimited:
+        """Learn from a refusal of the upstream.
+
+        Returns:
+            The error to report: ``error``, with the usage and the time of the reset where they are known.
+        """
+        now = self._clock.now()
+        wait_s = float(error.details.get("retry_after_s", 60))
+        limit = error.details.get("limit")
+        refusal = (error.message, error.suggestion, limit)
+        state = self._state(key_id, now)
+        if wait_s >= _DAILY_FROM_S:
+            resets_at = self._quota_resets_at(now)
+            blocked_until = min(resets_at, now + self._settings.quota_recheck_s)
+            state = replace(state, blocked_until=blocked_until, resets_at=resets_at, refusal=refusal)
+        elif wait_s > self._settings.max_queue_wait_s:
+            state = replace(state, blocked_until=now + wait_s, resets_at=now + wait_s, refusal=refusal)
+        else:
+            rate = _PER_SECOND.match(limit or "")
+            interval_s = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
+            state = replace(state, spaced_until=now + DAY_S, interval_s=interval_s)
+        self._save(key_id, replace(state, updated_at=now), now)
+        return self._refusal(state, key_id, now) if state.blocked_until > now else error
+
+    def usage_today(self, key_id: str) -> int:
+        """Return the number of requests with this key today, as far as this process knows."""
+        with self._lock:
+            return self._usage.get(self._usage_key(key_id), 0)
 
     def _count(self, key_id: str) -> int:
-        """Count one more request of this key; today's so far, of all processes where they share a place."""
-        name, until = self._today(key_id), self._clock() + 2 * DAY_S
-        all_ = self._asked(lambda place: place.add(name, until)) or 0
+        """Count one more request, and return today's: of all processes where they share a store."""
+        key, expires_at = self._usage_key(key_id), self._clock.now() + 2 * DAY_S
+        total = self._run(lambda store: store.increment(key, expires_at)) or 0
         with self._lock:
-            if name not in self._used and len(self._used) >= _KEYS:
-                del self._used[next(iter(self._used))]
-            self._used[name] = max(self._used.get(name, 0) + 1, all_)
-            return self._used[name]
+            self._usage[key] = max(self._usage.get(key, 0) + 1, total)
+            return self._usage[key]
 
-    def learn(self, key_id: str, error: RateLimited) -> RateLimited:
-        """RowLimit note of what the upstream refused; the error, with what is known: used, and when it is over."""
-        now = self._clock()
-        details = dict(error.details)
-        wait = float(details.get("retry_after_s", 60))
-        said = (error.message, error.suggestion, details.get("limit"))
-        if wait >= _DAILY_FROM_S:
-            resets = new_york.next_midnight(now)
-            until = min(resets, now + self._settings.quota_recheck_s)
-            known = replace(self._of(key_id, now), blocked_until=until, resets_at=resets, said=said)
-        elif wait > self._settings.max_queue_wait_s:
-            known = replace(self._of(key_id, now), blocked_until=now + wait, resets_at=now + wait, said=said)
-        else:
-            rate = _PER_SECOND.match(details.get("limit") or "")
-            gap = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
-            known = replace(self._of(key_id, now), spaced_until=now + DAY_S, gap_s=gap)
-        self._keep(key_id, replace(known, at=now), now)
-        return self._blocked(known, key_id, now) if known.blocked_until > now else error
+    def _usage_key(self, key_id: str) -> str:
+        return f"usage/{key_id}/{self._quota_resets_at(self._clock.now()):.0f}"
 
-    def _blocked(self, known: KeyState, key_id: str, now: float) -> RateLimited:
-        message, suggestion, limit = known.said
-        details: dict[str, Any] = {"retry_after_s": _seconds(known.resets_at - now)}
+    def _refusal(self, state: KeyState, key_id: str, now: float) -> RateLimited:
+        message, suggestion, limit = state.refusal
+        details: dict[str, Any] = {"retry_after_s": _whole_seconds(state.resets_at - now)}
         if limit:
             details["limit"] = limit
-        if known.resets_at - now > 60:
-            details["used"] = self.used(key_id)
+        if state.resets_at - now > 60:
+            details["used"] = self.usage_today(key_id)
         return RateLimited(message, suggestion, **details)
 
-    def _wait_for_turn(self, title: str, known: KeyState, key_id: str, deadline: float) -> float:
-        now = self._clock()
-        gap = known.gap_s if known.spaced_until > now else 0.0
+    def _wait_for_slot(self, state: KeyState, key_id: str, deadline: float) -> float:
+        interval_s = state.interval_s if state.spaced_until > self._clock.now() else 0.0
         if self._settings.requests_per_second:
-            gap = max(gap, 1 / self._settings.requests_per_second)
-        if not gap:
+            interval_s = max(interval_s, 1 / self._settings.requests_per_second)
+        if not interval_s:
             return 0.0
-        waited = 0.0
-        while pause := self._turn(key_id, gap):
-            if waited + pause > self._settings.max_queue_wait_s or self._monotonic() + pause >= deadline:
+        waited_s = 0.0
+        while pause_s := self._acquire_slot(key_id, interval_s):
+            if waited_s + pause_s > self._settings.max_queue_wait_s or self._clock.monotonic() + pause_s >= deadline:
                 raise RateLimited(
-                    f"Calls to {title} with this key wait for each other, and the queue is too long.",
+                    f"Calls to {self._source_title} with this key wait for each other, and the queue is too long.",
                     "Wait as long as retry_after_s says and call again; make calls one after another.",
-                    retry_after_s=_seconds(waited + pause),
-                    limit=f"{1 / gap:g} per second",
+                    retry_after_s=_whole_seconds(waited_s + pause_s),
+                    limit=f"{1 / interval_s:g} per second",
                 )
-            self._sleep(pause)
-            waited += pause
-        return waited
+            self._clock.sleep(pause_s)
+            waited_s += pause_s
+        return waited_s
 
-    def _turn(self, key_id: str, gap: float) -> float:
-        """0 when it is this call's turn, and the next one is ``gap`` seconds later; else the seconds to wait."""
-        name, now = f"turn/{key_id}", self._clock()
-        free_at = self._asked(lambda place: place.reserve(name, now, now + gap))
+    def _acquire_slot(self, key_id: str, interval_s: float) -> float:
+        """Return 0 when this call may be sent, the next one ``interval_s`` later; else the seconds to wait."""
+        key, now = f"slot/{key_id}", self._clock.now()
+        free_at = self._run(lambda store: store.acquire_slot(key, now, now + interval_s))
         if free_at is None:
-            free_at = self._memory.reserve(name, now, now + gap)
-        # Clocks of other machines differ a little; what is further off was written by one that was wrong.
-        if not free_at or free_at - now > gap + _SKEW_S:
+            free_at = self._memory.acquire_slot(key, now, now + interval_s)
+        # A slot further away than the interval and the skew was taken by a machine whose clock is wrong.
+        if not free_at or free_at - now > interval_s + _SLOT_SKEW_S:
             return 0.0
-        return min(free_at - now, gap) + 0.001
+        return min(free_at - now, interval_s) + 0.001
 
-    def _of(self, key_id: str, now: float) -> KeyState:
-        looked_at, known = self._known.get(key_id, (float("-inf"), KeyState()))
-        if known.at > now + MAX_CLOCK_SKEW_S:
-            known = KeyState()
-        if self._shared is None or 0 <= now - looked_at < _LOOK_AGAIN_S:
-            return known
-        blob = self._asked(lambda place: place.get(f"limits/{key_id}"))
-        shared = _read(blob)
-        if shared is not None and shared.at <= now + MAX_CLOCK_SKEW_S:
-            known = shared
-        self._remember(key_id, known, now)
-        return known
-
-    def _remember(self, key_id: str, known: KeyState, now: float) -> None:
+    def _state(self, key_id: str, now: float) -> KeyState:
         with self._lock:
-            if key_id not in self._known and len(self._known) >= _KEYS:
-                del self._known[next(iter(self._known))]
-            self._known[key_id] = (now, known)
+            read_at, state = self._states.get(key_id, (float("-inf"), KeyState()))
+        if state.updated_at > now + MAX_CLOCK_SKEW_S:
+            state = KeyState()
+        if self._shared is None or 0 <= now - read_at < _REFRESH_S:
+            return state
+        shared = _decode(self._run(lambda store: store.get(f"limits/{key_id}")))
+        if shared is not None and shared.updated_at <= now + MAX_CLOCK_SKEW_S:
+            state = shared
+        with self._lock:
+            self._states[key_id] = (now, state)
+        return state
 
-    def _keep(self, key_id: str, known: KeyState, now: float) -> None:
-        self._remember(key_id, known, now)
-        blob = json.dumps(vars(known)).encode()
-        self._asked(lambda place: place.put(f"limits/{key_id}", blob, now, now + DAY_S))
+    def _save(self, key_id: str, state: KeyState, now: float) -> None:
+        with self._lock:
+            self._states[key_id] = (now, state)
+        blob = json.dumps(asdict(state)).encode()
+        self._run(lambda store: store.put(f"limits/{key_id}", blob, now, now + DAY_S))
 
-    def _asked(self, question: Callable[[CacheStore], T]) -> T | None:
-        return None if self._shared is None else self._shared.ask(question)
-
-    def _today(self, key_id: str) -> str:
-        return f"used/{key_id}/{new_york.wall(self._clock()):%Y-%m-%d}"
+    def _run(self, operation: Callable[[CacheStore], T]) -> T | None:
+        return None if self._shared is None else self._shared.run(operation)
 
 
-def _read(blob: bytes | None) -> KeyState | None:
+def _decode(blob: bytes | None) -> KeyState | None:
     try:
         return None if blob is None else KeyState(**json.loads(blob))
     except (ValueError, TypeError):
         return None
 
 
-def _seconds(wait: float) -> int:
-    return max(1, math.ceil(wait))
+def _whole_seconds(seconds: float) -> int:
+    return max(1, math.ceil(seconds))

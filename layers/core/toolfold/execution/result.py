@@ -1,4 +1,4 @@
-"""What a call comes back with."""
+"""The result of a call."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from toolfold.models import ResultKind
 
 @dataclass(frozen=True)
 class CallResult:
-    """An upstream's answer that was found to be data.
+    """A response of the upstream that is data.
 
-    ``body`` is its own text, without a byte order mark and outer white space, the key blanked out; ``kind`` says what
-    it is. ``cached`` tells whether it was held from an earlier call, ``age_s`` how many seconds ago it was fetched.
-    ``stale_reason`` is the code of the error for which it is given although its time is over. ``arguments`` are the checked
-    ones.
+    Attributes:
+        body: the upstream's text, without a byte order mark and outer white space, the API key replaced.
+        kind: the form of ``body``.
+        cached: whether it comes from the cache.
+        age_s: seconds since it was fetched.
+        arguments: the validated arguments.
+        stale_reason: for a result past its time, the code of the error for which it is given; else empty.
     """
 
     body: str

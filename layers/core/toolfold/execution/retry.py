@@ -1,109 +1,121 @@
-"""From a call that has to be made to the upstream's data: the turn of its key, the request, and another try.
+"""Send a call to its source: wait for the turn of its API key, send, parse, and retry what may succeed then.
 
-HTTP clients have retries of their own; they know no deadline, sleep unseen, and take an empty answer for an answer.
+Ours, because the retries of HTTP libraries know no total deadline, sleep where it cannot be seen, and cannot tell an
+empty or refusing response of status 200 from data.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, RateLimited
 from toolfold.sources.errors import Retryable
-from toolfold.sources.http_api import faults
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
     from toolfold.execution.call_log import CallLog
+    from toolfold.execution.clock import Clock
     from toolfold.execution.rate_limiter import RateLimiter
-    from toolfold.models import ResultKind, UpstreamResponse
+    from toolfold.models import ResultKind, SourceCredentials
     from toolfold.settings import Settings
-
-    Backend = Callable[["Source", "Tool", Mapping[str, Any], str, "Settings", float], "UpstreamResponse"]
+    from toolfold.sources.base import SourceAdapter
 
 
 @dataclass(frozen=True)
 class Request:
-    """One call to be made. ``key`` is the API key itself, ``key_id`` its hash; ``deadline`` is monotonic."""
+    """A call to be sent.
+
+    Attributes:
+        source: the source of ``tool``.
+        tool: the tool that is called.
+        arguments: the validated arguments.
+        credentials: the API key.
+        key_id: the hash of the API key.
+        deadline: when the result must be there, by the monotonic clock.
+    """
 
     source: Source
     tool: Tool
     arguments: Mapping[str, Any]
-    key: str
+    credentials: SourceCredentials
     key_id: str
     deadline: float
 
 
-def _of_the_kernel() -> float:
-    """From 0 to 1. Not from ``random``, whose state copies of one snapshot share: they would pause alike."""
+def _system_random() -> float:
+    """Return a number from 0 to 1.
+
+    Not from ``random``, whose state all copies of one snapshot share: they would all pause for the same time.
+    """
     return os.urandom(1)[0] / 255
 
 
 class RetryingClient:
-    """Makes requests through ``backend``, each when ``limits`` lets it. Clocks can be replaced."""
+    """Send calls through a source's adapter, as its rate limiter allows.
+
+    Only a tool that reads is sent more than once: after a broken connection nobody knows whether a write took effect.
+    """
 
     def __init__(
         self,
-        backend: Backend,
-        limits: RateLimiter,
+        adapter: SourceAdapter,
+        limiter: RateLimiter,
         settings: Settings,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = _of_the_kernel,
+        clock: Clock,
+        jitter: Callable[[], float] = _system_random,
     ) -> None:
-        self._backend, self._limits, self._settings = backend, limits, settings
-        self._monotonic, self._sleep, self._jitter = monotonic, sleep, jitter
+        self._adapter, self._limiter, self._settings = adapter, limiter, settings
+        self._clock, self._jitter = clock, jitter
 
-    def fetch(self, request: Request, story: CallLog) -> tuple[ResultKind, str]:
-        """The kind and the text of the upstream's data, by one request or a few.
+    def fetch(self, request: Request, log: CallLog) -> tuple[ResultKind, str]:
+        """Return the kind and the text of the upstream's data.
 
-        Repeated is what may pass by itself: no connection, a connection that broke, 502, 503, 504, an empty answer,
-        and "too fast" once. Everything else would only fail again.
+        Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
+        refusal because requests came too fast. Everything else would fail again.
 
         Raises:
-            CallError: what the last request met.
+            CallError: the outcome of the last request.
         """
-        slowed, attempt = False, 0
+        is_read = request.tool.effect == "read"
+        was_slowed, attempt = False, 0
         while True:
-            story.refused = True
-            story.waited_s += self._limits.admit(request.source.title, request.key_id, request.deadline)
-            story.refused = False
+            log.was_refused = True
+            log.wait_s += self._limiter.acquire(request.key_id, request.deadline)
+            log.was_refused = False
             try:
-                return self._once(request, story)
+                return self._send(request, log)
             except RateLimited as error:
-                refusal = self._limits.learn(request.key_id, error)
-                pause = float(refusal.details.get("retry_after_s", self._settings.max_queue_wait_s + 1))
-                if slowed or not self._may_wait(pause, request.deadline):
+                refusal = self._limiter.record_refusal(request.key_id, error)
+                pause_s = float(refusal.details.get("retry_after_s", self._settings.max_queue_wait_s + 1))
+                if not is_read or was_slowed or not self._may_wait(pause_s, request.deadline):
                     raise refusal from None
-                slowed = True
+                was_slowed = True
             except CallError as error:
-                if not isinstance(error, Retryable) or attempt >= self._settings.retries:
+                if not is_read or not isinstance(error, Retryable) or attempt >= self._settings.retries:
                     raise
-                pause = self._pause(error, attempt)
-                if not self._may_wait(pause, request.deadline):
+                pause_s = self._backoff(error, attempt)
+                if not self._may_wait(pause_s, request.deadline):
                     raise
                 attempt += 1
-            self._sleep(pause)
-            story.waited_s += pause
+            self._clock.sleep(pause_s)
+            log.wait_s += pause_s
 
-    def _once(self, request: Request, story: CallLog) -> tuple[ResultKind, str]:
-        story.requests += 1
-        started = self._monotonic()
+    def _send(self, request: Request, log: CallLog) -> tuple[ResultKind, str]:
+        log.requests += 1
+        started = self._clock.monotonic()
         try:
-            reply = self._backend(
-                request.source, request.tool, request.arguments, request.key, self._settings, request.deadline
-            )
+            response = self._adapter.call(request.tool, request.arguments, request.credentials, request.deadline)
         finally:
-            story.upstream_s += self._monotonic() - started
-        return faults.parse_response(request.source, request.tool, request.arguments, reply, request.key)
+            log.upstream_s += self._clock.monotonic() - started
+        return self._adapter.parse(request.tool, request.arguments, response, request.credentials)
 
-    def _pause(self, error: Retryable, attempt: int) -> float:
-        # Between half and all of it, so that those who failed together do not come back together.
-        backoff = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + self._jitter() / 2)
-        return max(backoff, error.pause_s or 0.0)
+    def _backoff(self, error: Retryable, attempt: int) -> float:
+        # Half of it is random, so that calls that failed together are not retried together.
+        backoff_s = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + self._jitter() / 2)
+        return max(backoff_s, error.retry_after_s or 0.0)
 
-    def _may_wait(self, pause: float, deadline: float) -> bool:
-        return pause <= self._settings.max_queue_wait_s and self._monotonic() + pause < deadline
+    def _may_wait(self, pause_s: float, deadline: float) -> bool:
+        return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline

@@ -1,59 +1,61 @@
-"""Equal calls under way at once make one request: the first one makes it, the others wait for what it brings."""
+"""Single flight: equal calls that run at the same time make one request, and share its result."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from toolfold.cache.entry import Entry
+T = TypeVar("T")
 
 
-class _Flight:
+class _Flight(Generic[T]):
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        self.landed = threading.Event()
-        self.results: list[Entry] = []
+        self.done = threading.Event()
+        self.results: list[T] = []
         self.error: Exception | None = None
 
 
-class SingleFlight:
-    """Runs work by name, each name once at a time. Safe to use from many threads."""
+class SingleFlight(Generic[T]):
+    """Run functions by key, each key once at a time. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[Hashable, _Flight] = {}
+        self._flights: dict[Hashable, _Flight[T]] = {}
 
-    def run(self, name: Hashable, owner: str, work: Callable[[], Entry], patience_s: float) -> Entry:
-        """What ``work`` returns, or what the same work, begun by another thread, returns or raises.
+    def run(self, key: Hashable, owner: str, function: Callable[[], T], timeout_s: float) -> T:
+        """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
 
         Args:
-            owner: whose key the work is done with. A failure may concern that key alone, so it is not passed on to
-                other owners: they do the work themselves.
-            patience_s: how long to wait for another thread.
+            key: names the call.
+            owner: names the API key of the call. A failure may concern that key alone, so other owners do not share
+                it: they run the function themselves.
+            function: makes the call.
+            timeout_s: seconds to wait for another thread.
 
         Raises:
             TimeoutError: the other thread took longer.
+            Exception: what ``function`` raised, here or in the other thread.
         """
         while True:
             with self._lock:
-                flight = self._flights.get(name)
-                leads = flight is None
+                flight = self._flights.get(key)
+                is_leader = flight is None
                 if flight is None:
-                    flight = self._flights[name] = _Flight(owner)
-            if leads:
-                return self._lead(name, flight, work)
-            if not flight.landed.wait(patience_s):
+                    flight = self._flights[key] = _Flight(owner)
+            if is_leader:
+                return self._lead(key, flight, function)
+            if not flight.done.wait(timeout_s):
                 raise TimeoutError
             if flight.results:
                 return flight.results[0]
             if flight.error is not None and flight.owner == owner:
                 raise flight.error
 
-    def _lead(self, name: Hashable, flight: _Flight, work: Callable[[], Entry]) -> Entry:
+    def _lead(self, key: Hashable, flight: _Flight[T], function: Callable[[], T]) -> T:
         try:
-            result = work()
+            result = function()
             flight.results.append(result)
             return result
         except Exception as error:
@@ -61,5 +63,5 @@ class SingleFlight:
             raise
         finally:
             with self._lock:
-                del self._flights[name]
-            flight.landed.set()
+                del self._flights[key]
+            flight.done.set()

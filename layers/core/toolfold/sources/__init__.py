@@ -1,6 +1,7 @@
-"""How a call reaches a source: one file per kind of source, one small interface.
+"""Source adapters: the code that reaches one kind of source, one folder for each kind.
 
-A backend is a function ``call(source, tool, arguments, key, settings, deadline) -> Reply``. It sends what it is
-given, once, and returns what came back. What the reply means is decided above it (``sources.http_api.faults``), and so is
-whether to try again; ``transient`` says for which failures that may help.
+``base`` is their interface, ``registry`` finds one by name, ``errors`` are the failures worth a retry.
+May import ``catalog.model``, ``network``, ``models``, ``settings`` and ``errors``; nothing of ``execution``.
 """
+
+__all__ = ["alpha_vantage", "base", "errors", "http_api", "registry"]

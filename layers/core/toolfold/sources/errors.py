@@ -1,4 +1,13 @@
-"""Failures that another try may well mend."""
+"""Failures after which a retry may help.
+
+::
+
+    CallError
+    ├── UpstreamError
+    │   └── ConnectionFailed (Retryable)   no connection, a connection that broke, or a response that says "not now"
+    └── UpstreamTimeout
+        └── ConnectTimeout (Retryable)     no connection in time
+"""
 
 from __future__ import annotations
 
@@ -6,14 +15,18 @@ from toolfold.errors import UpstreamError, UpstreamTimeout
 
 
 class Retryable:
-    """What such errors have in common. ``pause_s`` is how long the upstream asked to be left alone, where it did."""
+    """Mark an error after which a retry may help.
 
-    pause_s: float | None = None
+    Attributes:
+        retry_after_s: seconds to wait where the upstream named them.
+    """
+
+    retry_after_s: float | None = None
 
 
 class ConnectionFailed(Retryable, UpstreamError):
-    """No connection, a connection that broke, or an answer that says "not now"."""
+    """No connection, a connection that broke, or a response that says "not now"."""
 
 
 class ConnectTimeout(Retryable, UpstreamTimeout):
-    """No connection was made in time."""
+    """No connection in time."""

@@ -70,7 +70,11 @@ def warm_up(app: App) -> None:
 
     ``TOOL_CALL`` itself is not called: that would need an API key, and send a request to the upstream.
     """
-    _run_all(lambda: _import_libraries(app), lambda: _answer_sample_events(app))
+    _run_all(
+        lambda: _import_libraries(app),
+        lambda: app.executor.warm_up(app.catalog_store()),
+        lambda: _answer_sample_events(app),
+    )
 
 
 def before_snapshot(app: App) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.support.clocks import NEW_YORK, timestamp
+from tests.support.clocks import timestamp
 from toolfold.catalog.model import Catalog
-from toolfold.sources.alpha_vantage import new_york
-from toolfold.sources.alpha_vantage.freshness import ttl
+from toolfold.sources.alpha_vantage.freshness import next_midnight, ttl
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 IBM, LONDON, PAIR = {"symbol": "IBM"}, {"symbol": "TSCO.LON"}, {"symbol": "EURUSD"}
@@ -87,7 +85,7 @@ TABLE: list[tuple[str, dict[str, Any], str, int]] = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "clock", "seconds"), TABLE, ids=[f"{row[0]} {row[2]}" for row in TABLE])
-def test_an_answer_lives_until_its_data_can_change(
+def test_a_response_is_fresh_until_its_data_can_change(
     catalog: Catalog, name: str, arguments: dict[str, Any], clock: str, seconds: int
 ) -> None:
     tool = catalog.get(name)
@@ -95,7 +93,7 @@ def test_an_answer_lives_until_its_data_can_change(
     assert ttl(tool, arguments, timestamp(clock), catalog.source(tool.source).freshness) == seconds
 
 
-def test_every_tool_has_a_time_at_every_hour_of_a_week(catalog: Catalog) -> None:
+def test_every_tool_has_a_ttl_at_every_hour_of_a_week(catalog: Catalog) -> None:
     for name in catalog:
         tool = catalog.get(name)
         assert tool is not None
@@ -105,18 +103,21 @@ def test_every_tool_has_a_time_at_every_hour_of_a_week(catalog: Catalog) -> None
             assert 1 <= seconds <= 30 * DAY
 
 
-def test_new_york_is_where_the_time_zone_database_puts_it() -> None:
-    moment = datetime(2024, 1, 1, tzinfo=UTC)
-    while moment.year < 2027:
-        wall = moment.astimezone(NEW_YORK).replace(tzinfo=None)
-        assert new_york.wall(moment.timestamp()) == wall
-        if moment.astimezone(NEW_YORK).fold == 0:
-            back = new_york.moment(wall)
-            assert back == moment.timestamp()
-        moment += timedelta(hours=1)
+@pytest.mark.parametrize(
+    ("saturday", "hours"),
+    [("2026-01-17 12:00", 52), ("2026-03-07 12:00", 51), ("2026-10-31 12:00", 53)],
+    ids=["winter", "an hour less in March", "an hour more in November"],
+)
+def test_a_weekend_in_which_the_clocks_change_is_an_hour_shorter_or_longer(
+    catalog: Catalog, saturday: str, hours: int
+) -> None:
+    tool = catalog.get("TIME_SERIES_DAILY")
+    assert tool is not None
+    assert ttl(tool, IBM, timestamp(saturday), catalog.source(tool.source).freshness) == hours * HOUR  # Monday 16:00
 
 
 def test_the_day_ends_at_midnight_in_new_york() -> None:
-    assert new_york.next_midnight(timestamp("2026-01-13 12:00")) == timestamp("2026-01-14 00:00")
-    assert new_york.next_midnight(timestamp("2026-01-14 00:00")) == timestamp("2026-01-15 00:00")
-    assert new_york.next_midnight(timestamp("2026-03-08 00:00")) - timestamp("2026-03-08 00:00") == 23 * HOUR
+    assert next_midnight(timestamp("2026-01-13 12:00")) == timestamp("2026-01-14 00:00")
+    assert next_midnight(timestamp("2026-01-14 00:00")) == timestamp("2026-01-15 00:00")
+    assert next_midnight(timestamp("2026-03-08 00:00")) - timestamp("2026-03-08 00:00") == 23 * HOUR
+    assert next_midnight(timestamp("2026-11-01 00:00")) - timestamp("2026-11-01 00:00") == 25 * HOUR

@@ -9,9 +9,12 @@ import pytest
 
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.models import UpstreamResponse
+from toolfold.models import SourceCredentials, UpstreamResponse
+from toolfold.network.session import HttpClient
+from toolfold.settings import Settings
+from toolfold.sources.base import AdapterContext
 from toolfold.sources.errors import Retryable
-from toolfold.sources.http_api import faults
+from toolfold.sources.registry import AdapterRegistry
 
 KEY = "CANARYKEY0123456"
 PREMIUM_AD = "subscribe to any of the premium plans at https://www.alphavantage.co/premium/"
@@ -52,9 +55,10 @@ def read(
     tool = catalog.get(name)
     assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
-    return faults.parse_response(
-        catalog.source(tool.source), tool, arguments, UpstreamResponse(status, body, retry_after), KEY
-    )
+    context = AdapterContext(Settings.from_environment({}), HttpClient())
+    adapter = AdapterRegistry().create(catalog.source(tool.source), context)
+    response = UpstreamResponse(status, body, retry_after)
+    return adapter.parse(tool, arguments, response, SourceCredentials(KEY))
 
 
 def fault(catalog: Catalog, body: str, **how: Any) -> CallError:
@@ -176,7 +180,7 @@ def test_data_is_handed_on_as_the_upstream_wrote_it(catalog: Catalog) -> None:
 def test_what_may_pass_by_itself_is_told_from_what_will_not(catalog: Catalog, status: int) -> None:
     passing = fault(catalog, "", status=status, retry_after_s=2)
     assert isinstance(passing, Retryable)
-    assert passing.pause_s == 2
+    assert passing.retry_after_s == 2
     assert isinstance(fault(catalog, ""), Retryable)
     assert not isinstance(fault(catalog, "", status=500), Retryable)
     assert not isinstance(fault(catalog, "<html>busy</html>"), Retryable)

@@ -1,4 +1,7 @@
-"""What only Alpha Vantage does: how long its data stays fresh.
+"""Alpha Vantage: freshness by market hours, plans and entitlement, the reset of quotas, the wording of its refusals.
 
-May import ``catalog.model``.
+``adapter`` extends the one of ``http_api``; ``freshness`` computes how long responses stay fresh.
+May import ``sources.http_api``, ``sources.base`` and what those may.
 """
+
+__all__ = ["adapter", "freshness"]

@@ -1,6 +1,6 @@
 """Sources that are HTTP APIs: ``adapter`` sends, ``faults`` reads responses, ``transport_errors`` words failures.
 
-May import ``catalog.model``, ``network``, ``models``, ``settings``, ``errors`` and ``sources.errors``.
+May import ``catalog``, ``network``, ``models``, ``settings``, ``errors``, ``sources.base`` and ``sources.errors``.
 """
 
 __all__ = ["adapter", "faults", "transport_errors"]

@@ -1,4 +1,4 @@
-"""Sources that are plain HTTP APIs: one GET with everything in the query string.
+"""The adapter of plain HTTP APIs: one GET with everything in the query string.
 
 What sends it is imported by the first call, not by the first response.
 """
@@ -9,27 +9,135 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 
+from toolfold import __version__
 from toolfold.catalog.json_schema import properties
 from toolfold.errors import UpstreamError
-from toolfold.models import UpstreamResponse
+from toolfold.models import SourceCredentials, UpstreamResponse
+from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK
+from toolfold.sources.base import CachePolicy
+from toolfold.sources.http_api.faults import ResponseParser
+from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, to_call_error, upstream_timeout
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
-    from toolfold.network.session import HttpClient
-    from toolfold.settings import Settings
+    from toolfold.models import ResultKind
+    from toolfold.sources.base import AdapterContext
 
 Query = list[tuple[str, str]]
 
 
-def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
-    """The query string's pairs, without the key: the function first, then the arguments in the schema's order.
+@dataclass(frozen=True)
+class HttpRequest:
+    """A request to be sent. ``repr`` hides what may contain the API key."""
 
-    ``arguments`` are checked ones (``execution.validation``). Booleans are sent in lower case; an array sends its key once
-    per item, and an object is sent as JSON; a default that differs from the upstream's own is sent even when the caller left it out.
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+class HttpApiAdapter:
+    """Call an HTTP API. See :class:`toolfold.sources.base.SourceAdapter`.
+
+    A source with habits of its own extends this class; what may differ are the methods and attributes without
+    underscore.
+
+    Attributes:
+        parser_type: interprets responses.
+        smaller_response_hint: the next step after a response that is too large.
+    """
+
+    parser_type: ClassVar[type[ResponseParser]] = ResponseParser
+    smaller_response_hint: ClassVar[str] = SMALLER_RESPONSE_HINT
+
+    def __init__(self, source: Source, context: AdapterContext) -> None:
+        self.source = source
+        self._settings, self._http_client = context.settings, context.http_client
+        self._parser = self.parser_type(source)
+
+    @property
+    def endpoint(self) -> str:
+        """Where calls are sent: the source's address, or the one that the operator set."""
+        return self._settings.source_urls.get(self.source.id, self.source.base_url)
+
+    def build_request(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> HttpRequest:
+        """Return the request of one call, with the API key."""
+        query = build_query(self.source, tool, arguments)
+        if self.source.auth is not None:
+            query.append((self.source.auth.query_key, credentials.api_key))
+        return HttpRequest("GET", _with_query(self.endpoint, query))
+
+    def call(
+        self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
+    ) -> UpstreamResponse:
+        """Send one call and read the whole response, before ``deadline`` and within the settings' size.
+
+        Raises:
+            ConnectTimeout: no connection in time; a retry may help.
+            UpstreamTimeout: no complete response in time.
+            ConnectionFailed: not reachable, or cut off; a retry may help.
+            UpstreamError: a URL or a proxy that cannot be used, or a response larger than allowed.
+        """
+        _check_scheme(self.endpoint)
+        request = self.build_request(tool, arguments, credentials)
+        return self._send(request, deadline, idempotent=tool.effect == "read")
+
+    def parse(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> tuple[ResultKind, str]:
+        """Return the kind of data in ``response`` and its text. See :meth:`ResponseParser.parse`."""
+        return self._parser.parse(tool, arguments, response, credentials)
+
+    def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
+        """Keep a response as long as the freshness class says; for its key alone where callers bring their own."""
+        auth = self.source.auth
+        return CachePolicy(self.source.freshness[tool.freshness], auth is not None and auth.caller_key)
+
+    def quota_resets_at(self, now: float) -> float:
+        """Return the next midnight in UTC."""
+        tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)
+        return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
+
+    def _send(self, request: HttpRequest, deadline: float, *, idempotent: bool) -> UpstreamResponse:
+        if time.monotonic() >= deadline:
+            raise upstream_timeout(self.source)
+        max_bytes = self._settings.max_response_bytes
+        try:
+            response = self._http_client.request(
+                request.method,
+                request.url,
+                headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*", **request.headers},
+                body=request.body,
+                deadline=deadline,
+                connect_timeout_s=self._settings.connect_timeout_s,
+                max_bytes=max_bytes,
+                idempotent=idempotent,
+            )
+        except TransportError as error:
+            raise to_call_error(error, self.source, max_bytes, self.smaller_response_hint) from None
+        # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
+        # and the replacement shows.
+        text = response.body.decode("utf-8", errors="replace")
+        return UpstreamResponse(response.status, text, _seconds(response.headers.get("retry-after")))
+
+
+def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
+    """Return the query string's pairs, without the key: the function first, then the arguments in the schema's order.
+
+    Booleans are sent in lower case; an array sends its key once per item, and an object is sent as JSON; a default that
+    differs from the upstream's own is sent even when the caller left it out.
+
+    Args:
+        source: the source of ``tool``.
+        tool: the tool that is called.
+        arguments: the validated arguments (``execution.validation``).
     """
     call = tool.call
     values = {**call.get("sends", {}), **arguments}
@@ -38,61 +146,12 @@ def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Que
         value = values.get(name)
         if value is not None:
             key = call.get("query", {}).get(name, name)
-            query += [(key, _spelled(item)) for item in (value if isinstance(value, list) else [value])]
+            query += [(key, _as_text(item)) for item in (value if isinstance(value, list) else [value])]
     return query
 
 
-def _spelled(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")) if isinstance(value, bool | dict | list | None) else str(value)
-
-
-def base_url_for(source: Source, settings: Settings) -> str:
-    """Where calls to this source are sent."""
-    return settings.source_urls.get(source.id, source.base_url)
-
-
-def call(
-    source: Source,
-    tool: Tool,
-    arguments: Mapping[str, Any],
-    key: str,
-    settings: Settings,
-    deadline: float,
-    http_client: HttpClient,
-) -> UpstreamResponse:
-    """Send one call and return the response, complete before ``deadline`` (``time.monotonic``).
-
-    Raises:
-        ConnectTimeout: No connection in time; a retry may help.
-        ConnectionFailed: No connection, or a broken one; a retry may help.
-        UpstreamTimeout: No complete response in time.
-        UpstreamError: A base URL or a proxy that cannot be used, or a response larger than allowed.
-    """
-    from toolfold import __version__
-    from toolfold.network.errors import TransportError
-    from toolfold.sources.http_api.transport_errors import to_call_error, upstream_timeout
-
-    url = base_url_for(source, settings)
-    _check_scheme(url)
-    query = [*build_query(source, tool, arguments), (source.auth["query_key"], key)]
-    if time.monotonic() >= deadline:
-        raise upstream_timeout(source)
-    try:
-        response = http_client.request(
-            "GET",
-            _with_query(url, query),
-            headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*"},
-            deadline=deadline,
-            connect_timeout_s=settings.connect_timeout_s,
-            max_bytes=settings.max_response_bytes,
-            idempotent=True,
-        )
-    except TransportError as error:
-        raise to_call_error(error, source, settings.max_response_bytes) from None
-    # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response, and
-    # the replacement shows.
-    text = response.body.decode("utf-8", errors="replace")
-    return UpstreamResponse(response.status, text, _seconds(response.headers.get("retry-after")))
 
 
 def _with_query(url: str, query: Query) -> str:

@@ -16,7 +16,9 @@ _CHECK_CERTIFICATES = (
     "Tell the operator: behind a proxy that inspects TLS, SSL_CERT_FILE must name a file with the proxy's certificate."
 )
 _OUT_OF_REACH = "Try again in a moment; if it keeps failing, tell the user that the service is down or out of reach."
-_SMALLER = "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them."
+
+SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
+"""The next step after a response that is too large, where the source has no better one."""
 
 _MESSAGES: dict[type[errors.TransportError], tuple[str, str]] = {
     errors.CertificateError: ("TLS certificate check failed for {host}.", _CHECK_CERTIFICATES),
@@ -52,13 +54,22 @@ _MESSAGES: dict[type[errors.TransportError], tuple[str, str]] = {
         "{host} sent a response that decompresses to more than {ratio} times its size.",
         "Do not call this again; tell the user that the service sends harmful responses.",
     ),
-    errors.ResponseTooLarge: ("The response is larger than {max_mb:g} MB.", _SMALLER),
+    errors.ResponseTooLarge: ("The response is larger than {max_mb:g} MB.", "{smaller_response_hint}"),
 }
 """Message and next step. A class that is not here has those of its nearest base class."""
 
 
-def to_call_error(error: errors.TransportError, source: Source, max_bytes: int) -> CallError:
-    """Return the error of the call that ended in ``error``."""
+def to_call_error(
+    error: errors.TransportError, source: Source, max_bytes: int, smaller_response_hint: str = SMALLER_RESPONSE_HINT
+) -> CallError:
+    """Return the error of the call that ended in ``error``.
+
+    Args:
+        error: The failure.
+        source: The source that was called.
+        max_bytes: The largest response that was allowed.
+        smaller_response_hint: The next step after a response that is larger.
+    """
     if isinstance(error, errors.ConnectTimeout):
         return ConnectTimeout(*_timeout_text(source), retryable=True)
     if isinstance(error, errors.ReadTimeout):
@@ -67,6 +78,7 @@ def to_call_error(error: errors.TransportError, source: Source, max_bytes: int) 
     message = message.format(
         host=error.host, reason=error.reason, ratio=MAX_DECOMPRESSION_RATIO, max_mb=max_bytes / 1e6
     )
+    suggestion = suggestion.replace("{smaller_response_hint}", smaller_response_hint)
     if isinstance(error, errors.RetryableTransportError):
         return ConnectionFailed(message, suggestion, retryable=True)
     return UpstreamError(message, suggestion)

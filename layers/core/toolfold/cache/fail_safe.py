@@ -1,0 +1,56 @@
+"""A store whose failures are cache misses, never failed calls."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from toolfold.aws.clients import error_code
+from toolfold.cache.base import CacheStore
+
+logger = logging.getLogger("toolfold")
+
+T = TypeVar("T")
+
+
+class FailSafeStore:
+    """Use a store that may be slow, absent or broken. After a failure it is not used for ``cooldown_s`` seconds.
+
+    Args:
+        open_store: opens the store. Called by the first :meth:`run`, and again after a failure.
+        cooldown_s: seconds between a failure and the next attempt.
+        clock: a monotonic clock.
+    """
+
+    def __init__(self, open_store: Callable[[], CacheStore], cooldown_s: float, clock: Callable[[], float]) -> None:
+        self._open_store, self._cooldown_s, self._clock = open_store, cooldown_s, clock
+        self._store: CacheStore | None = None
+        self._unavailable_until = float("-inf")
+        self._lock = threading.Lock()
+
+    def run(self, operation: Callable[[CacheStore], T]) -> T | None:
+        """Return the result of ``operation`` on the store; None when it fails or is not to be used yet."""
+        with self._lock:
+            # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
+            if 0 < self._unavailable_until - self._clock() <= self._cooldown_s:
+                return None
+            try:
+                if self._store is None:
+                    self._store = self._open_store()
+                store = self._store
+            except Exception as error:  # noqa: BLE001 - as below
+                self._start_cooldown(error)
+                return None
+        try:
+            return operation(store)
+        except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
+            with self._lock:
+                self._start_cooldown(error)
+            return None
+
+    def _start_cooldown(self, error: Exception) -> None:
+        # The code or the type alone: the text may contain a path or an address.
+        logger.warning("Shared cache unavailable (%s); retrying in %g s", error_code(error), self._cooldown_s)
+        self._store, self._unavailable_until = None, self._clock() + self._cooldown_s

@@ -1,0 +1,81 @@
+"""The interface between the executor and the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source, Tool
+    from toolfold.models import ResultKind, SourceCredentials, UpstreamResponse
+    from toolfold.network.session import HttpClient
+    from toolfold.settings import Settings
+
+
+@dataclass(frozen=True)
+class CachePolicy:
+    """How a response may be cached.
+
+    Attributes:
+        ttl_s: seconds for which it is fresh; 0 or less: it is not cached.
+        varies_by_key: whether another API key may be given another response. It is then cached for its key alone.
+    """
+
+    ttl_s: float
+    varies_by_key: bool
+
+
+@dataclass(frozen=True)
+class AdapterContext:
+    """What every adapter is made with.
+
+    Attributes:
+        settings: the settings in force.
+        http_client: sends HTTP requests, with one pool of connections for all sources.
+    """
+
+    settings: Settings
+    http_client: HttpClient
+
+
+class SourceAdapter(Protocol):
+    """Reach one source. Made once per process and source, and used from many threads.
+
+    The executor has validated the arguments and found the credentials; it caches, joins, limits and retries. An adapter
+    sends what it is given, once, and says what the response means.
+    """
+
+    @property
+    def endpoint(self) -> str:
+        """Where calls are sent. Responses of another endpoint are other cache entries."""
+
+    def call(
+        self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
+    ) -> UpstreamResponse:
+        """Send one call and read the whole response before ``deadline`` (``time.monotonic``).
+
+        A tool whose effect is not ``read`` must be sent once, also when the connection breaks.
+
+        Raises:
+            CallError: no response; a :class:`toolfold.sources.errors.Retryable` one where a retry may help.
+        """
+
+    def parse(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> tuple[ResultKind, str]:
+        """Return the kind of data in ``response`` and its text, without the credentials.
+
+        Raises:
+            CallError: the response is a failure, or has no data.
+        """
+
+    def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
+        """Return how the response to this call, fetched at ``now`` (seconds since 1970), may be cached."""
+
+    def quota_resets_at(self, now: float) -> float:
+        """Return when the daily quota of an API key that holds at ``now`` is reset (seconds since 1970)."""
+
+
+AdapterFactory = Callable[["Source", AdapterContext], SourceAdapter]
+"""Makes the adapter of one source."""

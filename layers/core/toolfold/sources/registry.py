@@ -1,0 +1,60 @@
+"""Find the adapter of a source by its name, ``adapter`` in ``source.yaml``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from toolfold.errors import InternalError
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source
+    from toolfold.sources.base import AdapterContext, AdapterFactory, SourceAdapter
+
+BUILT_IN: Mapping[str, str] = {
+    "alpha_vantage": "toolfold.sources.alpha_vantage.adapter:AlphaVantageAdapter",
+    "http_api": "toolfold.sources.http_api.adapter:HttpApiAdapter",
+}
+"""Name → module and factory. Imported by the first call, so that listing tools never pays for it."""
+
+ENTRY_POINT_GROUP = "toolfold.adapters"
+"""Installed packages offer adapters under this group of entry points, by the same names."""
+
+
+class AdapterRegistry:
+    """Make adapters by name.
+
+    Args:
+        factories: further adapters, by name. They come before built-in ones, and those before entry points.
+    """
+
+    def __init__(self, factories: Mapping[str, AdapterFactory] | None = None) -> None:
+        self._factories: dict[str, AdapterFactory] = dict(factories or {})
+
+    def create(self, source: Source, context: AdapterContext) -> SourceAdapter:
+        """Make the adapter of ``source``.
+
+        Raises:
+            InternalError: no adapter of that name is installed.
+        """
+        if source.adapter not in self._factories:
+            self._factories[source.adapter] = _load(source)
+        return self._factories[source.adapter](source, context)
+
+
+def _load(source: Source) -> AdapterFactory:
+    name = source.adapter
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
+        return factory
+    from importlib.metadata import entry_points
+
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        loaded: AdapterFactory = entry_point.load()
+        return loaded
+    raise InternalError(
+        f"{source.title} cannot be reached: its adapter is not installed here.",
+        f"Tell the operator to install the package with the adapter {name}.",
+    )

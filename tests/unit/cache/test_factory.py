@@ -1,0 +1,26 @@
+"""The setting TOOLFOLD_CACHE names a store."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolfold.aws.clients import AwsClients
+from toolfold.cache.factory import create_shared_store
+from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("", None),
+        ("memory", None),
+        ("off", None),
+        ("dynamodb://answers", FailSafeStore),
+        ("/tmp/x.sqlite", FailSafeStore),
+    ],
+)
+def test_the_setting_names_a_place_that_is_not_opened_before_it_is_asked(value: str, named: type | None) -> None:
+    settings = Settings.from_environment({"TOOLFOLD_CACHE": value})
+    found = create_shared_store(settings, lambda: 0.0, AwsClients())
+    assert (found is None) if named is None else isinstance(found, named)

@@ -1,0 +1,38 @@
+"""A store that fails is a miss, and is not used for a while."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolfold.cache.base import CacheStore
+from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.memory import MemoryStore
+
+
+def test_a_place_that_fails_is_left_alone_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    now, opened = [0.0], []
+
+    def broken() -> CacheStore:
+        opened.append(now[0])
+        raise OSError("/home/somebody/secret-folder")
+
+    careful = FailSafeStore(broken, 30.0, lambda: now[0])
+    for now[0] in (0.0, 1.0, 29.9, 30.0, 31.0):
+        assert careful.run(lambda store: store.get("a")) is None
+    assert opened == [0.0, 30.0]
+    assert [record.message for record in caplog.records] == ["Shared cache unavailable (OSError); retrying in 30 s"] * 2
+
+
+def test_it_is_asked_again_when_it_works() -> None:
+    now, memory = [0.0], MemoryStore(1000)
+    memory.put("a", b"value", 1.0, 2.0)
+    careful = FailSafeStore(lambda: memory, 30.0, lambda: now[0])
+    assert careful.run(lambda store: store.get("a")) == b"value"
+
+    def fails(store: CacheStore) -> None:
+        raise TimeoutError
+
+    assert careful.run(fails) is None
+    assert careful.run(lambda store: store.get("a")) is None
+    now[0] = 30.0
+    assert careful.run(lambda store: store.get("a")) == b"value"
