@@ -1,10 +1,10 @@
-"""Measures cold and warm Lambda functions, toolfold beside its peers: ``make bench-lambda``.
+"""Measure cold and warm Lambda functions, toolfold beside its peers: ``make bench-lambda``.
 
 python -m tests.benchmarks.cold            print the tables; some twenty minutes
-python -m tests.benchmarks.cold --write    put them into docs/reference/measurements.md and docs/reference/cost.md, with pictures
-python -m tests.benchmarks.cold --quick    few starts and invocations, small catalogs; not to be written
+python -m tests.benchmarks.cold --write    write them into measurements.md and cost.md in docs/reference, with plots
+python -m tests.benchmarks.cold --quick    few starts and invocations, small catalogs; cannot be written
 
-Everything that was measured is left in build/cold/results.json, and the pictures beside it.
+All figures are in build/cold/results.json afterwards, and the plots beside it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 
 from scripts import measured_tables
 from tests.benchmarks.cold import cost, growth, packages, services, tables, traffic
-from tests.benchmarks.cold.contenders import AS_DEPLOYED, EMBEDDED, ROOT, contenders
-from tests.benchmarks.cold.events import asked
+from tests.benchmarks.cold.events import request_sets
+from tests.benchmarks.cold.measured_servers import AS_DEPLOYED, EMBEDDED, ROOT, measured_servers
 from tests.benchmarks.cold.measuring import Bench
 from tests.benchmarks.cold.packages import COMPILED, FOLDER, PLAIN
 from tests.benchmarks.cold.targets import targets
@@ -36,8 +36,15 @@ PLOTTER = ROOT / ".venv-bench/bin/python"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much is measured: ``starts`` by variant, ``invocations`` of each method that go round so many ``tools``, and
-    the ``sizes`` of catalogs with the ``grown`` starts of each."""
+    """The size of a run.
+
+    Attributes:
+        starts: Cold starts of each server, by variant.
+        invocations: Warm invocations of each method.
+        tools: Number of tools that the requests name in turn.
+        sizes: Sizes of the catalogs whose growth is measured.
+        grown: Cold starts for each of these sizes.
+    """
 
     starts: dict[str, int]
     invocations: int
@@ -72,23 +79,23 @@ def main() -> int:
 
 
 def measure(amount: Amount) -> dict[str, Any]:
-    """Everything that the tables and pictures are made of."""
-    everyone = contenders()
+    """Return all figures of a run."""
+    everyone = measured_servers()
     built = packages.build(everyone)
     with services.running() as running:
-        bench = Bench(everyone, built, running, asked(amount.tools))
+        bench = Bench(everyone, built, running, request_sets(amount.tools))
         cold = bench.cold(amount.starts)
         warm = bench.warm(amount.invocations)
         ours = {one.name: one for one in everyone}
         handler = bench.handler(ours[EMBEDDED], amount.invocations)
-        sent = traffic.count(built["toolfold"], ours[AS_DEPLOYED], running, asked())
+        sent = traffic.count(built["toolfold"], ours[AS_DEPLOYED], running, request_sets())
     return {
         "toolfold": __version__,
         "python": packages.python_version(),
         "awslambdaric": packages.runtime_client(),
         "machine": services.machine(),
         "tools": amount.tools,
-        "contenders": [
+        "servers": [
             {"name": one.name, "title": one.title, "short": one.short, "kind": one.kind, "package": one.package}
             for one in everyone
         ],

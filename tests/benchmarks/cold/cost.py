@@ -1,4 +1,4 @@
-"""The tables of docs/reference/cost.md: what was measured, at AWS's published prices."""
+"""Make the tables of docs/reference/cost.md from the measured figures and the published prices of AWS."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from statistics import median
 from typing import Any
 
 from scripts.measured_tables import markdown_table
-from tests.benchmarks.cold.contenders import AS_DEPLOYED, AWSLABS, FASTMCP, IN_S3, SDK
-from tests.benchmarks.cold.events import FRESH, GET, HELD, LISTING, SEARCH
+from tests.benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH
+from tests.benchmarks.cold.measured_servers import AS_DEPLOYED, AWSLABS, FASTMCP, IN_S3, SDK
 from tests.benchmarks.cold.packages import COMPILED
 from tests.benchmarks.cold.traffic import FROM_MEMORY, FROM_TABLE, MISSED, START
 
@@ -29,26 +29,26 @@ PRICES: Mapping[str, tuple[float, float, str, str]] = {
     "Logs": (0.50, 1e9, "a GB taken in", "https://aws.amazon.com/cloudwatch/pricing/"),
     "Data out": (0.09, 1e9, "a GB to the internet", "https://aws.amazon.com/ec2/pricing/on-demand/#Data_Transfer"),
 }
-"""Dollars in us-east-1, without the free tiers: price, for how many, in words, where it is published."""
+"""Dollars in us-east-1, without free quotas: price, for how many, in words, where it is published."""
 
 CORE_MB = 1769
 """Memory that comes with a whole vCPU: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html. Below it
 CPU is in proportion: a millisecond of a core takes as many times longer as there is less memory, and costs the same."""
 
 UPSTREAM_S, TABLE_S = 0.2, 0.005
-"""What the upstream and DynamoDB are taken to need for an answer: the function waits for it, and is paid."""
+"""Assumed response times of the upstream and of DynamoDB; the function is billed while it waits."""
 
 COLD_SHARE = 0.01
-"""Of all invocations those that start an environment (AWS says: under 1 %)."""
+"""Share of invocations that start an environment (according to AWS under 1 %)."""
 
 OTHER_LOG = 320 + 450
-"""Bytes of a request that are not ours: Lambda's own three lines, and the access log of the API."""
+"""Bytes of log per request that toolfold does not write: three lines of Lambda, and the access log of the API."""
 
 ENVIRONMENTS = 1000
 
 
 def page(results: Mapping[str, Any], memory_mb: int) -> str:
-    """Everything between the marks."""
+    """Return the tables."""
     parts = [
         _prices(),
         _of_requests(results, memory_mb),
@@ -65,7 +65,7 @@ def _dollars(price: str, amount: float) -> float:
 
 
 def of_duration(cpu_ms: float, waiting_s: float, memory_mb: int) -> float:
-    """Dollars for an invocation that computes for so long on a whole core, and waits with that memory."""
+    """Return the dollars for an invocation that uses a whole core for ``cpu_ms`` and waits for ``waiting_s``."""
     gigabyte_seconds = cpu_ms / 1000 * CORE_MB / 1024 + waiting_s * memory_mb / 1024
     return _dollars("Lambda, duration", gigabyte_seconds)
 
@@ -83,8 +83,8 @@ def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
         "`TOOL_LIST(query)`": (SEARCH, median(times[SEARCH]), 0.0),
         "`TOOL_GET`": (GET, median(times[GET]), 0.0),
         "`TOOL_CALL`, fetched": (MISSED, median(times[FRESH]), UPSTREAM_S),
-        "`TOOL_CALL`, held in the table": (FROM_TABLE, median(times[HELD]), 0.0),
-        "`TOOL_CALL`, held in memory": (FROM_MEMORY, median(times[HELD]), 0.0),
+        "`TOOL_CALL`, cached in the table": (FROM_TABLE, median(times[CACHED]), 0.0),
+        "`TOOL_CALL`, cached in memory": (FROM_MEMORY, median(times[CACHED]), 0.0),
         "a cold start with `tools/list`": (START, start, 0.0),
     }
     rows = []
@@ -105,13 +105,13 @@ def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
 
 
 def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
-    """A conversation of four requests, the first of which may be a cold start: Lambda's duration alone."""
+    """Return the cost of the duration of four requests, the first of which may be a cold start."""
     rows = []
     missed = results["traffic"][MISSED]
-    for one in results["contenders"]:
+    for one in results["servers"]:
         if one["name"] not in (AS_DEPLOYED, AWSLABS, FASTMCP, SDK):
             continue
-        # What moto takes for a table is no measure: it is waited for as long as DynamoDB is taken to need.
+        # moto's response time says nothing about DynamoDB, so the assumed time of DynamoDB is used.
         ours = one["name"] == AS_DEPLOYED
         times = results["warm"][IN_S3 if ours else one["name"]]["times"]
         waiting = UPSTREAM_S + (TABLE_S * (missed["reads"] + missed["writes"]) if ours else 0.0)

@@ -1,7 +1,7 @@
-"""toolfold's cold start, memory, search and get as the catalog grows, in the real runtime client.
+"""Measure cold start, memory, search and get of toolfold for catalogs of several sizes, in the real runtime client.
 
-The catalogs are those of ``tests.benchmarks.scale``. S3 is its server too, which waits before each answer about as long
-as S3 does: moto copies a whole catalog for each part of it, and would measure itself.
+The catalogs are those of ``tests.benchmarks.scale``. S3 is the server of that benchmark, which delays each
+response about as long as S3 does. moto copies a whole catalog for each range request, which would be measured instead.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.benchmarks.cold import events
-from tests.benchmarks.cold.contenders import ROOT
-from tests.benchmarks.cold.measuring import peak_memory, since, tell
+from tests.benchmarks.cold.measured_servers import ROOT
+from tests.benchmarks.cold.measuring import elapsed_ms, peak_memory, report
 from tests.benchmarks.cold.packages import COMPILED, FOLDER, Package
 from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.__main__ import catalog
@@ -27,24 +27,24 @@ from toolfold.build.publisher import publish
 DELAY_S = 0.02
 FILE, S3 = "file", "S3"
 WARM = 100
-"""Searches, and as many gets of different tools, after the first of each."""
+"""Searches after the first one, and as many gets of different tools."""
 
 
 def measure(package: Package, sizes: Sequence[int], starts: int) -> list[dict[str, Any]]:
-    """For each size and place ``tools``, ``place`` and the figures of each start."""
+    """Return ``tools``, ``place`` and the figures of each start, for each size and place."""
     found: dict[tuple[int, str], list[dict[str, float]]] = {(size, place): [] for size in sizes for place in (FILE, S3)}
     with _places(sizes) as variables:
-        asked = {size: generate.requests_of(size, WARM + 1) for size in sizes}
+        requests = {size: generate.requests_of(size, WARM + 1) for size in sizes}
         for number in range(starts):
             for (size, place), figures in found.items():
-                figures.append(_start(package, variables[size, place], *asked[size]))
-            tell(f"growth: {number + 1} of {starts}")
+                figures.append(_start(package, variables[size, place], *requests[size]))
+            report(f"growth: {number + 1} of {starts}")
     return [{"tools": size, "place": place, "starts": figures} for (size, place), figures in found.items()]
 
 
 @contextmanager
 def _places(sizes: Sequence[int]) -> Iterator[dict[tuple[int, str], Mapping[str, str]]]:
-    """Make and publish the catalogs; the variables that lead to each."""
+    """Make and publish the catalogs; yield the environment variables for each."""
     bucket = FOLDER / "bucket"
     shutil.rmtree(bucket, ignore_errors=True)
     paths = {size: ROOT / catalog(size) for size in sizes}
@@ -63,19 +63,22 @@ def _places(sizes: Sequence[int]) -> Iterator[dict[tuple[int, str], Mapping[str,
 def _start(
     package: Package, variables: Mapping[str, str], names: Sequence[str], queries: Sequence[str]
 ) -> dict[str, float]:
-    """Two environments, one that searches and one that gets: what both took to ``tools/list``, the first of each kind,
-    the median of the others, and the larger peak of memory."""
-    asked = {
+    """Return the figures of two environments, one that searches and one that gets.
+
+    The figures are the mean time to ``tools/list``, the time of the first request of each kind, the median of the
+    others, and the larger peak of memory.
+    """
+    requests = {
         "search": [(events.tool("TOOL_LIST", query=query), "") for query in queries],
         "get": [(events.tool("TOOL_GET", tool_name=name), name) for name in names],
     }
     found: dict[str, float] = {}
     listed, memory = [], []
-    for kind, sent in asked.items():
+    for kind, sent in requests.items():
         with package.runtime(COMPILED, {**variables, "TOOLFOLD_CACHE": "memory"}) as runtime:
             started = time.perf_counter()
             runtime.invoke(events.event("tools/list", {}))
-            listed.append(since(started))
+            listed.append(elapsed_ms(started))
             first, *others = [_timed(runtime, event, word) for event, word in sent]
             found |= {f"first {kind}": first, kind: statistics.median(others)}
             memory.append(peak_memory(runtime.pid))
@@ -83,9 +86,9 @@ def _start(
 
 
 def _timed(runtime: LambdaRuntime, event: events.Event, word: str) -> float:
-    """Milliseconds of an invocation whose answer must hold ``word``."""
+    """Return the milliseconds of an invocation, after checking that its response contains ``word``."""
     answer = runtime.invoke(event)
     text = json.loads(answer["body"])["result"]["content"][0]["text"]
     if word not in text:
-        raise events.WrongAnswer(f"{event['body'][:200]} was answered with {text[:600]}")
+        raise events.WrongResponse(f"{event['body'][:200]} was answered with {text[:600]}")
     return runtime.duration_s * 1000

@@ -1,7 +1,7 @@
-"""Calls a handler in this process: python handler_alone.py GIVEN TOLD, two JSON files.
+"""Call a handler in this process: python handler_alone.py INPUT OUTPUT, two JSON files.
 
-GIVEN names the handler, how often each method is called, and its events in turn; TOLD gets the milliseconds of each
-call by method. Imports nothing that the handler does not bring: it runs in the stand-in for the managed runtime.
+INPUT has the handler, the number of calls of each method, and its events; OUTPUT gets the milliseconds of each call by
+method. Imports only the standard library, because it runs in the stand-in for the managed runtime.
 """
 
 import importlib
@@ -20,21 +20,21 @@ class Context:
         return 29_000
 
 
-def main(given, told):
-    with open(given) as file:
-        asked = json.load(file)
-    module, name = asked["handler"].split(".")
+def main(input_path, output_path):
+    with open(input_path) as file:
+        task = json.load(file)
+    module, name = task["handler"].split(".")
     handler, context = getattr(importlib.import_module(module), name), Context()
     taken = {}
-    for method, events in asked["events"].items():
+    for method, events in task["events"].items():
         taken[method] = []
-        for number in range(-3, asked["invocations"]):  # the first three import and open what is needed
+        for number in range(-3, task["invocations"]):  # the first three import modules and open the catalog
             event = events[number % len(events)]
             started = time.perf_counter()
             handler(event, context)
             if number >= 0:
                 taken[method].append((time.perf_counter() - started) * 1000)
-    with open(told, "w") as file:
+    with open(output_path, "w") as file:
         json.dump(taken, file)
 
 

@@ -1,4 +1,4 @@
-"""The figures: cold starts, warm rounds, memory, the handler alone. Times in milliseconds, memory in MB."""
+"""Measure cold starts, warm invocations, memory and the handler alone. Times in milliseconds, memory in MB."""
 
 from __future__ import annotations
 
@@ -12,122 +12,127 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.cold.contenders import Contender
-from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH, ListRequest
+from tests.benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH, RequestSet
+from tests.benchmarks.cold.measured_servers import MeasuredServer
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.support.built_function import LAMBDA_PYTHON
 from tests.support.lambda_runtime import LambdaRuntime
 
 BLOCK = 50
-"""Invocations of one contender before the next one's turn: what else the machine does falls on all of them."""
+"""Invocations of one server before those of the next one, so that other load of the machine affects all servers."""
 
 
 class Bench:
-    """Everybody, ready to be started, and what they are asked."""
+    """The measured servers, their packages and the requests to send."""
 
     def __init__(
         self,
-        contenders: Sequence[Contender],
+        servers: Sequence[MeasuredServer],
         packages: Mapping[str, Package],
         services: Services,
-        asked: Mapping[str, ListRequest],
+        request_sets: Mapping[str, RequestSet],
     ) -> None:
-        self.contenders, self._packages, self._services, self._asked = contenders, packages, services, asked
+        self.servers, self._packages, self._services, self._request_sets = servers, packages, services, request_sets
 
-    def runtime(self, contender: Contender, variant: str = COMPILED) -> LambdaRuntime:
-        environment = {**self._services.variables, **contender.environment}
-        return self._packages[contender.package].runtime(variant, environment)
+    def runtime(self, server: MeasuredServer, variant: str = COMPILED) -> LambdaRuntime:
+        environment = {**self._services.variables, **server.environment}
+        return self._packages[server.package].runtime(variant, environment)
 
     def cold(self, starts: Mapping[str, int]) -> dict[str, dict[str, list[dict[str, float]]]]:
-        """Variant → contender → what each of its ``starts`` took: :meth:`_start` for ``tools/list`` and then a first
-        call; for toolfold also that for a search, in a start of its own."""
+        """Return the figures of cold starts by variant and server.
+
+        Each start is :meth:`_start` for ``tools/list`` and a first call. A second start of toolfold measures a search.
+        """
         found: dict[str, dict[str, list[dict[str, float]]]] = {
-            variant: {contender.name: [] for contender in self.contenders} for variant in starts
+            variant: {server.name: [] for server in self.servers} for variant in starts
         }
         for number in range(max(starts.values())):
-            first = number % len(self.contenders)
-            for contender in (*self.contenders[first:], *self.contenders[:first]):
+            first = number % len(self.servers)
+            for server in (*self.servers[first:], *self.servers[:first]):
                 for variant in (variant for variant, count in starts.items() if number < count):
-                    figures = self._start(contender, variant, (LISTING, HELD))
-                    if contender.kind == "toolfold":
-                        figures[SEARCH] = self._start(contender, variant, (SEARCH,))[SEARCH]
-                    found[variant][contender.name].append(figures)
-            tell(f"cold starts: {number + 1} of {max(starts.values())}")
+                    figures = self._start(server, variant, (LISTING, CACHED))
+                    if server.kind == "toolfold":
+                        figures[SEARCH] = self._start(server, variant, (SEARCH,))[SEARCH]
+                    found[variant][server.name].append(figures)
+            report(f"cold starts: {number + 1} of {max(starts.values())}")
         return found
 
-    def _start(self, contender: Contender, variant: str, methods: Sequence[str]) -> dict[str, float]:
-        """From the start of the process: until it asked for its first event (``init``), until each of ``methods`` was
-        answered, one after the other; and its peak memory then."""
-        self._services.forget()
-        with self.runtime(contender, variant) as runtime:
+    def _start(self, server: MeasuredServer, variant: str, methods: Sequence[str]) -> dict[str, float]:
+        """Return the times from the start of the process, and its peak memory.
+
+        The times end when it requests its first event (``init``), and at the response to each of ``methods``, one after
+        the other.
+        """
+        self._services.clear_table()
+        with self.runtime(server, variant) as runtime:
             answers = []
             started = time.perf_counter()
             runtime.start()
-            figures = {"init": since(started)}
+            figures = {"init": elapsed_ms(started)}
             for method in methods:
-                answers.append(runtime.invoke(self._asked[method].at(0)))
-                figures[method] = since(started)
+                answers.append(runtime.invoke(self._request_sets[method].at(0)))
+                figures[method] = elapsed_ms(started)
             figures["memory"] = peak_memory(runtime.pid)
-        if contender.kind != "floor":
+        if server.kind != "floor":
             for method, answer in zip(methods, answers, strict=True):
-                self._asked[method].check(0, answer)
+                self._request_sets[method].check(0, answer)
         return figures
 
     def warm(self, invocations: int) -> dict[str, dict[str, Any]]:
-        """Contender → ``times`` (method → milliseconds of each invocation) and ``memory`` at the end."""
+        """Return, for each server, ``times`` (milliseconds of each invocation by method) and ``memory`` at the end."""
         times: dict[str, dict[str, list[float]]] = {
-            one.name: {method: [] for method in METHODS} for one in self.contenders
+            one.name: {method: [] for method in METHODS} for one in self.servers
         }
         with ExitStack() as stack:
-            runtimes = {one.name: stack.enter_context(self.runtime(one)) for one in self.contenders}
+            runtimes = {one.name: stack.enter_context(self.runtime(one)) for one in self.servers}
             for method in METHODS:
-                for contender in self.contenders:  # imports of a first invocation are no part of this
-                    self._round(contender, runtimes[contender.name], method, range(3))
+                for server in self.servers:  # without the imports of first invocations
+                    self._round(server, runtimes[server.name], method, range(3))
                 for first in range(0, invocations, BLOCK):
-                    for contender in self.contenders:
+                    for server in self.servers:
                         block = range(first, min(first + BLOCK, invocations))
-                        times[contender.name][method] += self._round(contender, runtimes[contender.name], method, block)
-                tell(f"warm: {method}")
+                        times[server.name][method] += self._round(server, runtimes[server.name], method, block)
+                report(f"warm: {method}")
             memory = {name: peak_memory(runtime.pid) for name, runtime in runtimes.items()}
         return {name: {"times": times[name], "memory": memory[name]} for name in times}
 
-    def _round(self, contender: Contender, runtime: LambdaRuntime, method: str, block: range) -> list[float]:
+    def _round(self, server: MeasuredServer, runtime: LambdaRuntime, method: str, block: range) -> list[float]:
         taken = []
         for number in block:
-            answer = runtime.invoke(self._asked[method].at(number))
+            answer = runtime.invoke(self._request_sets[method].at(number))
             taken.append(runtime.duration_s * 1000)
-            if contender.kind != "floor":
-                self._asked[method].check(number, answer)
+            if server.kind != "floor":
+                self._request_sets[method].check(number, answer)
         return taken
 
-    def handler(self, contender: Contender, invocations: int) -> dict[str, list[float]]:
-        """Method → what each call of the handler took, without the runtime client around it."""
-        package = self._packages[contender.package]
-        runtime = self.runtime(contender)
+    def handler(self, server: MeasuredServer, invocations: int) -> dict[str, list[float]]:
+        """Return the time of each call of the handler by method, without the runtime client."""
+        package = self._packages[server.package]
+        runtime = self.runtime(server)
         with tempfile.TemporaryDirectory() as folder:
-            given, told = Path(folder) / "given.json", Path(folder) / "told.json"
-            events = {method: [event for event, _ in self._asked[method].events] for method in METHODS}
-            given.write_text(json.dumps({"handler": package.handler, "invocations": invocations, "events": events}))
+            task, times = Path(folder) / "task.json", Path(folder) / "times.json"
+            events = {method: [event for event, _ in self._request_sets[method].events] for method in METHODS}
+            task.write_text(json.dumps({"handler": package.handler, "invocations": invocations, "events": events}))
             script = Path(__file__).with_name("handler_alone.py")
             with (Path(folder) / "log").open("wb") as log:
                 subprocess.run(
-                    [LAMBDA_PYTHON, "-P", script, given, told], env=dict(runtime.variables), stdout=log, check=True
+                    [LAMBDA_PYTHON, "-P", script, task, times], env=dict(runtime.variables), stdout=log, check=True
                 )
-            return dict(json.loads(told.read_text()))
+            return dict(json.loads(times.read_text()))
 
 
 def peak_memory(pid: int) -> float:
-    """The most that the process has had in memory, in MB."""
+    """Return the peak memory of the process, in MB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def since(started: float) -> float:
-    """Milliseconds since ``started``, by ``time.perf_counter``."""
+def elapsed_ms(started: float) -> float:
+    """Return the milliseconds since ``started``, by ``time.perf_counter``."""
     return (time.perf_counter() - started) * 1000
 
 
-def tell(what: str) -> None:
-    """Say how far the run is."""
+def report(what: str) -> None:
+    """Print the progress of the run."""
     print(what, file=sys.stderr, flush=True)

@@ -1,11 +1,11 @@
-"""Deployment packages, each in a folder of its own: compiled the way toolfold's layers are, and once more without any
-compiled file.
+"""Deployment packages, each in a folder of its own: once compiled like the layers of toolfold, once without compiled
+files.
 
-    build/cold/compiled/toolfold/{GatewayFunction,CoreLayer,DependenciesLayer}     as `make build-e2e` left them
+    build/cold/compiled/toolfold/{GatewayFunction,CoreLayer,DependenciesLayer}     made by `make build-e2e`
     build/cold/compiled/<peer>/function                                            its libraries and its handler
     build/cold/compiled/floor/function
     build/cold/plain/…                                                             the same without __pycache__
-    build/cold/managed                                                             what the managed runtime brings
+    build/cold/managed                                                             packages of the managed runtime
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.peers.hosting import write_meta_tools
-from tests.benchmarks.cold.contenders import EMPTY, PEERS, ROOT, Contender
+from tests.benchmarks.cold.measured_servers import EMPTY, PEERS, ROOT, MeasuredServer
 from tests.support import built_function
 from tests.support.built_function import LAMBDA_PYTHON, LOCAL_BUILD
 from tests.support.lambda_runtime import LambdaRuntime
@@ -36,7 +36,7 @@ COMPILED, PLAIN = "compiled", "plain"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of what a contender adds to the managed runtime, in bytes; for a peer without toolfold's core."""
+    """What a server adds to the managed runtime, in bytes; for a peer without the core of toolfold."""
 
     files: int
     unzipped: int
@@ -45,8 +45,11 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One deployable thing, in the variants :data:`COMPILED` and :data:`PLAIN`. ``own`` are the folders, below that of
-    the variant, whose size counts; ``layers`` lie on the path after the function."""
+    """A deployment package, in the variants :data:`COMPILED` and :data:`PLAIN`.
+
+    ``layers`` are on the path after the function. ``own`` are the folders whose size is measured, below the folder of
+    the variant.
+    """
 
     function: str
     layers: tuple[str, ...]
@@ -57,7 +60,7 @@ class Package:
     memory_mb: int
 
     def runtime(self, variant: str, environment: Mapping[str, str]) -> LambdaRuntime:
-        """An environment that runs it with ``environment`` and what the template sets."""
+        """Return an execution environment with ``environment`` and the variables of the template."""
         folder = FOLDER / variant
         return LambdaRuntime(
             function=folder / self.function,
@@ -71,12 +74,12 @@ class Package:
         )
 
     def size(self) -> Size:
-        """What is uploaded: compiled, as it would be deployed."""
+        """Return the size of the compiled package, which is what users deploy."""
         return _size(FOLDER / COMPILED / folder for folder in self.own)
 
 
-def build(contenders: Sequence[Contender]) -> dict[str, Package]:
-    """Package by its name. What has not changed since the last time is left as it is."""
+def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:
+    """Build the packages that have changed; return all of them by name."""
     built = built_function.load_built_function(LOCAL_BUILD)
     _managed()
     layers = tuple(f"toolfold/{layer.name}" for layer in built.layers)
@@ -86,33 +89,34 @@ def build(contenders: Sequence[Contender]) -> dict[str, Package]:
     for folder in (built.function, *built.layers):
         for variant in (COMPILED, PLAIN):
             _refill(FOLDER / variant / "toolfold" / folder.name, folder, without_compiled=variant == PLAIN)
-    for contender in contenders:
-        path = f"{contender.package}/function"
-        if contender.kind == "peer":
-            _peer(contender, path)
-            packages[contender.package] = Package(path, layers, f"{contender.name}.handler", (path,), **common)
-        elif contender.kind == "floor":
+    for server in servers:
+        path = f"{server.package}/function"
+        if server.kind == "peer":
+            _peer(server, path)
+            packages[server.package] = Package(path, layers, f"{server.name}.handler", (path,), **common)
+        elif server.kind == "floor":
             _floor(path)
-            packages[contender.package] = Package(path, (), "app.handler", (path,), **common)
-    for file in FOLDER.rglob("*"):  # into the machine's memory: no start is to wait for the disk
+            packages[server.package] = Package(path, (), "app.handler", (path,), **common)
+    for file in FOLDER.rglob("*"):  # fill the page cache, so that no start waits for the disk
         if file.is_file():
             file.read_bytes()
     return packages
 
 
-def _peer(contender: Contender, path: str) -> None:
-    """Its pinned packages, its handler, and the definitions of the three tools."""
+def _peer(server: MeasuredServer, path: str) -> None:
+    """Write its pinned packages, its handler and the definitions of the three tools."""
     given = FOLDER / "meta_tools.json"
     FOLDER.mkdir(parents=True, exist_ok=True)
     write_meta_tools(given)
-    sources = [*(PEERS / f"{name}.py" for name in (contender.name, *contender.modules)), given]
-    with _unless_done(FOLDER / f"{contender.name}.done", [contender.requirements, *sources]) as to_do:
+    sources = [*(PEERS / f"{name}.py" for name in (server.name, *server.modules)), given]
+    with _unless_done(FOLDER / f"{server.name}.done", [server.requirements, *sources]) as to_do:
         if to_do:
-            print(f"installing {contender.title}", file=sys.stderr)
+            print(f"installing {server.title}", file=sys.stderr)
             target = FOLDER / COMPILED / path
             shutil.rmtree(target, ignore_errors=True)
-            _run(UV, "pip", "install", "--quiet", "--python", LAMBDA_PYTHON, "--only-binary", ":all:", "--require-hashes",
-                 "--no-deps", "--link-mode", "copy", "--target", target, "-r", contender.requirements)  # fmt: skip
+            _run(UV, "pip", "install", "--quiet", "--python", LAMBDA_PYTHON, "--only-binary", ":all:",
+                 "--require-hashes", "--no-deps", "--link-mode", "copy", "--target", target,
+                 "-r", server.requirements)  # fmt: skip
             _run("rm", "-rf", target / "bin", target / ".lock")
             for source in sources:
                 shutil.copy(source, target / source.name)
@@ -129,7 +133,7 @@ def _floor(path: str) -> None:
 
 
 def _managed() -> None:
-    """What AWS brings, compiled as it is there; the environment that it is copied from is not."""
+    """Copy and compile the packages of the managed runtime; those of the stand-in are not compiled."""
     with _unless_done(FOLDER / "managed.done", [ROOT / "requirements/runtime.txt"]) as to_do:
         if to_do:
             minor = python_version().rpartition(".")[0]
@@ -139,7 +143,7 @@ def _managed() -> None:
 
 @contextmanager
 def _unless_done(mark: Path, sources: Sequence[Path]) -> Iterator[bool]:
-    """Whether something is to be made out of ``sources``, this file being one; once made, ``mark`` remembers it."""
+    """Yield whether ``sources`` or this file have changed since ``mark`` was written; write ``mark`` afterwards."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     state = hashlib.sha256(b"".join(source.read_bytes() for source in (*sources, Path(__file__)))).hexdigest()
     to_do = not mark.exists() or mark.read_text() != state
@@ -173,11 +177,11 @@ def _size(folders: Iterable[Path]) -> Size:
 
 
 def runtime_client() -> str:
-    """The version of awslambdaric."""
+    """Return the version of awslambdaric."""
     found = [path.name for path in MANAGED.glob("awslambdaric-*.dist-info")]
     return found[0].removeprefix("awslambdaric-").removesuffix(".dist-info")
 
 
 def python_version() -> str:
-    """Of the Python that runs everybody."""
+    """Return the version of the Python that runs all servers."""
     return subprocess.run([LAMBDA_PYTHON, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]

@@ -1,4 +1,4 @@
-"""Draws what a run has measured: python plots.py RESULTS FOLDER writes cold-start.png and growth.png.
+"""Draw the plots of a run: python plots.py RESULTS FOLDER writes cold-start.png and growth.png.
 
 Runs in an environment of its own, with matplotlib and without toolfold.
 """
@@ -17,11 +17,11 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-# Okabe and Ito's colours, which all eyes tell apart.
+# The palette of Okabe and Ito, for readers with colour vision deficiency.
 BLUE, SKY, ORANGE, GREEN, GREY = "#0072B2", "#56B4E9", "#E69F00", "#009E73", "#666666"
 STEPS = {"init": ("start of the process → first poll", BLUE),
          "tools/list": ("→ first tools/list answered", SKY),
-         "TOOL_CALL, held": ("→ first TOOL_CALL answered", ORANGE)}  # fmt: skip
+         "TOOL_CALL, cached": ("→ first TOOL_CALL answered", ORANGE)}  # fmt: skip
 
 FIRST, OTHERS = ", first", ", the next hundred"
 
@@ -34,13 +34,13 @@ def main(results: Path, folder: Path) -> None:
 
 
 def cold_start(measured: Mapping[str, Any], path: Path) -> None:
-    """A bar for each contender, of the three steps one after the other; their ends are written beside it."""
+    """Draw a bar of three steps for each server, labelled with the ends of the steps."""
     starts = measured["cold"]["compiled"]
-    contenders = measured["contenders"]
+    servers = measured["servers"]
     figure, axes = plt.subplots(figsize=(10, 5.2))
     longest = 0.0
-    for row, one in enumerate(contenders):
-        steps = [step for step in STEPS if one["kind"] != "floor" or step != "TOOL_CALL, held"]
+    for row, one in enumerate(servers):
+        steps = [step for step in STEPS if one["kind"] != "floor" or step != "TOOL_CALL, cached"]
         ends = [statistics.median(start[step] for start in starts[one["name"]]) for step in steps]
         left = 0.0
         for step, end in zip(steps, ends, strict=True):
@@ -49,7 +49,7 @@ def cold_start(measured: Mapping[str, Any], path: Path) -> None:
         longest = max(longest, left)
         axes.annotate(" → ".join(f"{end:,.0f}" for end in ends) + " ms", (left, row), (5, 0),
                       textcoords="offset points", va="center", fontsize=9)  # fmt: skip
-    axes.set_yticks(range(len(contenders)), [one["short"] for one in contenders])
+    axes.set_yticks(range(len(servers)), [one["short"] for one in servers])
     axes.invert_yaxis()
     axes.set_xlim(0, longest * 1.24)
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -65,7 +65,7 @@ def cold_start(measured: Mapping[str, Any], path: Path) -> None:
 
 
 def growth(measured: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Cold start, memory, search and get over the size of the catalog."""
+    """Draw cold start, memory, search and get by size of the catalog."""
     panels = (
         ("Cold start to the first tools/list", "milliseconds", (("listed", ""),)),
         ("Peak memory", "MB", (("memory", ""),)),

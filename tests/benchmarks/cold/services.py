@@ -1,4 +1,4 @@
-"""What the contenders reach, each a process of its own so that none takes time from those who are measured."""
+"""The upstream and AWS, each in a process of its own so that they take no time from the measured servers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.cold.contenders import BUCKET, ROOT, TABLE
 from tests.benchmarks.cold.events import SYMBOL
+from tests.benchmarks.cold.measured_servers import BUCKET, ROOT, TABLE
 from tests.conformance.helpers import start_server
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
@@ -26,15 +26,15 @@ _CREDENTIALS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testin
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """``variables`` lead a contender to them. ``forget`` empties the table of held answers."""
+    """The environment ``variables`` of the servers; ``clear_table`` deletes all cached responses."""
 
     variables: Mapping[str, str]
-    forget: Callable[[], None]
+    clear_table: Callable[[], None]
 
 
 @contextmanager
 def running() -> Iterator[Services]:
-    """The mock API without latency, and moto with the catalog, the bucket and the table."""
+    """Run the mock API without latency, and moto with the catalog, the bucket and the table."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'layers/core'}", "PYTHONUNBUFFERED": "1"}
     with tempfile.TemporaryDirectory() as folder:
         mock_api = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
@@ -45,7 +45,7 @@ def running() -> Iterator[Services]:
             start_server(moto, env=home, log=Path(folder) / "moto.log") as aws,
         ):
             with urllib.request.urlopen(f"{upstream}?function=GLOBAL_QUOTE&symbol={SYMBOL}&apikey=any") as answer:
-                json.load(answer)  # what only the mock API's first answer takes
+                json.load(answer)  # the first response of the mock API takes longer
             variables = {
                 "AWS_ENDPOINT_URL": aws,
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream,
@@ -55,7 +55,7 @@ def running() -> Iterator[Services]:
 
 
 def _filled(endpoint: str) -> Callable[[], None]:
-    """Make what a deployment has; returns what empties the table."""
+    """Create the resources of a deployment; return the function that clears the table."""
     import boto3
 
     s3 = boto3.client("s3", endpoint_url=endpoint, **_CREDENTIALS)
@@ -71,16 +71,16 @@ def _filled(endpoint: str) -> Callable[[], None]:
             BillingMode="PAY_PER_REQUEST",
         )
 
-    def forget() -> None:
+    def clear_table() -> None:
         dynamodb.delete_table(TableName=TABLE)
         make_table()
 
     make_table()
-    return forget
+    return clear_table
 
 
 def machine() -> Mapping[str, Any]:
-    """Processor and cores of this machine."""
+    """Return the processor, the cores and the system of this machine."""
     about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     model = next((line.partition(":")[2].strip() for line in about.splitlines() if line.startswith("model name")), "?")
     release = subprocess.run(["uname", "-sm"], capture_output=True, text=True, check=True).stdout.strip()
@@ -88,5 +88,5 @@ def machine() -> Mapping[str, Any]:
 
 
 def described(machine: Mapping[str, Any]) -> str:
-    """What :func:`machine` found, as a sentence."""
+    """Return the result of :func:`machine` as a sentence."""
     return f"{machine['processor']}, {machine['cores']} cores, {machine['system']}."

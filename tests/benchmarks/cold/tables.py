@@ -1,4 +1,4 @@
-"""The tables, in Markdown, of what a run has measured."""
+"""Make the Markdown tables of docs/reference/measurements.md from the figures of a run."""
 
 from __future__ import annotations
 
@@ -7,61 +7,60 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scripts.measured_tables import markdown_table
-from tests.benchmarks.cold.contenders import FLOOR
-from tests.benchmarks.cold.events import HELD, LISTING, METHODS, SEARCH
+from tests.benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH
 from tests.benchmarks.cold.growth import FILE, S3
+from tests.benchmarks.cold.measured_servers import FLOOR
 from tests.benchmarks.cold.packages import COMPILED, PLAIN
 from tests.benchmarks.cold.services import described
 from tests.benchmarks.cold.targets import Target, targets
 
 COLD_NOTE = """\
-From the start of the process, in one environment: until the runtime client asks for its first event (init), until
-`tools/list` is answered, until the `TOOL_CALL` after it is. `TOOL_LIST(query)` is the first request of another
-environment. Median, and in brackets the quartiles; the contenders take turns, one start at a time. Ratios are to the
-empty handler's first answer.
+The times begin with the process and end when the runtime client requests the first event (init), at the response to
+`tools/list`, and at the response to the `TOOL_CALL` after it. `TOOL_LIST(query)` is the first request of another
+environment. Median, with the quartiles in brackets; the servers start in turn, one at a time. The ratios compare with
+the first response of the empty handler.
 
-The peers ([scripts/peers](../../scripts/peers)) have the same three tools, with the same definitions. They start without
-anything of toolfold, as if the tools were empty, and import its core with the first call. Each is set up stateless and
-with JSON answers, as its documentation says. The SDK's session manager runs once in its life, and Mangum starts it at
-each invocation; its users make a new app for each ([python-sdk 3121]), and so does this one, over a server that is
-made once. S3 and DynamoDB are moto's server, the upstream is the mock API without latency, each a process of its own; an
-answer of moto's takes some milliseconds.
+The peers ([scripts/peers](../../scripts/peers)) have the same three tools with the same definitions. They start without
+the core of toolfold and import it at the first call. Each is stateless and returns JSON, set up as its documentation
+says. The session manager of the SDK runs only once, and Mangum starts it at each invocation; its users make a new app
+for each invocation ([python-sdk 3121]), as this peer does, with a server that is made once. S3 and DynamoDB are moto,
+the upstream is the mock API without latency, each in a process of its own; a response of moto takes some milliseconds.
 
 [python-sdk 3121]: https://github.com/modelcontextprotocol/python-sdk/issues/3121
 """
 
 PLAIN_NOTE = """\
-The same packages with every compiled file taken out. What AWS brings is compiled here too, as it is on Lambda; most of
-awslabs.mcp-lambda-handler's start is boto3, which it imports and AWS brings.
+The same packages without compiled files. The packages of the managed runtime are compiled, as they are on Lambda;
+awslabs.mcp-lambda-handler spends most of its start with the import of boto3, which is one of them.
 """
 
 WARM_NOTE = """\
-From handing out the event to having the answer, as the Runtime API sees it: median / 99th percentile. The contenders
-take turns, fifty invocations at a time. The empty handler sends the same few bytes whatever it is asked: what it takes
-is the way there and back. “Handler alone” calls the handler without the runtime client. A fresh call goes to the
-mock API, a held one is answered with what the core still has. The queries are titles of tools.
+From passing the event to receiving the response, as the Runtime API sees it: median / 99th percentile. The servers run
+in turn, fifty invocations at a time. The empty handler returns the same few bytes for every request: its time is that
+of the transport. “Handler alone” calls the handler without the runtime client. A fresh call sends a request to the mock
+API, a cached one does not. The queries are titles of tools.
 """
 
 SIZE_NOTE = """\
-Memory is the most that the process had in it (VmHWM). The package is what is added to what AWS brings, with compiled
-files, for this machine's processor; a peer's is its libraries, its handler and the definitions, without toolfold's
-core. awslabs.mcp-lambda-handler depends on boto3 alone, which AWS brings.
+Memory is the peak of the process (VmHWM). The package is what a deployment adds to the managed runtime, with compiled
+files, for the processor of this machine; for a peer these are its libraries, its handler and the definitions, without
+the core of toolfold. awslabs.mcp-lambda-handler depends only on boto3, which the managed runtime has.
 """
 
 GROWTH_NOTE = """\
-toolfold's own package, in the runtime client. S3 is here a server that waits 20 ms before each answer. Search and get
-are `TOOL_LIST(query)` and `TOOL_GET`, whole invocations, each kind in an environment of its own: the first one, then
-the median of a hundred others, no two alike. What those need of a large catalog has often to be fetched first. Medians
-of all starts, in ms; memory in MB, the most that either environment needed.
+The package of toolfold in the runtime client. S3 is a server that delays each response by 20 ms. Search and get are
+`TOOL_LIST(query)` and `TOOL_GET`, whole invocations, each kind in an environment of its own: the first one, and the
+median of a hundred different others, many of which first read another part of a large catalog. Medians of all starts,
+in ms; memory in MB, the larger peak of the two environments.
 """
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """Everything between the marks."""
+    """Return the tables and their notes."""
     parts = [
         "### Cold starts on Lambda, beside the peers\n",
         about(results),
-        "![Cold start by contender](../images/cold-start.png)\n",
+        "![Cold start by server](../images/cold-start.png)\n",
         cold(results, COMPILED, "Cold start, in ms"),
         COLD_NOTE,
         cold(results, PLAIN, "Cold start without `.pyc`, in ms"),
@@ -79,8 +78,8 @@ def page(results: Mapping[str, Any]) -> str:
 
 
 def about(results: Mapping[str, Any]) -> str:
-    """What was run, on what."""
-    titles = [one["title"] for one in results["contenders"] if one["kind"] == "peer"]
+    """Return a sentence about the versions, the size of the run and the machine."""
+    titles = [one["title"] for one in results["servers"] if one["kind"] == "peer"]
     starts = results["cold"][COMPILED][FLOOR]
     plain = results["cold"][PLAIN][FLOOR]
     invocations = results["warm"][FLOOR]["times"][LISTING]
@@ -96,7 +95,7 @@ def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
     starts = results["cold"][variant]
     floor = _middle(starts[FLOOR], LISTING)
     rows = []
-    for one in results["contenders"]:
+    for one in results["servers"]:
         of_one = starts[one["name"]]
         rows.append(
             (
@@ -104,8 +103,8 @@ def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
                 _spread(of_one, "init"),
                 _spread(of_one, LISTING),
                 f"{_middle(of_one, LISTING) / floor:.1f}",
-                "–" if one["kind"] == "floor" else _spread(of_one, HELD),
-                "–" if one["kind"] == "floor" else f"{_middle(of_one, HELD) / floor:.1f}",
+                "–" if one["kind"] == "floor" else _spread(of_one, CACHED),
+                "–" if one["kind"] == "floor" else f"{_middle(of_one, CACHED) / floor:.1f}",
                 _spread(of_one, SEARCH) if SEARCH in of_one[0] else "–",
             )
         )
@@ -116,7 +115,7 @@ def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
 def warm(results: Mapping[str, Any]) -> str:
     rows = [
         (one["title"], *(_percentiles(results["warm"][one["name"]]["times"][method]) for method in METHODS))
-        for one in results["contenders"]
+        for one in results["servers"]
     ]
     alone = ("toolfold, catalog in the package: handler alone", *(_percentiles(results["handler"][m]) for m in METHODS))
     rows.insert(2, alone)
@@ -126,7 +125,7 @@ def warm(results: Mapping[str, Any]) -> str:
 
 def sizes(results: Mapping[str, Any]) -> str:
     rows = []
-    for one in results["contenders"]:
+    for one in results["servers"]:
         size = results["sizes"][one["package"]]
         after = _middle(results["cold"][COMPILED][one["name"]], "memory")
         rows.append(
@@ -170,7 +169,7 @@ def wanted(found: Sequence[Target]) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and in brackets the quartiles."""
+    """Return the median, with the quartiles in brackets."""
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return f"{middle:,.0f} ({low:,.0f}–{high:,.0f})"
 

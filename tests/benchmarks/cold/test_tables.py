@@ -1,4 +1,4 @@
-"""The tables say what was measured, and a contender that answers wrongly has no times."""
+"""The tables show the figures of a run, and a wrong response ends the run."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.cold import tables
-from tests.benchmarks.cold.contenders import AWSLABS, EMBEDDED, FASTMCP, ROOT, contenders
-from tests.benchmarks.cold.events import GET, HELD, LISTING, METHODS, SEARCH, WrongAnswer, asked
+from tests.benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, WrongResponse, request_sets
+from tests.benchmarks.cold.measured_servers import AWSLABS, EMBEDDED, FASTMCP, ROOT, measured_servers
 from tests.benchmarks.cold.packages import COMPILED, PLAIN
 from tests.benchmarks.cold.targets import targets
 
 
 @pytest.fixture
 def results() -> dict[str, Any]:
-    """A run in which everything took 10 ms, but what AWSLABS, FASTMCP and a call do."""
-    names = [one.name for one in contenders()]
+    """Return a run in which everything takes 10 ms, except AWSLABS, FASTMCP and calls."""
+    names = [one.name for one in measured_servers()]
     took = dict.fromkeys(names, 10.0) | {AWSLABS: 20.0, FASTMCP: 110.0}
-    start = {name: {"init": ms / 2, LISTING: ms, HELD: 2 * ms, SEARCH: ms, "memory": 20.0} for name, ms in took.items()}
+    start = {
+        name: {"init": ms / 2, LISTING: ms, CACHED: 2 * ms, SEARCH: ms, "memory": 20.0} for name, ms in took.items()
+    }
     return {
         "toolfold": "1",
         "python": "3.13.0",
         "awslambdaric": "4",
         "machine": {"processor": "a processor", "cores": 2, "system": "Linux"},
         "tools": 129,
-        "contenders": [
+        "servers": [
             {"name": one.name, "title": one.title, "short": one.short, "kind": one.kind, "package": one.package}
-            for one in contenders()
+            for one in measured_servers()
         ],
         "cold": {variant: {name: [start[name]] * 5 for name in names} for variant in (COMPILED, PLAIN)},
         "warm": {name: {"times": {method: [took[name]] * 100 for method in METHODS}, "memory": 30.0} for name in names},
         "handler": {method: [0.2] * 100 for method in METHODS},
-        "sizes": {one.package: {"files": 3, "unzipped": 2_000_000, "zipped": 1_000_000} for one in contenders()},
+        "sizes": {one.package: {"files": 3, "unzipped": 2_000_000, "zipped": 1_000_000} for one in measured_servers()},
         "growth": [
             {
                 "tools": 129,
@@ -65,14 +67,14 @@ def test_a_target_is_met_by_the_ratio_of_the_medians(results: dict[str, Any]) ->
 def test_every_contender_has_its_row_and_a_missed_target_is_shown(results: dict[str, Any]) -> None:
     page = tables.page(results)
 
-    for contender in contenders():
-        assert page.count(f"| {contender.title} |") == 4
+    for server in measured_servers():
+        assert page.count(f"| {server.title} |") == 4
     assert "| ≤ 0.4× | 0.5× | **missed** |" in page
     assert "| an empty handler | 5 (5–5) | 10 (10–10) | 1.0 | – | – | 10 (10–10) |" in page
 
 
-def test_who_answers_wrongly_fails_the_run() -> None:
-    quote = asked()[HELD]
+def test_a_wrong_response_fails_the_run() -> None:
+    quote = request_sets()[CACHED]
     right = {"content": [{"type": "text", "text": "symbol: IBM\nprice: 1"}]}
 
     def answered(result: Any, status: int = 200) -> dict[str, Any]:
@@ -85,19 +87,19 @@ def test_who_answers_wrongly_fails_the_run() -> None:
         answered({"content": [{"text": ""}]}),
         {},
     ):
-        with pytest.raises(WrongAnswer):
+        with pytest.raises(WrongResponse):
             quote.check(0, wrong)
 
 
-def test_the_peers_that_are_measured_are_those_that_are_compared() -> None:
-    """In both comparisons every package has one version."""
+def test_measured_and_compared_peers_have_the_same_versions() -> None:
+    """Check that each package has one version in both comparisons."""
 
     def versions(name: str) -> set[str]:
         return set(re.findall(r"^([a-z0-9._-]+==[^ ;\\]+)", (ROOT / name).read_text(), re.MULTILINE))
 
     compared = versions("requirements/peers.txt")
-    for contender in contenders():
-        if contender.kind == "peer":
-            measured = versions(str(contender.requirements.relative_to(ROOT)))
+    for server in measured_servers():
+        if server.kind == "peer":
+            measured = versions(str(server.requirements.relative_to(ROOT)))
             assert measured
-            assert measured <= compared, contender.title
+            assert measured <= compared, server.title

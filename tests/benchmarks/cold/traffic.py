@@ -1,4 +1,4 @@
-"""What a deployment sends beside its answers: requests to S3 and DynamoDB, counted on their way, and bytes."""
+"""Count the requests of a deployment to S3 and DynamoDB, and the bytes of its responses and its log."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from tests.benchmarks.cold.contenders import Contender
-from tests.benchmarks.cold.events import GET, HELD, LISTING, SEARCH, Event, ListRequest, event
+from tests.benchmarks.cold.events import CACHED, GET, LISTING, SEARCH, Event, RequestSet, event
+from tests.benchmarks.cold.measured_servers import MeasuredServer
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
 
-START, MISSED, FROM_TABLE, FROM_MEMORY = "the first request", "fetched", "held in the table", "held in memory"
+START, MISSED, FROM_TABLE, FROM_MEMORY = "the first request", "fetched", "cached in the table", "cached in memory"
 
 
 @dataclass
 class Traffic:
-    """Of one invocation: S3 GETs, DynamoDB reads and writes (one item each), bytes of the answer and of log lines."""
+    """The traffic of one invocation.
+
+    ``s3`` counts GET requests, ``reads`` and ``writes`` DynamoDB items; ``answer`` and ``log`` are bytes.
+    """
 
     s3: int = 0
     reads: int = 0
@@ -28,10 +31,10 @@ class Traffic:
 
 
 def count(
-    package: Package, ours: Contender, services: Services, asked: Mapping[str, ListRequest]
+    package: Package, ours: MeasuredServer, services: Services, request_sets: Mapping[str, RequestSet]
 ) -> dict[str, dict[str, int]]:
-    """What happened → its :class:`Traffic`, as a dictionary."""
-    services.forget()
+    """Return the :class:`Traffic` of each kind of invocation, as a dictionary."""
+    services.clear_table()
     with FaultyProxy(services.variables["AWS_ENDPOINT_URL"]) as proxy:
         variables = {**services.variables, **ours.environment, "AWS_ENDPOINT_URL": proxy.url}
 
@@ -42,15 +45,15 @@ def count(
 
         found: dict[str, Traffic] = {}
         with package.runtime(COMPILED, variables) as runtime:
-            found[START] = invoke(runtime, asked[LISTING].at(0))
+            found[START] = invoke(runtime, request_sets[LISTING].at(0))
             for method in (LISTING, SEARCH, GET):
-                found[method] = invoke(runtime, asked[method].at(0))
+                found[method] = invoke(runtime, request_sets[method].at(0))
             found["initialize"] = invoke(runtime, event("initialize", {"protocolVersion": "2025-11-25"}))
-            found[MISSED] = invoke(runtime, asked[HELD].at(0))
-            found[FROM_MEMORY] = invoke(runtime, asked[HELD].at(0))
+            found[MISSED] = invoke(runtime, request_sets[CACHED].at(0))
+            found[FROM_MEMORY] = invoke(runtime, request_sets[CACHED].at(0))
         with package.runtime(COMPILED, variables) as runtime:
-            runtime.invoke(asked[LISTING].at(0))
-            found[FROM_TABLE] = invoke(runtime, asked[HELD].at(0))
+            runtime.invoke(request_sets[LISTING].at(0))
+            found[FROM_TABLE] = invoke(runtime, request_sets[CACHED].at(0))
     return {name: asdict(traffic) for name, traffic in found.items()}
 
 

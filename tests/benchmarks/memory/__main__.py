@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scripts import measured_tables
-from tests.benchmarks.cold import contenders, packages, services
-from tests.benchmarks.cold.contenders import Contender
+from tests.benchmarks.cold import measured_servers, packages, services
 from tests.benchmarks.cold.cost import CORE_MB, MILLION, UPSTREAM_S, of_duration
-from tests.benchmarks.cold.events import FRESH, HELD, LISTING, ListRequest, asked, tool
-from tests.benchmarks.cold.measuring import peak_memory, since, tell
+from tests.benchmarks.cold.events import CACHED, FRESH, LISTING, RequestSet, request_sets, tool
+from tests.benchmarks.cold.measured_servers import MeasuredServer
+from tests.benchmarks.cold.measuring import elapsed_ms, peak_memory, report
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.benchmarks.memory.cpu import capped
@@ -36,15 +36,15 @@ Figures = dict[str, list[float]]
 
 def main() -> int:
     options = measured_tables.parse_options(__doc__, "--write", "--quick")
-    [ours] = [one for one in contenders.contenders() if one.name == contenders.AS_DEPLOYED]
+    [ours] = [one for one in measured_servers.measured_servers() if one.name == measured_servers.AS_DEPLOYED]
     package = packages.build([ours])[ours.package]
     found: dict[int, Figures] = {size: {} for size in SIZES}
     with services.running() as running:
         for number in range(2 if options.quick else 5):
             for size in SIZES:
-                for name, figure in _one(package, ours, running, asked(), size).items():
+                for name, figure in _one(package, ours, running, request_sets(), size).items():
                     found[size].setdefault(name, []).append(figure)
-            tell(f"round {number + 1}")
+            report(f"round {number + 1}")
         peaks = {
             (kind, megabytes): _peak(package, kind, megabytes) for kind in ("csv", "json") for megabytes in ANSWERS
         }
@@ -52,35 +52,35 @@ def main() -> int:
 
 
 def _one(
-    package: Package, ours: Contender, running: Services, events: Mapping[str, ListRequest], size: int
+    package: Package, ours: MeasuredServer, running: Services, events: Mapping[str, RequestSet], size: int
 ) -> dict[str, float]:
     """Milliseconds of one cold start, of calls after it, and of a first call after a restoration."""
     figures: dict[str, float] = {}
     environment = {**running.variables, **ours.environment}
-    running.forget()
+    running.clear_table()
     with package.runtime(COMPILED, environment) as runtime, capped(runtime, size):
         started = time.perf_counter()
         runtime.start()
-        figures["init"] = since(started)
-        for method in (LISTING, HELD):
+        figures["init"] = elapsed_ms(started)
+        for method in (LISTING, CACHED):
             _checked(runtime, events[method])
-            figures[method] = since(started)
+            figures[method] = elapsed_ms(started)
         figures["warm"] = statistics.median(_timed(runtime, events[FRESH]) for _ in range(15))
-    running.forget()
+    running.clear_table()
     snapshot = {**environment, "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
     with package.runtime(COMPILED, snapshot) as runtime, capped(runtime, size):
         runtime.start()
-        figures["restored"] = _timed(runtime, events[HELD])
+        figures["restored"] = _timed(runtime, events[CACHED])
     return figures
 
 
-def _timed(runtime: LambdaRuntime, events: ListRequest) -> float:
+def _timed(runtime: LambdaRuntime, events: RequestSet) -> float:
     started = time.perf_counter()
     _checked(runtime, events)
-    return since(started)
+    return elapsed_ms(started)
 
 
-def _checked(runtime: LambdaRuntime, events: ListRequest) -> None:
+def _checked(runtime: LambdaRuntime, events: RequestSet) -> None:
     events.check(0, runtime.invoke(events.at(0)))
 
 
@@ -119,7 +119,7 @@ def _by_size(found: Mapping[int, Figures]) -> str:
     rows = []
     for size, figures in found.items():
         init, listing, call, warm, restored = (
-            statistics.median(figures[name]) for name in ("init", LISTING, HELD, "warm", "restored")
+            statistics.median(figures[name]) for name in ("init", LISTING, CACHED, "warm", "restored")
         )
         cold, each = (of_duration(0, ms / 1000 + UPSTREAM_S, size) * MILLION for ms in (call, warm))
         row = [f"{size:,}", f"{min(1.0, size / CORE_MB):.2f}", *(f"{one:,.0f}" for one in (init, listing, call))]

@@ -1,4 +1,4 @@
-"""Measures how long an agent waits for toolfold over stdio, and for its peers: ``make bench-stdio``.
+"""Measure how long an agent waits for toolfold and its peers over stdio: ``make bench-stdio``.
 
 python -m tests.benchmarks.stdio            print the table; some two minutes, and the time to install the peers
 python -m tests.benchmarks.stdio --write    put it into docs/reference/measurements.md
@@ -18,7 +18,7 @@ from typing import Any
 from scripts import measured_tables
 from tests.benchmarks.cold.services import described, machine
 from tests.benchmarks.cold.tables import spread
-from tests.benchmarks.stdio.environments import FLOOR, ROOT, Contender, contenders, install, python_version
+from tests.benchmarks.stdio.environments import FLOOR, ROOT, MeasuredServer, install, measured_servers, python_version
 from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start, start
 from tests.conformance.helpers import start_server
 from toolfold import __version__
@@ -29,30 +29,30 @@ FULL, QUICK = 21, 3
 
 NOTE = """\
 From the start of the process until each of these has been answered, one after the other: `initialize`, `tools/list`,
-`TOOL_LIST` without a query, `TOOL_CALL`. Median, and in brackets the quartiles; the contenders take turns, one start at
+`TOOL_LIST` without a query, `TOOL_CALL`. Median, and in brackets the quartiles; the servers take turns, one start at
 a time, each with an empty cache folder. Ratios are to a Python that has imported nothing and answers its first line.
 Memory is the most that the process had in use (VmHWM): when the tools had been listed, and in the end. Packages are
 what the environment holds, with compiled files; nothing is compiled while it is measured.
 
 toolfold is the wheel, started as `toolfold stdio`. FastMCP and the SDK have the same three tools with the same
-definitions ([scripts/peers](../../scripts/peers)); they start without anything of toolfold, whose core their first
-`TOOL_LIST` imports. They hold answers in memory; toolfold's first `TOOL_CALL` makes the file in which answers outlive
-the process. marketdata-mcp-server is Alpha Vantage's own. It asks for `mcp>=1.12.3` and runs with `mcp<2` alone. Its
-calls go to alphavantage.co, so that none could be measured beside the others.
+definitions ([scripts/peers](../../scripts/peers)); they start without the core of toolfold and import it at the first
+`TOOL_LIST`. They cache results in memory; the first `TOOL_CALL` of toolfold also creates its cache file.
+marketdata-mcp-server is the server of Alpha Vantage. It requires `mcp>=1.12.3` and works only with `mcp<2`. Its calls
+go to alphavantage.co and are therefore not measured.
 """
 
 
 def main() -> int:
     options = measured_tables.parse_options(__doc__, "--write", "--quick")
-    everyone = contenders()
+    everyone = measured_servers()
     install(everyone)
     starts = measure(everyone, QUICK if options.quick else FULL)
     measured = page(everyone, starts, {"python": python_version(), **machine()})
     return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 
-def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]:
-    """Starts by contender, in turns; the first of each is not counted."""
+def measure(everyone: Sequence[MeasuredServer], times: int) -> dict[str, list[Start]]:
+    """Return the starts of each server, made in turn, without the first one of each."""
     with tempfile.TemporaryDirectory() as folder:
         path = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
         mock_api = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
@@ -66,8 +66,8 @@ def measure(everyone: Sequence[Contender], times: int) -> dict[str, list[Start]]
     return {name: all_of_it[1:] for name, all_of_it in starts.items()}
 
 
-def page(everyone: Sequence[Contender], starts: Mapping[str, Sequence[Start]], about: Mapping[str, Any]) -> str:
-    """Everything between the marks."""
+def page(everyone: Sequence[MeasuredServer], starts: Mapping[str, Sequence[Start]], about: Mapping[str, Any]) -> str:
+    """Return the table and its notes."""
     heads = [
         "",
         f"`{INITIALIZE}`, ms",
@@ -90,7 +90,7 @@ def page(everyone: Sequence[Contender], starts: Mapping[str, Sequence[Start]], a
     )
 
 
-def _row(one: Contender, starts: Sequence[Start], floor: Sequence[Start]) -> list[str]:
+def _row(one: MeasuredServer, starts: Sequence[Start], floor: Sequence[Start]) -> list[str]:
     times = {what: [start.answered_ms[what] for start in starts] for what in starts[0].answered_ms}
     first = statistics.median(times[INITIALIZE])
     ratio = first / statistics.median(start.answered_ms[INITIALIZE] for start in floor)

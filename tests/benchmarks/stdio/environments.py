@@ -1,4 +1,4 @@
-"""Who is measured, each in an environment of its own: pinned, installed and compiled as pip does.
+"""The measured servers, each in a virtual environment of its own: pinned, installed and compiled as pip does.
 
 build/stdio/{toolfold,marketdata,fastmcp_stdio,sdk_stdio}    environments
 build/stdio/peers                                            the servers in scripts/peers, which have no packages
@@ -22,7 +22,7 @@ from scripts.peers.hosting import write_meta_tools
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "build/stdio"
 PYTHON = "3.13"
-"""The lowest that all of them run on: Alpha Vantage's server asks for it."""
+"""The lowest version that all servers support; the server of Alpha Vantage requires it."""
 
 _UV = ROOT / ".venv/bin/uv"
 _SCRIPTS = ROOT / "scripts/peers"
@@ -33,9 +33,12 @@ FLOOR, TOOLFOLD, MARKETDATA = "floor", "toolfold", "marketdata"
 
 
 @dataclass(frozen=True)
-class Contender:
-    """``name`` is that of its environment. ``arguments`` follow its interpreter or, with ``script``, that command of
-    its environment. ``calls``: whether its calls can be sent to the mock API."""
+class MeasuredServer:
+    """One measured server.
+
+    ``name`` is the name of its environment. Its command is the interpreter, or ``script`` of the environment, with
+    ``arguments``. ``calls``: whether its calls can be sent to the mock API.
+    """
 
     name: str
     title: str
@@ -51,26 +54,26 @@ class Contender:
 
     @cached_property
     def installed(self) -> tuple[int, int]:
-        """How many packages it consists of, and their size in bytes, compiled."""
+        """Return the number of its packages, and their size in bytes, compiled."""
         packages = _site_packages(self.name)
         files = [file for file in packages.rglob("*") if file.is_file() and not file.name.startswith("_virtualenv")]
         return len(list(packages.glob("*.dist-info"))), sum(file.stat().st_size for file in files)
 
 
-def contenders() -> list[Contender]:
-    """All of them, in the order of the table."""
+def measured_servers() -> list[MeasuredServer]:
+    """Return all of them, in the order of the table."""
     package = ROOT / "requirements/package.txt"
     return [
-        Contender(FLOOR, "a Python that answers `{}`", ("-c", _ECHO), package, calls=False),
-        Contender(TOOLFOLD, "toolfold", ("stdio",), package, "toolfold"),
+        MeasuredServer(FLOOR, "a Python that answers `{}`", ("-c", _ECHO), package, calls=False),
+        MeasuredServer(TOOLFOLD, "toolfold", ("stdio",), package, "toolfold"),
         _pinned(MARKETDATA, "marketdata-mcp-server", "marketdata-mcp-server", script="marketdata-mcp", calls=False),
         _pinned("fastmcp_stdio", "FastMCP", "fastmcp", ("-m", "fastmcp_stdio")),
         _pinned("sdk_stdio", "`mcp` SDK", "mcp", ("-m", "sdk_stdio")),
     ]
 
 
-def install(everyone: Sequence[Contender]) -> None:
-    """Make the environments; what has not changed since the last time is left as it is."""
+def install(everyone: Sequence[MeasuredServer]) -> None:
+    """Make the environments that have changed."""
     for one in everyone:
         if one.name != FLOOR:
             _install(one)
@@ -89,13 +92,13 @@ def python_version() -> str:
 
 def _pinned(
     name: str, title: str, package: str, arguments: Sequence[str] = (), script: str = "python", calls: bool = True
-) -> Contender:
+) -> MeasuredServer:
     requirements = _SCRIPTS / "requirements" / f"{name}.txt"
     version = re.search(rf"^{package}==(\S+)", requirements.read_text(encoding="utf-8"), re.MULTILINE)
     assert version, f"{package} is not pinned in {requirements.name}"
     # What calls the tools is toolfold's core, imported by the first call.
     paths = {"PYTHONPATH": f"{_PEERS}:{_site_packages(TOOLFOLD)}"} if script == "python" else {}
-    return Contender(name, f"{title} {version[1]}", arguments, requirements, script, calls, paths)
+    return MeasuredServer(name, f"{title} {version[1]}", arguments, requirements, script, calls, paths)
 
 
 def _folder(name: str) -> Path:
@@ -106,26 +109,26 @@ def _site_packages(name: str) -> Path:
     return _folder(name) / f"lib/python{PYTHON}/site-packages"
 
 
-def _install(contender: Contender) -> None:
-    folder, mark = _folder(contender.name), FOLDER / f"{contender.name}.done"
+def _install(server: MeasuredServer) -> None:
+    folder, mark = _folder(server.name), FOLDER / f"{server.name}.done"
     FOLDER.mkdir(parents=True, exist_ok=True)
-    wheel = _wheel() if contender.name == TOOLFOLD else None
-    made_of = [contender.requirements, Path(__file__), *([wheel] if wheel else [])]
+    wheel = _wheel() if server.name == TOOLFOLD else None
+    made_of = [server.requirements, Path(__file__), *([wheel] if wheel else [])]
     state = hashlib.sha256(b"".join(file.read_bytes() for file in made_of)).hexdigest()
     if mark.exists() and mark.read_text() == state:
         return
-    print(f"installing {contender.title}", file=sys.stderr)
+    print(f"installing {server.title}", file=sys.stderr)
     python = subprocess.run([ROOT / "scripts/find-python", PYTHON], capture_output=True, text=True, check=True)
     _run(_UV, "venv", "--quiet", "--clear", "--python", python.stdout.strip(), folder)
     install = [_UV, "pip", "install", "--quiet", "--python", folder / "bin/python", "--compile-bytecode"]
-    _run(*install, "--require-hashes", "-r", contender.requirements)
+    _run(*install, "--require-hashes", "-r", server.requirements)
     if wheel:
         _run(*install, "--no-deps", wheel)
     mark.write_text(state)
 
 
 def _wheel() -> Path:
-    """What a user installs. Equal sources make an equal file."""
+    """Build the wheel that users install. The build is reproducible."""
     target = FOLDER / "wheel"
     shutil.rmtree(target, ignore_errors=True)
     _run(ROOT / ".venv/bin/python", "-m", "build", "--wheel", "--no-isolation", "--outdir", target, ROOT)

@@ -1,11 +1,11 @@
-"""The table says what was measured."""
+"""The table shows the measured figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from tests.benchmarks.stdio.__main__ import page
-from tests.benchmarks.stdio.environments import FLOOR, TOOLFOLD, contenders
+from tests.benchmarks.stdio.environments import FLOOR, TOOLFOLD, measured_servers
 from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start
 
 ABOUT = {"python": "3.13.0", "processor": "a processor", "cores": 2, "system": "Linux"}
@@ -15,7 +15,7 @@ def test_each_contender_has_a_row_with_medians_and_its_ratio_to_the_floor() -> N
     def start(answered: Mapping[str, float]) -> Start:
         return Start(answered, memory_started=9_000_000, memory_in_the_end=26_000_000)
 
-    everyone, times = contenders(), (10, 20, 60)
+    everyone, times = measured_servers(), (10, 20, 60)
     starts = {one.name: [start({INITIALIZE: 3 * ms, LIST: 40, TOOL_LIST: 50}) for ms in times] for one in everyone}
     starts[FLOOR] = [start({INITIALIZE: ms}) for ms in times]
     starts[TOOLFOLD] = [start({**one.answered_ms, TOOL_CALL: 1_500}) for one in starts[TOOLFOLD]]

@@ -1,4 +1,4 @@
-"""Who is measured: toolfold in three set-ups, its peers with the same three tools, and a handler that does nothing."""
+"""The measured servers: toolfold in three set-ups, its peers with the same three tools, and an empty handler."""
 
 from __future__ import annotations
 
@@ -28,10 +28,18 @@ def handler(event, context):
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
-    """``name`` is also the file of a peer in scripts/peers; ``short`` stands in pictures. ``package``: the name of the
-    deployment package, which set-ups share. ``environment`` is added to what all are given. ``modules``: what a peer's
-    file imports from beside it."""
+class MeasuredServer:
+    """One measured server.
+
+    Attributes:
+        name: Its key in the results; also the name of the file of a peer in scripts/peers.
+        title: Its name in tables.
+        short: Its name in plots.
+        kind: What it is.
+        package: The name of its deployment package, which several set-ups may share.
+        environment: Environment variables beside those of all servers.
+        modules: Modules beside the file of a peer that it imports.
+    """
 
     name: str
     title: str
@@ -43,12 +51,12 @@ class Contender:
 
     @property
     def requirements(self) -> Path:
-        """The pinned packages of a peer."""
+        """Return the file with the pinned packages of a peer."""
         return PEERS / "requirements" / f"{self.name}.txt"
 
 
-def contenders() -> list[Contender]:
-    """All of them, in the order of the tables."""
+def measured_servers() -> list[MeasuredServer]:
+    """Return all of them, in the order of the tables."""
     memory = {"TOOLFOLD_CATALOG": "", "TOOLFOLD_CACHE": "memory"}
     in_s3 = {**memory, "TOOLFOLD_CATALOG": f"s3://{BUCKET}/catalog"}
     deployed = {
@@ -59,7 +67,7 @@ def contenders() -> list[Contender]:
         "TOOLFOLD_KEY_SALT": "benchmark",
     }
     return [
-        Contender(FLOOR, "an empty handler", "empty handler", "floor", FLOOR),
+        MeasuredServer(FLOOR, "an empty handler", "empty handler", "floor", FLOOR),
         _ours(EMBEDDED, "catalog in the package", memory),
         _ours(IN_S3, "catalog in S3", in_s3),
         _ours(AS_DEPLOYED, "as deployed: S3, DynamoDB", deployed),
@@ -69,16 +77,18 @@ def contenders() -> list[Contender]:
     ]
 
 
-def _ours(name: str, setup: str, environment: Mapping[str, str]) -> Contender:
-    return Contender(name, f"toolfold, {setup}", f"toolfold\n{setup}", "toolfold", "toolfold", environment)
+def _ours(name: str, setup: str, environment: Mapping[str, str]) -> MeasuredServer:
+    return MeasuredServer(name, f"toolfold, {setup}", f"toolfold\n{setup}", "toolfold", "toolfold", environment)
 
 
-def _peer(name: str, title: str, packages: tuple[str, ...], environment: Mapping[str, str], *modules: str) -> Contender:
-    """``packages``: the library, and what leads Lambda's events to it."""
+def _peer(
+    name: str, title: str, packages: tuple[str, ...], environment: Mapping[str, str], *modules: str
+) -> MeasuredServer:
+    """Return a peer; ``packages`` are the library and, if there is one, its adapter for Lambda events."""
     pinned = (PEERS / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     versions = [re.search(rf"^{package}==(\S+)", pinned, re.MULTILINE) for package in packages]
     assert all(versions), f"{packages} are not all pinned in {name}.txt"
     first, *others = [found[1] for found in versions if found]
     title = f"{title} {first}" + "".join(f" + Mangum {version}" for version in others)
     short = title.replace("`", "").replace(f" {first}", f"\n{first}", 1)
-    return Contender(name, title, short, "peer", name, environment, ("meta_tools", *modules))
+    return MeasuredServer(name, title, short, "peer", name, environment, ("meta_tools", *modules))
