@@ -1,25 +1,25 @@
-"""Every error a caller of toolfold can meet, as one tree.
+"""The errors that toolfold raises, as one tree.
 
 ::
 
     ToolfoldError
-    ├── CallError                 becomes an answer of TOOL_CALL: code, message, suggestion
-    │   ├── ToolNotFound          TOOL_NOT_FOUND       no tool of that name in the catalog
-    │   ├── InvalidArguments      INVALID_ARGUMENTS    arguments that cannot work, found before or by the upstream
-    │   ├── AuthRequired          AUTH_REQUIRED        no API key at hand; nothing was sent
-    │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the key
+    ├── CallError                 returned as the result of a meta-tool: code, message, suggestion
+    │   ├── ToolNotFound          TOOL_NOT_FOUND       the catalog has no tool of that name
+    │   ├── InvalidArguments      INVALID_ARGUMENTS    the arguments cannot work; found by toolfold or by the upstream
+    │   ├── AuthRequired          AUTH_REQUIRED        there is no API key; nothing was sent
+    │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the API key
     │   ├── RateLimited           RATE_LIMITED         too many calls; says how long to wait when that is known
-    │   ├── PremiumOnly           PREMIUM_ONLY         the key's plan does not include this
-    │   ├── NoData                NO_DATA              a valid call with nothing to return
-    │   ├── UpstreamError         UPSTREAM_ERROR       the upstream is down, or its answer is no answer
+    │   ├── PremiumOnly           PREMIUM_ONLY         the plan of the API key does not include this
+    │   ├── NoData                NO_DATA              the call is valid, but there is no data for it
+    │   ├── UpstreamError         UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
     │   ├── UpstreamTimeout       UPSTREAM_TIMEOUT     the upstream took too long
-    │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable or not what its hash says
-    │   └── InternalError         INTERNAL_ERROR       a defect of toolfold; details are in its log only
-    ├── SettingsError             an environment variable or option that makes no sense
+    │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
+    │   └── InternalError         INTERNAL_ERROR       a bug in toolfold; only the log has details
+    ├── SettingsError             an environment variable or option that is not valid
     └── SourceError               a mistake in the YAML of a source, with file and line
 
 Codes are stable: clients may branch on them. ``message`` is one sentence, ``suggestion`` the next step. Neither may
-ever carry an API key, a path of the server or a traceback.
+contain an API key, a path of the server or a traceback.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 TRY_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
-"""The next step after an answer of the upstream's that is none."""
+"""The next step after a failure of the upstream."""
 
 
 class ToolfoldError(Exception):
@@ -36,10 +36,12 @@ class ToolfoldError(Exception):
 
 
 class CallError(ToolfoldError):
-    """A call that ends in an error the model can read.
+    """A failed call, described for the model that made it.
 
-    ``details`` are further JSON values for the answer, e.g. ``{"retry_after_s": 60}``; they come after code, message
-    and suggestion in :meth:`as_dict`.
+    Args:
+        message: what is wrong, in one sentence.
+        suggestion: the next step.
+        details: further JSON values for the result, e.g. ``retry_after_s=60``.
     """
 
     code: ClassVar[str]
@@ -51,51 +53,73 @@ class CallError(ToolfoldError):
         self.details: Mapping[str, Any] = details
 
     def as_dict(self) -> dict[str, Any]:
-        """The ``error`` object of an answer: ``{"code", "message", "suggestion", …details}``."""
+        """Return the ``error`` object of a result: ``{"code", "message", "suggestion", …details}``."""
         return {"code": self.code, "message": self.message, "suggestion": self.suggestion, **self.details}
 
 
 class ToolNotFound(CallError):
+    """The catalog has no tool of that name."""
+
     code = "TOOL_NOT_FOUND"
 
 
 class InvalidArguments(CallError):
+    """The arguments cannot work."""
+
     code = "INVALID_ARGUMENTS"
 
 
 class AuthRequired(CallError):
+    """There is no API key for the source."""
+
     code = "AUTH_REQUIRED"
 
 
 class AuthRejected(CallError):
+    """The upstream does not accept the API key."""
+
     code = "AUTH_REJECTED"
 
 
 class RateLimited(CallError):
+    """Too many calls were made with the API key."""
+
     code = "RATE_LIMITED"
 
 
 class PremiumOnly(CallError):
+    """The plan of the API key does not include this."""
+
     code = "PREMIUM_ONLY"
 
 
 class NoData(CallError):
+    """The call is valid, but there is no data for it."""
+
     code = "NO_DATA"
 
 
 class UpstreamError(CallError):
+    """The upstream failed, or its response cannot be parsed."""
+
     code = "UPSTREAM_ERROR"
 
 
 class UpstreamTimeout(CallError):
+    """The upstream took too long."""
+
     code = "UPSTREAM_TIMEOUT"
 
 
 class CatalogUnavailable(CallError):
+    """The catalog cannot be read."""
+
     code = "CATALOG_UNAVAILABLE"
 
 
 class InternalError(CallError):
+    """A bug in toolfold."""
+
     code = "INTERNAL_ERROR"
 
 
@@ -115,11 +139,11 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         InternalError,
     )
 }
-"""Code → class, for tables that name codes (the faults of a source)."""
+"""Code → class, for the tables of a source that name codes."""
 
 
 class SettingsError(ToolfoldError):
-    """An environment variable or command line option that makes no sense."""
+    """An environment variable or a command line option that is not valid."""
 
 
 class SourceError(ToolfoldError):
