@@ -66,8 +66,8 @@ SHAPED: dict[str, dict[str, Any]] = {
 BUDGETS = (300, 500, 700, 1000, 2000)
 OTHERWISE: tuple[tuple[str, str, tuple[float, ...]], ...] = (
     ("at most so many tools:", "SEARCH_TOOLS", (3, 5, 15)),
-    ("none below this share of the best score:", "NOISE", (0, 0.2, 0.6)),
-    ("so many in tier 2:", "MIDDLE", (0, 7)),
+    ("none below this share of the best score:", "MIN_RELATIVE_SCORE", (0, 0.2, 0.6)),
+    ("so many in tier 2:", "MEDIUM_TOOLS", (0, 7)),
 )
 """What a search shows, with other values than were chosen."""
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-import bpe_openai
 import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
+from tests.support.meta_tools import tokens
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.http_server import LocalServer
@@ -36,12 +36,7 @@ def ask(mock_api: MockApi) -> Iterator[Ask]:
         connection.close()
 
 
-def tokens(value: Any) -> int:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return len(bpe_openai.get_encoding("o200k_base").encode(text))
-
-
-def test_a_request_becomes_an_answer_in_two_calls_and_900_tokens_of_discovery(ask: Ask) -> None:
+def test_answer_takes_two_calls_and_900_tokens_of_discovery(ask: Ask) -> None:
     definitions = ask("tools/list")["tools"]
     question = {"query": "give me aapl price"}
     found = ask("tools/call", name="TOOL_LIST", arguments=question)
@@ -54,7 +49,7 @@ def test_a_request_becomes_an_answer_in_two_calls_and_900_tokens_of_discovery(as
     assert "AAPL" in answer["content"][0]["text"]
 
 
-def test_what_cannot_be_used_is_a_result_that_the_model_can_read(ask: Ask) -> None:
+def test_invalid_argument_is_an_error_result(ask: Ask) -> None:
     refused = ask("tools/call", name="TOOL_LIST", arguments={"query": "gold", "limit": 1000})
     assert refused["isError"]
     assert refused["structuredContent"]["error"]["code"] == "INVALID_ARGUMENTS"

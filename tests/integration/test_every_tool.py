@@ -20,9 +20,7 @@ def answered(tools: MetaTools, name: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_is_answered_in_the_shape_that_the_catalog_promises(
-    tools: MetaTools, catalog: Catalog, name: str
-) -> None:
+def test_example_returns_the_documented_columns(tools: MetaTools, catalog: Catalog, name: str) -> None:
     tool = catalog.get(name)
     assert tool is not None
     data = answered(tools, name)
@@ -45,7 +43,7 @@ UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Catalog, name: str) -> None:
+def test_raw_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Catalog, name: str) -> None:
     tool = catalog.get(name)
     assert tool is not None
     if "json" not in tool.formats:
@@ -62,7 +60,7 @@ def test_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Cat
         assert not listed or all(column in tool.returns for column in row)
 
 
-def test_the_typed_form_costs_less_than_the_upstream_s_csv_and_far_less_than_its_json(tools: MetaTools) -> None:
+def test_typed_form_is_shorter_than_csv_and_json(tools: MetaTools) -> None:
     typed, csv, as_json = (
         tools.call("TOOL_CALL", {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", **form}}).text
         for form in ({}, {"datatype": "csv"}, {"datatype": "json"})

@@ -37,7 +37,7 @@ def play(steps: Any, **environment: str) -> Any:
     return anyio.run(played)
 
 
-def test_it_starts_without_any_configuration_and_lists_its_tools() -> None:
+def test_server_starts_without_configuration() -> None:
     async def steps(client: Client) -> Any:
         return (await client.list_tools()).tools, await client.call_tool("TOOL_LIST", {})
 
@@ -47,7 +47,7 @@ def test_it_starts_without_any_configuration_and_lists_its_tools() -> None:
     assert len(listed.structured_content["tools"]) == 129
 
 
-def test_the_three_steps(mock_api: MockApi) -> None:
+def test_list_get_and_call(mock_api: MockApi) -> None:
     async def steps(client: Client) -> Any:
         await client.call_tool("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
         arguments = {"symbol": "AAPL", "datatype": "json"}
@@ -58,7 +58,7 @@ def test_the_three_steps(mock_api: MockApi) -> None:
     assert called.structured_content["result"]["Global Quote"]["01. symbol"] == "AAPL"
 
 
-def test_calls_at_the_same_time_do_not_wait_for_each_other(mock_api: MockApi) -> None:
+def test_calls_run_concurrently(mock_api: MockApi) -> None:
     async def steps(client: Client) -> float:
         async def call() -> None:
             arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
@@ -90,7 +90,7 @@ def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_what_was_asked_is_answered_when_the_pipe_closes_at_once(mock_api: MockApi) -> None:
+def test_pending_calls_are_answered_after_the_end_of_input(mock_api: MockApi) -> None:
     slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
     answers = piped(
         *(message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, id_) for id_ in (1, 2)),
@@ -101,7 +101,7 @@ def test_what_was_asked_is_answered_when_the_pipe_closes_at_once(mock_api: MockA
     assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3]
 
 
-def test_what_was_cancelled_is_not_waited_for(mock_api: MockApi) -> None:
+def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
     slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
     started = time.monotonic()
     answers = piped(
@@ -117,7 +117,7 @@ def test_what_was_cancelled_is_not_waited_for(mock_api: MockApi) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("TOOLFOLD_CATALOG", "ftp://nowhere"), ("TOOLFOLD_TIMEOUT_S", "-1")])
-def test_a_wrong_setting_ends_it_with_one_line_on_stderr(name: str, value: str) -> None:
+def test_invalid_setting_ends_it_with_one_line_on_stderr(name: str, value: str) -> None:
     environment = {**os.environ, name: value}
     done = subprocess.run(COMMAND, input="", env=environment, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1
@@ -126,7 +126,7 @@ def test_a_wrong_setting_ends_it_with_one_line_on_stderr(name: str, value: str) 
     assert name in done.stderr
 
 
-def test_answers_outlive_the_process_in_the_users_cache_folder(mock_api: MockApi, tmp_path: Path) -> None:
+def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -> None:
     async def steps(client: Client) -> Any:
         arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "HELD"}}
         return (await client.call_tool("TOOL_CALL", arguments)).is_error
@@ -159,7 +159,7 @@ sys.exit(cli.main())
 """
 
 
-def test_whatever_prints_prints_to_stderr() -> None:
+def test_other_output_goes_to_stderr() -> None:
     asked = json.dumps(message("ping")) + "\n"
     command = [sys.executable, "-c", NOISY]
     done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=20, check=True)
@@ -167,7 +167,7 @@ def test_whatever_prints_prints_to_stderr() -> None:
     assert sorted(done.stderr.splitlines()) == ["by a child", "printed", "written"]
 
 
-def test_it_ends_when_nobody_reads_its_answers_any_more() -> None:
+def test_closed_stdout_ends_the_process() -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin

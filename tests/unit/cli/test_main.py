@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, moc
     return ran
 
 
-def test_help_teaches_by_example(run: Run) -> None:
+def test_help_has_examples_and_settings(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
     for word in ("stdio", "serve", "mock-api", "demo", "toolfold call GLOBAL_QUOTE", "TOOLFOLD_CATALOG"):
@@ -55,11 +55,11 @@ def test_sandbox_is_a_hidden_deprecated_alias_of_mock_api(run: Run) -> None:
     assert "sandbox" not in run("--help")[1]
 
 
-def test_version_is_told(run: Run) -> None:
+def test_version_is_printed(run: Run) -> None:
     assert run("--version")[1] == f"toolfold {__version__}\n"
 
 
-def test_no_command_is_answered_with_usage(run: Run) -> None:
+def test_missing_command_prints_usage(run: Run) -> None:
     code, _, err = run()
     assert code == 2
     assert "usage: toolfold" in err
@@ -71,14 +71,14 @@ def test_call_prints_the_answer(run: Run) -> None:
     assert json.loads(out)["symbol"] == "IBM"
 
 
-def test_call_prints_a_part_on_request(run: Run) -> None:
+def test_call_prints_the_selected_part(run: Run) -> None:
     code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "close; last 2", "--fresh")
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "close"
     assert len(out.splitlines()) == 3
 
 
-def test_a_long_answer_is_printed_in_part_and_kept_in_a_file(
+def test_long_answer_is_a_preview_and_saved_in_a_file(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -90,7 +90,7 @@ def test_a_long_answer_is_printed_in_part_and_kept_in_a_file(
     assert len(kept.read_text().splitlines()) == 101
 
 
-def test_an_option_that_makes_no_sense_is_not_passed_over(run: Run) -> None:
+def test_invalid_option_is_rejected(run: Run) -> None:
     code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
     assert code == 1
     assert "max_tokens must be a whole number above 0" in err
@@ -103,39 +103,39 @@ def test_call_prints_json_on_request(run: Run) -> None:
     assert json.loads(out)["result"]["Global Quote"]["01. symbol"] == "IBM"
 
 
-def test_call_takes_a_key_given_twice_as_a_list(run: Run, mock_api: MockApi) -> None:
+def test_repeated_key_is_a_list(run: Run, mock_api: MockApi) -> None:
     arguments = ["symbols=AAPL,IBM", "range=2023-07-01", "range=2023-08-31", "interval=daily", "calculations=MEAN"]
     assert run("call", "ANALYTICS_FIXED_WINDOW", *arguments)[0] == 0
     assert [value for name, value in mock_api.requests[-1] if name == "RANGE"] == ["2023-07-01", "2023-08-31"]
 
 
-def test_a_wrong_call_says_what_is_wrong_and_fails(run: Run) -> None:
+def test_failed_call_prints_the_problems_and_exits_with_1(run: Run) -> None:
     code, out, err = run("call", "SMA", "symbol=IBM", "interval=hourly")
     assert (code, out) == (1, "")
     assert err.startswith("INVALID_ARGUMENTS: SMA: interval 'hourly' is not an allowed value")
     assert "time_period is missing: integer, at least 1" in err
 
 
-def test_a_wrong_call_is_json_on_request(run: Run) -> None:
+def test_failed_call_is_json_on_request(run: Run) -> None:
     code, out, _ = run("call", "NO_SUCH_TOOL", "--json")
     assert code == 1
     assert json.loads(out)["error"]["code"] == "TOOL_NOT_FOUND"
 
 
-def test_an_argument_without_equals_sign_is_explained(run: Run) -> None:
+def test_argument_without_equals_sign_is_rejected(run: Run) -> None:
     code, _, err = run("call", "GLOBAL_QUOTE", "IBM")
     assert code == 1
     assert "key=value" in err
 
 
-def test_catalog_list_is_what_tool_list_answers(run: Run) -> None:
+def test_catalog_list_prints_every_tool(run: Run) -> None:
     code, out, _ = run("catalog", "list")
     assert code == 0
     assert "GLOBAL_QUOTE: Latest price" in out
     assert len(json.loads(run("catalog", "list", "--json")[1])["tools"]) == 129
 
 
-def test_catalog_get_shows_entries(run: Run) -> None:
+def test_catalog_get_prints_entries(run: Run) -> None:
     code, out, _ = run("catalog", "get", "SMA")
     assert code == 0
     assert json.loads(out)["name"] == "SMA"
@@ -153,7 +153,7 @@ def test_catalog_search_finds_by_words(run: Run) -> None:
     assert json.loads(run("catalog", "search", "unemployment", "--json")[1])["tools"][0]["name"] == "UNEMPLOYMENT"
 
 
-def test_catalog_search_says_why(run: Run) -> None:
+def test_catalog_search_explains_matches(run: Run) -> None:
     first = run("catalog", "search", "dividnds", "--explain")[1].splitlines()[0].split("\t")
     assert first[0] == "DIVIDENDS"
     assert first[3].startswith("dividnds → dividend ")
@@ -176,7 +176,7 @@ def test_catalog_search_is_a_table_on_a_terminal(run: Run, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("command", [["list"], ["search", "exchange", "rate", "history", "currency"]])
-def test_what_is_listed_or_searched_can_be_narrowed(run: Run, command: list[str]) -> None:
+def test_list_and_search_accept_filters(run: Run, command: list[str]) -> None:
     narrowed = json.loads(
         run("catalog", *command, "--category", "Forex", "--tag", "daily", "--tag", "weekly", "--json")[1]
     )
@@ -189,19 +189,19 @@ def test_what_is_listed_or_searched_can_be_narrowed(run: Run, command: list[str]
     assert "Did you mean forex?" in err
 
 
-def test_the_help_of_a_search_teaches_by_example(run: Run) -> None:
+def test_help_of_list_and_search_has_examples(run: Run) -> None:
     for command in ("search", "list"):
         out = run("catalog", command, "--help")[1]
         assert out.count(f"toolfold catalog {command}") >= 4
 
 
-def test_catalog_search_that_finds_nothing_says_so(run: Run) -> None:
+def test_catalog_search_without_a_match_exits_with_1(run: Run) -> None:
     code, _, err = run("catalog", "search", "zzzz")
     assert code == 1
     assert "toolfold catalog list" in err
 
 
-def test_catalog_compile_writes_checks_and_complains(run: Run, tmp_path: Path) -> None:
+def test_catalog_compile_writes_and_checks(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "catalog.json"
     compile_ = ("catalog", "compile", "--folder", str(written(tmp_path)), "--output", str(output))
     assert run(*compile_, "--check")[0] == 1
@@ -216,7 +216,7 @@ def test_catalog_compile_writes_checks_and_complains(run: Run, tmp_path: Path) -
     assert "is out of date" in err
 
 
-def test_catalog_compile_shows_mistakes_with_their_places(run: Run, tmp_path: Path) -> None:
+def test_catalog_compile_prints_mistakes_with_file_and_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "source.yaml").write_text("id: X\n")
     code, _, err = run("catalog", "compile", "--folder", str(tmp_path))
@@ -224,13 +224,13 @@ def test_catalog_compile_shows_mistakes_with_their_places(run: Run, tmp_path: Pa
     assert "source.yaml:1: id: String should match pattern" in err
 
 
-def test_publishing_to_nowhere_is_refused(run: Run, tmp_path: Path) -> None:
+def test_publish_to_an_invalid_location_is_rejected(run: Run, tmp_path: Path) -> None:
     assert "s3://bucket/prefix" in run("catalog", "publish", "somewhere")[2]
     assert "cannot be read" in run("catalog", "publish", "s3://b/p", "--file", str(tmp_path / "none"))[2]
 
 
 @pytest.mark.parametrize("command", ["serve", "mock-api"])
-def test_a_port_that_is_taken_or_none_is_explained(run: Run, mock_api: MockApi, command: str) -> None:
+def test_unusable_port_is_rejected(run: Run, mock_api: MockApi, command: str) -> None:
     port = mock_api.url.split(":")[2].split("/")[0]
     code, _, err = run(command, "--port", port)
     assert code == 1
@@ -238,14 +238,14 @@ def test_a_port_that_is_taken_or_none_is_explained(run: Run, mock_api: MockApi, 
     assert run(command, "--port", "seventy")[0] == 2
 
 
-def test_a_wrong_setting_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_setting_prints_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLFOLD_TIMEOUT_S", "soon")
     code, _, err = run("call", "CPI")
     assert code == 1
     assert err == "TOOLFOLD_TIMEOUT_S must be a number above 0, not 'soon'.\n"
 
 
-def test_a_missing_extra_is_named() -> None:
+def test_missing_extra_is_named() -> None:
     program = (
         "import sys; sys.modules['yaml'] = None; from toolfold.cli import main; sys.exit(main(['catalog', 'compile']))"
     )
@@ -254,14 +254,14 @@ def test_a_missing_extra_is_named() -> None:
     assert done.stderr == "This needs yaml: pip install 'toolfold[build]'\n"
 
 
-def test_the_demo_answers_the_question(run: Run) -> None:
+def test_demo_answers_the_question(run: Run) -> None:
     code, out, _ = run("demo")
     assert code == 0
     assert '"give me aapl price"' in out
     assert "The model answers: AAPL stands at " in out
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+def test_closed_stdout_is_not_an_error() -> None:
     done = subprocess.run(
         f"{sys.executable} -m toolfold catalog list | head -1", shell=True, capture_output=True, text=True, check=True
     )

@@ -27,7 +27,7 @@ from toolfold.meta_tools.dispatcher import NAMES, MetaTools
         ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {}}),
     ],
 )
-def test_what_comes_back_fits_the_output_schema(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
+def test_results_match_the_output_schema(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
     schema = next(definition["outputSchema"] for definition in definitions(None) if definition["name"] == name)
     jsonschema.validate(tools.call(name, arguments).structured, schema)
 
@@ -53,7 +53,7 @@ def test_a_repeated_call_has_the_same_json_result(tools: MetaTools, name: str, a
     assert json.loads(json.dumps(first.structured)).keys() == first.structured.keys()
 
 
-def test_a_missing_catalog_is_an_answer_for_each_meta_tool(tools: MetaTools) -> None:
+def test_missing_catalog_is_an_error_of_each_meta_tool(tools: MetaTools) -> None:
     def missing() -> Any:
         raise CatalogUnavailable("The tool catalog has not been published.", "Try again in a minute.")
 
@@ -63,7 +63,7 @@ def test_a_missing_catalog_is_an_answer_for_each_meta_tool(tools: MetaTools) -> 
     assert "TOOL_LIST" in MetaTools(missing, tools.executor).instructions()
 
 
-def test_a_defect_of_ours_is_an_answer_without_internals(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
+def test_internal_error_has_no_details(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
     def broken() -> Any:
         raise RuntimeError(f"https://upstream/?apikey={KEY}")
 

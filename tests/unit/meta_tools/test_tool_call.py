@@ -16,7 +16,7 @@ from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
 
-def test_the_example_of_the_documents_works_word_for_word(tools: MetaTools) -> None:
+def test_documented_example_works(tools: MetaTools) -> None:
     result = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "json"})
     assert json.loads(result.text) == result.structured["result"]
     assert list(result.structured["result"]["Global Quote"]) == [
@@ -25,7 +25,7 @@ def test_the_example_of_the_documents_works_word_for_word(tools: MetaTools) -> N
     ]  # fmt: skip
 
 
-def test_typed_values_are_what_comes_when_no_form_is_asked(tools: MetaTools) -> None:
+def test_result_without_datatype_has_typed_values(tools: MetaTools) -> None:
     quote = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
     assert list(quote.structured["result"]) == [
         "symbol", "open", "high", "low", "price", "volume", "latestDay", "previousClose", "change", "changePercent",
@@ -46,7 +46,7 @@ def test_typed_values_are_what_comes_when_no_form_is_asked(tools: MetaTools) -> 
         ("IPO_CALENDAR", {"datatype": "csv"}, str),
     ],
 )
-def test_a_form_that_is_named_comes_untouched(tools: MetaTools, name: str, arguments: Any, form: type) -> None:
+def test_result_with_datatype_is_the_upstreams(tools: MetaTools, name: str, arguments: Any, form: type) -> None:
     result = call(tools, name, arguments)
     assert isinstance(result.structured["result"], form)
     assert "columns" not in result.structured["result"]
@@ -62,7 +62,7 @@ def test_a_form_that_is_named_comes_untouched(tools: MetaTools, name: str, argum
         {"symbol": "IBM", "select": "close; last 1", "max_tokens": 900.0},
     ],
 )
-def test_what_is_tool_call_s_own_may_stand_beside_the_arguments_or_among_them(tools: MetaTools, given: Any) -> None:
+def test_options_may_be_beside_the_arguments_or_among_them(tools: MetaTools, given: Any) -> None:
     result = call(tools, "TIME_SERIES_DAILY", **given)
     assert result.structured["result"]["columns"] == ["close"]
     assert result.structured["result"]["row_count"] == 1
@@ -76,17 +76,17 @@ def test_what_is_tool_call_s_own_may_stand_beside_the_arguments_or_among_them(to
         {"max_tokens": True}, {"max_tokens": 1.5}, {"fresh": "perhaps"},
     ],
 )  # fmt: skip
-def test_what_is_tool_call_s_own_is_checked(tools: MetaTools, own: Any) -> None:
+def test_invalid_option_is_rejected(tools: MetaTools, own: Any) -> None:
     assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, **own))["code"] == "INVALID_ARGUMENTS"
 
 
-def test_a_select_that_cannot_be_read_is_refused_before_anything_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
+def test_invalid_select_is_rejected_before_a_request_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
     before = len(mock_api.requests)
     assert error(call(tools, "TIME_SERIES_DAILY", {"symbol": "IBM"}, select="max(close"))["position"] == 0
     assert len(mock_api.requests) == before
 
 
-def test_a_fresh_answer_is_asked_for_again(tools: MetaTools, mock_api: MockApi) -> None:
+def test_fresh_bypasses_the_cache(tools: MetaTools, mock_api: MockApi) -> None:
     arguments = {"symbol": "IBM"}
     call(tools, "GLOBAL_QUOTE", arguments)
     before = len(mock_api.requests)
@@ -94,7 +94,7 @@ def test_a_fresh_answer_is_asked_for_again(tools: MetaTools, mock_api: MockApi) 
     assert len(mock_api.requests) == before + 1
 
 
-def test_an_answer_beyond_the_budget_is_a_preview(make_tools: Callable[..., MetaTools], tmp_path: Path) -> None:
+def test_answer_over_the_token_budget_is_a_preview(make_tools: Callable[..., MetaTools], tmp_path: Path) -> None:
     tools = make_tools(TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_MAX_TOKENS_CEILING="2000", TOOLFOLD_OFFLOAD=str(tmp_path))
     arguments = {"symbol": "IBM", "outputsize": "full"}
     for asked, budget in ((None, 1000), (1, 500), (1500, 1500), (10**6, 2000)):
@@ -108,40 +108,40 @@ def test_an_answer_beyond_the_budget_is_a_preview(make_tools: Callable[..., Meta
 
 
 @pytest.mark.parametrize("arguments", ['{"symbol": "AAPL"}', {"symbol": "AAPL"}])
-def test_arguments_may_be_an_object_or_its_json(tools: MetaTools, arguments: Any) -> None:
+def test_arguments_may_be_json_text(tools: MetaTools, arguments: Any) -> None:
     assert "AAPL" in call(tools, "global_quote", arguments).text
 
 
-def test_arguments_one_level_up_are_understood(tools: MetaTools) -> None:
+def test_arguments_one_level_up_are_accepted(tools: MetaTools) -> None:
     assert "AAPL" in call(tools, "GLOBAL_QUOTE", symbol="AAPL").text
 
 
 @pytest.mark.parametrize("arguments", [None, {}, "", "{}"])
-def test_a_tool_without_parameters_needs_no_arguments(tools: MetaTools, arguments: Any) -> None:
+def test_tool_without_parameters_needs_no_arguments(tools: MetaTools, arguments: Any) -> None:
     assert not call(tools, "MARKET_STATUS", arguments).is_error
 
 
 @pytest.mark.parametrize(
     "arguments", ['{"symbol": ', '"IBM"', "[1]", [1], 7, "{" * 100_000, '{"a":' + "9" * 5000 + "}"]
 )
-def test_arguments_that_are_no_object_come_back_with_the_schema(tools: MetaTools, arguments: Any) -> None:
+def test_arguments_of_another_type_are_rejected_with_the_schema(tools: MetaTools, arguments: Any) -> None:
     found = error(call(tools, "GLOBAL_QUOTE", arguments))
     assert found["code"] == "INVALID_ARGUMENTS"
     assert "symbol" in found["schema"]["properties"]
 
 
 @pytest.mark.parametrize("tool_name", [None, "", 7, ["SMA"]])
-def test_tool_call_needs_a_name(tools: MetaTools, tool_name: Any) -> None:
+def test_tool_call_without_tool_name_is_rejected(tools: MetaTools, tool_name: Any) -> None:
     assert error(call(tools, tool_name, {}))["code"] == "INVALID_ARGUMENTS"
 
 
-def test_an_unknown_tool_is_answered_with_the_closest_names(tools: MetaTools) -> None:
+def test_unknown_tool_is_rejected_with_the_closest_names(tools: MetaTools) -> None:
     found = error(call(tools, "GLOBAL_QUOT", {"symbol": "IBM"}))
     assert found["code"] == "TOOL_NOT_FOUND"
     assert "GLOBAL_QUOTE" in found["suggestion"]
 
 
-def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
+def test_invalid_arguments_are_rejected_before_a_request_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
     before = len(mock_api.requests)
     found = error(call(tools, "SMA", {"symbol": "IBM", "interval": "hourly"}))
     assert found["code"] == "INVALID_ARGUMENTS"
@@ -150,7 +150,9 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools, m
     assert len(mock_api.requests) == before
 
 
-def test_without_a_key_nothing_is_sent(tools: MetaTools, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_is_sent_without_an_api_key(
+    tools: MetaTools, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("ALPHA_VANTAGE_API_KEY")
     before = len(mock_api.requests)
     found = error(call(tools, "GLOBAL_QUOTE", {"symbol": "IBM"}))
@@ -189,7 +191,7 @@ def test_without_a_key_nothing_is_sent(tools: MetaTools, mock_api: MockApi, monk
         ("FAULT.DRIP.9", "UPSTREAM_TIMEOUT", "Try again"),
     ],
 )
-def test_a_failing_upstream_has_its_code_and_next_step(
+def test_upstream_failure_has_a_code_and_a_next_step(
     make_tools: Callable[..., MetaTools], caplog: pytest.LogCaptureFixture, symbol: str, code: str, next_step: str
 ) -> None:
     tools = make_tools(TOOLFOLD_TIMEOUT_S="2.5")  # ample for all but those that are slow on purpose
@@ -200,12 +202,12 @@ def test_a_failing_upstream_has_its_code_and_next_step(
     assert KEY not in result.text + caplog.text
 
 
-def test_an_upstream_that_is_down_is_said_to_be(make_tools: Callable[..., MetaTools]) -> None:
+def test_unreachable_upstream_is_an_upstream_error(make_tools: Callable[..., MetaTools]) -> None:
     tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL="http://127.0.0.1:9/query")
     assert error(call(tools, "GLOBAL_QUOTE", {"symbol": "IBM"}))["code"] == "UPSTREAM_ERROR"
 
 
 @pytest.mark.parametrize("address", ["http://example.com/query", "ftp://127.0.0.1/query", "127.0.0.1:8787"])
-def test_the_key_is_not_sent_in_clear_to_another_machine(make_tools: Callable[..., MetaTools], address: str) -> None:
+def test_api_key_is_not_sent_over_plain_http(make_tools: Callable[..., MetaTools], address: str) -> None:
     found = error(call(make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=address), "GLOBAL_QUOTE", {"symbol": "IBM"}))
     assert "https" in found["message"]

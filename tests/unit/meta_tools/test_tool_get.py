@@ -38,7 +38,7 @@ def hash_of(name: str) -> str:
 # What an entry holds
 
 
-def test_a_full_entry_has_all_that_a_call_needs() -> None:
+def test_full_entry_has_every_field() -> None:
     (entry,) = get("GLOBAL_QUOTE")
     assert list(entry) == [
         "name", "found", "description", "category", "access", "parameters", "returns", "example_call", "see_also",
@@ -48,14 +48,14 @@ def test_a_full_entry_has_all_that_a_call_needs() -> None:
     assert entry["hash"] == hash_of("GLOBAL_QUOTE")
 
 
-def test_the_entry_of_the_first_question_is_small() -> None:
+def test_entry_stays_within_its_token_budget() -> None:
     assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE"}).text) <= 450
     assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE", "detail": "medium"}).text) <= 180
     assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE", "detail": "minimal"}).text) <= 40
 
 
 @pytest.mark.parametrize("name", list(CATALOG))
-def test_every_entry_is_whole_and_lean(name: str) -> None:
+def test_every_entry_is_complete_and_has_no_empty_field(name: str) -> None:
     (entry,) = get(name)
     jsonschema.validate(entry["example_call"]["arguments"], entry["parameters"])
     assert entry["example_call"]["tool_name"] == name
@@ -68,20 +68,20 @@ def test_every_entry_is_whole_and_lean(name: str) -> None:
     assert json.loads(tool_get(CATALOG, {"tool_name": name}).text) == json.loads(json.dumps(entry))
 
 
-def test_medium_has_no_constraints_examples_or_neighbours() -> None:
+def test_medium_entry_has_no_constraints_or_examples() -> None:
     (entry,) = get("BBANDS", detail="medium")
     assert list(entry) == ["name", "found", "description", "category", "access", "parameters", "returns", "hash"]
     assert entry["parameters"]["properties"]["time_period"] == {"type": "integer"}
     assert entry["parameters"]["required"] == ["symbol", "interval", "time_period", "series_type"]
 
 
-def test_a_choice_of_required_parameters_stays_in_medium() -> None:
+def test_medium_entry_keeps_any_of() -> None:
     tools = [tool for tool in map(CATALOG.get, CATALOG) if tool is not None and "anyOf" in tool.parameters]
     for tool in tools:
         assert get(tool.name, detail="medium")[0]["parameters"]["anyOf"] == tool.parameters["anyOf"]
 
 
-def test_minimal_is_name_line_and_hash() -> None:
+def test_minimal_entry_is_name_summary_and_hash() -> None:
     sma = CATALOG.get("SMA")
     assert sma is not None
     assert get("SMA", detail="minimal") == [
@@ -93,7 +93,7 @@ def test_minimal_is_name_line_and_hash() -> None:
 
 
 @pytest.mark.parametrize("as_text", [False, True])
-def test_what_is_held_already_is_not_sent_again(as_text: bool) -> None:
+def test_entry_with_a_known_hash_is_unchanged(as_text: bool) -> None:
     held = {"sma": hash_of("SMA"), "CPI": "ffffffff", "NO_SUCH": "1"}
     first, second, third = get(["SMA", "CPI", "WTI"], known=json.dumps(held) if as_text else held)
     assert first == {"name": "SMA", "found": True, "unchanged": True, "hash": hash_of("SMA")}
@@ -103,11 +103,11 @@ def test_what_is_held_already_is_not_sent_again(as_text: bool) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}, "{}", {"SMA": 7}])
-def test_knowing_nothing_gets_everything(nothing: Any) -> None:
+def test_blank_known_returns_whole_entries(nothing: Any) -> None:
     assert "parameters" in get("SMA", known=nothing)[0]
 
 
-def test_no_two_tools_have_one_hash() -> None:
+def test_hashes_are_unique() -> None:
     assert len({hash_of(name) for name in CATALOG}) == len(CATALOG)
 
 
@@ -139,7 +139,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", list(WRONG))
-def test_the_tool_that_was_meant_is_among_three_at_most(wrong: str) -> None:
+def test_misspelt_name_suggests_the_right_one_among_three(wrong: str) -> None:
     (entry,) = get(wrong)
     assert entry["found"] is False
     assert entry["error"]["code"] == "TOOL_NOT_FOUND"
@@ -148,7 +148,7 @@ def test_the_tool_that_was_meant_is_among_three_at_most(wrong: str) -> None:
     assert WRONG[wrong] in entry["error"]["suggestion"]
 
 
-def test_twenty_names_half_of_them_wrong_are_answered_in_their_order() -> None:
+def test_entries_keep_the_order_of_the_names() -> None:
     wrong = list(WRONG)[:10]
     asked = [name for pair in zip(wrong, CATALOG, strict=False) for name in pair]
     entries = get(asked)
@@ -157,14 +157,14 @@ def test_twenty_names_half_of_them_wrong_are_answered_in_their_order() -> None:
     assert all(entry["error"]["closest"] for entry in entries[::2])
 
 
-def test_tool_call_offers_the_same_names(tools: MetaTools) -> None:
+def test_tool_call_suggests_the_same_names(tools: MetaTools) -> None:
     for wrong in ("STOCK_PRICE", "GLOBAL_QOUTE", "FX_DALIY"):
         called = tools.call("TOOL_CALL", {"tool_name": wrong, "arguments": {}}).structured["error"]
         assert called["closest"] == get(wrong)[0]["error"]["closest"]
 
 
 @pytest.mark.parametrize("name", ["?", "\u202eA\x00", "x" * 5000, "株価"])
-def test_a_name_that_is_like_none_is_repeated_safely(name: str) -> None:
+def test_unknown_name_is_escaped_in_the_error(name: str) -> None:
     (entry,) = get([name])
     assert entry["found"] is False
     assert len(entry["name"]) <= 64
@@ -186,7 +186,7 @@ def test_a_name_that_is_like_none_is_repeated_safely(name: str) -> None:
         ({"known": "[" * 100_000}, "known must be an object"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_argument_is_rejected_in_one_sentence(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
         get("SMA", **arguments)
     assert message in caught.value.message
@@ -196,7 +196,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(arguments: dict[str, Any],
 # Through the meta-tools
 
 
-def test_tool_get_answers_one_name_with_its_entry_alone(tools: MetaTools) -> None:
+def test_text_of_a_single_name_is_its_entry(tools: MetaTools) -> None:
     text = json.loads(tools.call("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"}).text)
     assert text["name"] == "GLOBAL_QUOTE"
     assert text["found"] is True
@@ -204,22 +204,22 @@ def test_tool_get_answers_one_name_with_its_entry_alone(tools: MetaTools) -> Non
     assert "05. price" in text["returns"]
 
 
-def test_tool_get_keeps_the_order_asked(tools: MetaTools) -> None:
+def test_tool_get_returns_entries_in_order(tools: MetaTools) -> None:
     asked = ["SMA", "GLOBAL_QUOTE", "CPI"]
     assert [entry["name"] for entry in got(tools, asked)] == asked
 
 
 @pytest.mark.parametrize("spelled", ["global_quote", "Global_Quote", " GLOBAL_QUOTE "])
-def test_names_are_matched_without_regard_to_case(tools: MetaTools, spelled: str) -> None:
+def test_names_are_case_insensitive(tools: MetaTools, spelled: str) -> None:
     assert got(tools, spelled)[0]["name"] == "GLOBAL_QUOTE"
 
 
 @pytest.mark.parametrize("spelled", ["SMA,CPI", '["SMA", "CPI"]', ["SMA", "CPI"]])
-def test_a_list_may_come_as_text(tools: MetaTools, spelled: Any) -> None:
+def test_names_may_be_json_text_or_comma_separated(tools: MetaTools, spelled: Any) -> None:
     assert [entry["name"] for entry in got(tools, spelled)] == ["SMA", "CPI"]
 
 
-def test_an_unknown_name_does_not_fail_its_neighbours(tools: MetaTools) -> None:
+def test_unknown_name_does_not_fail_the_other_names(tools: MetaTools) -> None:
     first, second, third = got(tools, ["GLOBAL_QUOTE", "GLOBAL_QOUTE", "SMA"])
     assert (first["found"], second["found"], third["found"]) == (True, False, True)
     assert second["error"]["code"] == "TOOL_NOT_FOUND"
@@ -230,16 +230,16 @@ def test_an_unknown_name_does_not_fail_its_neighbours(tools: MetaTools) -> None:
     ("meant", "closest"),
     [("STOCK_DIVIDENDS", "DIVIDENDS"), ("TREASURY_YIELDS", "TREASURY_YIELD"), ("oil_price", "BRENT")],
 )
-def test_closest_names_are_found_by_words_too(tools: MetaTools, meant: str, closest: str) -> None:
+def test_closest_names_are_found_by_words(tools: MetaTools, meant: str, closest: str) -> None:
     assert closest in got(tools, meant)[0]["error"]["closest"]
 
 
 @pytest.mark.parametrize("tool_name", [None, "", 7, [], [7], ["SMA", ""], ["SMA"] * 21, "[broken", {"a": 1}])
-def test_tool_get_says_what_it_takes(tools: MetaTools, tool_name: Any) -> None:
+def test_invalid_tool_name_is_rejected(tools: MetaTools, tool_name: Any) -> None:
     assert error(tools.call("TOOL_GET", {"tool_name": tool_name}))["code"] == "INVALID_ARGUMENTS"
 
 
-def test_every_tool_can_be_got_twenty_at_a_time(tools: MetaTools) -> None:
+def test_every_tool_can_be_described(tools: MetaTools) -> None:
     names = list(tools.catalog())
     for start in range(0, len(names), 20):
         entries = got(tools, names[start : start + 20])

@@ -48,7 +48,7 @@ def a_query_with(leaders: Any) -> str:
 # The whole
 
 
-def test_without_arguments_every_tool_comes_in_one_line() -> None:
+def test_no_arguments_lists_every_tool_in_one_line() -> None:
     result = ask()
     assert result.text == CATALOG.listing
     assert names(result) == list(CATALOG)
@@ -58,29 +58,29 @@ def test_without_arguments_every_tool_comes_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, "", [], "[]", " , "])
-def test_what_is_given_as_nothing_counts_as_not_given(nothing: Any) -> None:
+def test_null_and_blank_arguments_count_as_not_given(nothing: Any) -> None:
     assert ask(category=nothing, tag=nothing, access=nothing).text == CATALOG.listing
 
 
 @pytest.mark.parametrize("nothing", [None, "", " "])
-def test_no_number_and_no_choice_is_no_mistake(nothing: Any) -> None:
+def test_blank_numbers_and_choices_count_as_not_given(nothing: Any) -> None:
     assert ask(limit=nothing, offset=nothing, token_budget=nothing, detail=nothing, tag_mode=nothing) == ask()
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t", "\x00\x1b", "\u200b"])
-def test_a_blank_query_gets_the_whole_and_is_told_so(blank: str) -> None:
+def test_blank_query_lists_everything_with_a_notice(blank: str) -> None:
     result = ask(query=blank)
     assert result.text == f"{result.structured['notice']}\n{CATALOG.listing}"
     assert "blank" in result.structured["notice"]
 
 
-def test_a_blank_query_does_not_undo_the_filters() -> None:
+def test_blank_query_keeps_the_filters() -> None:
     result = ask(query=" ", category="forex")
     assert len(names(result)) == 4
     assert result.text.startswith(result.structured["notice"])
 
 
-def test_a_catalog_too_large_to_list_says_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog_stats, "MAX_LISTED_TOOLS", 100)
     monkeypatch.setattr(catalog_stats, "MAX_NAMES", 5)
     result = ask()
@@ -97,7 +97,7 @@ def test_a_catalog_too_large_to_list_says_what_it_holds(monkeypatch: pytest.Monk
 # A query
 
 
-def test_the_first_question_is_answered_with_all_that_the_call_needs() -> None:
+def test_best_match_has_everything_a_call_needs() -> None:
     result = ask(query=QUESTION)
     first = shown(result)[0]
     assert (first["name"], first["tier"]) == ("GLOBAL_QUOTE", 1)
@@ -106,7 +106,7 @@ def test_the_first_question_is_answered_with_all_that_the_call_needs() -> None:
     assert {"description", "category", "access", "returns", "hash"} <= first.keys()
 
 
-def test_a_clear_winner_comes_whole_and_alone_in_at_most_430_tokens() -> None:
+def test_clear_winner_is_the_only_full_entry_within_430_tokens() -> None:
     result = ask(query=a_query_with(lambda leaders: leaders == 1))
     assert tiers(result).count(1) == 1
     assert tiers(result)[0] == 1
@@ -114,7 +114,7 @@ def test_a_clear_winner_comes_whole_and_alone_in_at_most_430_tokens() -> None:
     assert real_tokens(ask(query=QUESTION).text) <= 430
 
 
-def test_a_tie_is_shown_as_a_tie() -> None:
+def test_tied_tools_are_all_shown_in_full() -> None:
     query = a_query_with(lambda leaders: leaders in (2, 3))
     result = ask(query=query, token_budget=3000)
     assert tiers(result).count(1) == search(CATALOG, query).top_ties
@@ -122,7 +122,7 @@ def test_a_tie_is_shown_as_a_tie() -> None:
 
 
 @pytest.mark.parametrize("query", ["oil price", "moving average", "company profile and dividends", "unemployment"])
-def test_ranks_and_tiers_go_down_together(query: str) -> None:
+def test_detail_decreases_with_rank(query: str) -> None:
     ranked = [CATALOG.summary(hit.position).name for hit in search(CATALOG, query).hits]
     for budget in range(100, 3001, 100):
         result = ask(query=query, token_budget=budget)
@@ -151,13 +151,13 @@ def test_no_budget_is_exceeded(position: int) -> None:
     detail=st.sampled_from(["full", "medium", "minimal"]) | st.none(),
     tag=st.lists(st.sampled_from(sorted(CATALOG.tags())), max_size=4),
 )
-def test_no_budget_is_exceeded_whatever_is_asked(query: str, budget: int, detail: str | None, tag: list[str]) -> None:
+def test_no_budget_is_exceeded_for_any_arguments(query: str, budget: int, detail: str | None, tag: list[str]) -> None:
     result = ask(query=query, token_budget=budget, detail=detail, tag=tag)
     assert tokens.count(result.text) <= budget
     json.dumps(result.structured)
 
 
-def test_a_fuller_tier_leaves_room_for_the_next_lines() -> None:
+def test_full_entry_leaves_budget_for_the_next_lines() -> None:
     query = a_query_with(lambda leaders: leaders == 1)
     for budget in range(250, 700, 25):
         result = ask(query=query, token_budget=budget)
@@ -165,7 +165,7 @@ def test_a_fuller_tier_leaves_room_for_the_next_lines() -> None:
             assert len(names(result)) >= min(4, result.structured["matched"])
 
 
-def test_tier_2_has_names_types_and_required_and_no_more() -> None:
+def test_medium_level_has_names_types_and_required() -> None:
     for tool in shown(ask(query="candles of a stock", detail="medium", limit=20, token_budget=3000)):
         assert tool["tier"] == 2
         whole = CATALOG.get(tool["name"])
@@ -178,13 +178,13 @@ def test_tier_2_has_names_types_and_required_and_no_more() -> None:
         assert "example_call" not in tool
 
 
-def test_tier_3_is_name_and_line() -> None:
+def test_minimal_level_is_name_and_summary() -> None:
     for tool in shown(ask(query="gold", detail="minimal")):
         assert tool.keys() <= {"name", "tier", "description", "category", "access"}
         assert tool["tier"] == 3
 
 
-def test_the_text_of_tier_1_says_all_that_the_schema_demands() -> None:
+def test_full_text_has_every_constraint_of_the_schema() -> None:
     for name in CATALOG:
         whole = CATALOG.get(name)
         assert whole is not None
@@ -205,7 +205,7 @@ def test_the_text_of_tier_1_says_all_that_the_schema_demands() -> None:
                 assert f"default {rule['default']}".lower() in line.lower()
 
 
-def test_an_explicit_limit_or_budget_shows_more_than_the_usual() -> None:
+def test_explicit_limit_or_budget_replaces_the_default() -> None:
     usual = len(names(ask(query="price")))
     assert usual <= tool_list.SEARCH_TOOLS
     assert len(names(ask(query="price", limit=20, detail="minimal"))) == 20
@@ -215,7 +215,7 @@ def test_an_explicit_limit_or_budget_shows_more_than_the_usual() -> None:
 @pytest.mark.parametrize(
     "wanted", [{"query": "price of a stock"}, {"tag": "price"}, {"category": "technical_indicators"}]
 )
-def test_pages_part_the_matches(wanted: dict[str, Any]) -> None:
+def test_pages_partition_the_matches(wanted: dict[str, Any]) -> None:
     first = ask(**wanted, limit=7)
     pages, more = names(first), first.structured["more"]
     while more is not None:
@@ -227,13 +227,13 @@ def test_pages_part_the_matches(wanted: dict[str, Any]) -> None:
     assert names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")) == pages
 
 
-def test_the_text_says_how_to_get_the_next_page() -> None:
+def test_text_names_the_offset_of_the_next_page() -> None:
     result = ask(tag="price", limit=3)
     assert "more with offset 3" in result.text.splitlines()[0]
     assert "more with" not in ask(tag="price").text
 
 
-def test_past_the_last_page_is_no_error() -> None:
+def test_offset_past_the_end_is_not_an_error() -> None:
     result = ask(category="forex", offset=4)
     assert result.structured["tools"] == []
     assert result.structured["matched"] == 4
@@ -241,13 +241,13 @@ def test_past_the_last_page_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("query", ["株価", "курс акций", "xqzwv", "???", "🙈", "\u202e\u2066"])
-def test_a_query_that_is_no_english_is_answered(query: str) -> None:
+def test_query_that_is_not_english_is_answered(query: str) -> None:
     result = ask(query=query)
     assert not result.is_error
     assert all(sign.isprintable() or sign == "\n" for sign in result.text)
 
 
-def test_where_nothing_fits_the_categories_are_told() -> None:
+def test_no_match_lists_the_categories() -> None:
     result = ask(query="???")
     assert result.structured["tools"] == []
     assert result.structured["matched"] == result.structured["returned"] == 0
@@ -256,13 +256,13 @@ def test_where_nothing_fits_the_categories_are_told() -> None:
     assert tokens.count(ask(query="???", token_budget=100).text) <= 100
 
 
-def test_where_only_the_filters_are_in_the_way_that_is_said() -> None:
+def test_no_match_within_filters_counts_matches_without_them() -> None:
     result = ask(query="aroon", category="forex")
     assert result.structured["matched"] == 0
     assert "leave out the filters" in result.text
 
 
-def test_categories_and_tags_are_those_of_the_whole_catalog() -> None:
+def test_categories_and_tags_are_counted_over_the_whole_catalog() -> None:
     for wanted in ({}, {"query": QUESTION}, {"category": "forex"}, {"query": "???"}):
         structured = ask(**wanted).structured
         assert sum(structured["categories"].values()) == structured["total"] == 129
@@ -274,7 +274,7 @@ def test_categories_and_tags_are_those_of_the_whole_catalog() -> None:
 # Its place among the meta-tools
 
 
-def test_the_answer_is_the_same_through_the_meta_tools(tools: MetaTools) -> None:
+def test_meta_tools_return_the_same_result(tools: MetaTools) -> None:
     result = tools.call("TOOL_LIST", {"query": QUESTION})
     assert not result.is_error
     assert result.text == ask(query=QUESTION).text
@@ -283,12 +283,12 @@ def test_the_answer_is_the_same_through_the_meta_tools(tools: MetaTools) -> None
     assert failed.structured["error"]["code"] == "INVALID_ARGUMENTS"
 
 
-def test_every_argument_is_in_the_definition_and_the_other_way_round(tools: MetaTools) -> None:
+def test_definition_and_code_have_the_same_arguments(tools: MetaTools) -> None:
     properties = tools.definitions()[0]["inputSchema"]["properties"]
     assert tuple(properties) == list_request.ARGUMENTS
 
 
-def test_tool_list_has_every_tool_with_name_description_and_category(tools: MetaTools) -> None:
+def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None:
     listed = tools.call("TOOL_LIST", {}).structured
     assert len(listed["tools"]) == listed["total"] == 129
     assert listed["tools"][7] == {
@@ -301,7 +301,7 @@ def test_tool_list_has_every_tool_with_name_description_and_category(tools: Meta
     assert sum(listed["categories"].values()) == 129
 
 
-def test_the_text_of_tool_list_is_no_json_object_per_tool(tools: MetaTools) -> None:
+def test_text_is_not_json(tools: MetaTools) -> None:
     result = tools.call("TOOL_LIST", {})
     assert real_tokens(result.text) <= 3000
     assert real_tokens(result.text) < 0.7 * real_tokens(result.structured)

@@ -34,20 +34,20 @@ def matching(**wanted: Any) -> set[str]:
     return set(names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")))
 
 
-def test_filters_are_met_together_and_in_the_catalogs_order() -> None:
+def test_all_filters_apply_in_catalog_order() -> None:
     result = ask(category="core_stock_apis", tag="history", access="free")
     assert names(result) == [name for name in CATALOG if name in matching(category="core_stock_apis")
                              and name in matching(tag="history") and name in matching(access="free")]  # fmt: skip
     assert names(result)
 
 
-def test_tag_mode_says_whether_one_tag_is_enough() -> None:
+def test_tag_mode_any_or_all() -> None:
     stock, price = matching(tag="stock"), matching(tag="price")
     assert matching(tag=["stock", "price"]) == matching(tag=["stock", "price"], tag_mode="any") == stock | price
     assert matching(tag=["price", "stock"], tag_mode="ALL") == stock & price != set()
 
 
-def test_a_query_within_filters_finds_only_what_passes_them() -> None:
+def test_query_with_filters_finds_only_tools_that_pass_them() -> None:
     assert set(names(ask(query="price history", category="forex"))) <= matching(category="forex")
 
 
@@ -71,11 +71,11 @@ def test_a_query_within_filters_finds_only_what_passes_them() -> None:
         ({"query": "gold", "limit": None, "category": None}, {"query": "gold"}),
     ],
 )
-def test_shapes_that_cannot_be_misread_are_taken(lenient: dict[str, Any], plain: dict[str, Any]) -> None:
+def test_lenient_forms_of_arguments_are_accepted(lenient: dict[str, Any], plain: dict[str, Any]) -> None:
     assert ask(**lenient) == ask(**plain)
 
 
-def test_filters_that_no_tool_passes_together_are_no_error() -> None:
+def test_filters_without_a_match_are_not_an_error() -> None:
     result = ask(category="forex", tag="agriculture")
     assert result.structured["matched"] == 0
     assert result.text.startswith("No tool passes all of the filters.")
@@ -119,7 +119,7 @@ def test_filters_that_no_tool_passes_together_are_no_error() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_what_cannot_be_used_is_refused_in_a_sentence(
+def test_invalid_argument_is_rejected_in_one_sentence(
     arguments: Mapping[str, Any], message: str, suggestion: str
 ) -> None:
     error = refusal(**arguments)
@@ -128,11 +128,11 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(
     assert len(error.message) < 160
 
 
-def test_the_closest_names_come_as_a_list_too() -> None:
+def test_error_lists_the_closest_names() -> None:
     assert refusal(category="forx").as_dict()["closest"] == ["forex"]
 
 
-def test_not_more_than_64_characters_are_repeated() -> None:
+def test_error_quotes_at_most_64_characters() -> None:
     for error in (
         refusal(category="é" * 5000),
         refusal(tag="\x00" * 500),
@@ -142,7 +142,7 @@ def test_not_more_than_64_characters_are_repeated() -> None:
         assert max(len(part) for part in error.message.split("'")[1::2]) <= 64
 
 
-def test_a_budget_too_small_for_one_name_says_what_is_needed(tmp_path: Path) -> None:
+def test_budget_too_small_for_one_tool_names_the_minimum(tmp_path: Path) -> None:
     # Glyphs of a script that costs three tokens each.
     compiled = compile_folder(written(tmp_path, SOURCE, changed(summary="\U00012000" * 110)))
     path = tmp_path / "catalog.json"

@@ -45,7 +45,7 @@ def refused(to: Request, server: Server = SERVER) -> tuple[int, int, Any]:
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_initialize_agrees_to_a_version_it_serves(version: str) -> None:
+def test_initialize_accepts_a_supported_version(version: str) -> None:
     answer = result(request(message("initialize", {"protocolVersion": version, "capabilities": {}})))
     assert answer["protocolVersion"] == version
     assert answer["serverInfo"]["name"] == "toolfold"
@@ -54,7 +54,7 @@ def test_initialize_agrees_to_a_version_it_serves(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", "1999-01-01", None, 7])
-def test_initialize_offers_its_newest_handshake_version_otherwise(version: Any) -> None:
+def test_initialize_offers_the_newest_handshake_version_for_an_unsupported_one(version: Any) -> None:
     assert result(request(message("initialize", {"protocolVersion": version})))["protocolVersion"] == "2025-11-25"
 
 
@@ -68,37 +68,37 @@ def test_tools_list_has_the_three_meta_tools(version: str) -> None:
     assert tuple(tool["name"] for tool in tools) == NAMES
 
 
-def test_tools_call_sends_text_and_the_same_as_data() -> None:
+def test_tools_call_returns_text_and_structured_content() -> None:
     answer = result(request(message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}})))
     assert answer["isError"] is False
     assert answer["structuredContent"]["tools"] == [json.loads(answer["content"][0]["text"])]
 
 
-def test_a_failed_call_is_a_result_that_says_so() -> None:
+def test_failed_call_is_a_result_with_is_error() -> None:
     answer = result(request(message("tools/call", {"name": "TOOL_CALL", "arguments": {"tool_name": "NO_TOOL"}})))
     assert answer["isError"] is True
     assert answer["structuredContent"]["error"]["code"] == "TOOL_NOT_FOUND"
 
 
 @pytest.mark.parametrize("notification", ["notifications/initialized", "notifications/cancelled", "anything"])
-def test_a_notification_is_accepted_without_a_body(notification: str) -> None:
+def test_notification_gets_an_empty_202(notification: str) -> None:
     response = SERVER.handle_http(request({"jsonrpc": "2.0", "method": notification}))
     assert (response.status, response.body) == (202, b"")
 
 
-def test_no_session_is_ever_minted() -> None:
+def test_no_session_id_is_sent() -> None:
     to = request(message("initialize"), mcp_session_id="abc", last_event_id="7")
     assert "mcp-session-id" not in dict(SERVER.handle_http(to).headers)
 
 
-def test_the_id_comes_back_as_it_was_sent() -> None:
+def test_id_is_returned_unchanged() -> None:
     assert sent(request(message("ping", id_="a-7")))[1]["id"] == "a-7"
 
 
 # 2026-07-28
 
 
-def test_discover_tells_versions_capabilities_and_instructions() -> None:
+def test_discover_returns_versions_capabilities_and_instructions() -> None:
     answer = result(stateless("server/discover"))
     assert answer["supportedVersions"] == [STATELESS]
     assert answer["capabilities"] == {"tools": {}}
@@ -108,7 +108,7 @@ def test_discover_tells_versions_capabilities_and_instructions() -> None:
     assert answer["ttlMs"] > 0
 
 
-def test_tools_list_may_be_cached() -> None:
+def test_tools_list_has_cache_hints() -> None:
     answer = result(stateless("tools/list"))
     assert (answer["cacheScope"], answer["resultType"]) == ("public", "complete")
     assert answer["ttlMs"] > 0
@@ -129,12 +129,12 @@ def test_tools_call_works_without_a_handshake() -> None:
 @pytest.mark.parametrize(
     "encoded", ["=?base64?VE9PTF9HRVR=?=", "=?base64?é?=", "=?base64?/w==?=", "=?base64?VE9PTF9HRVQ?="]
 )
-def test_only_what_an_encoder_spells_is_decoded(encoded: str) -> None:
+def test_only_canonical_base64_headers_are_decoded(encoded: str) -> None:
     assert result(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name="=?base64?VE9PTF9HRVQ=?="))
     assert refused(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name=encoded)) == (400, -32020, 1)
 
 
-def test_other_headers_are_compared_as_they_come() -> None:
+def test_other_headers_are_not_decoded() -> None:
     assert refused(stateless("tools/list", mcp_method="=?base64?dG9vbHMvbGlzdA==?=")) == (400, -32020, 1)
 
 
@@ -147,7 +147,7 @@ def test_capabilities_must_be_an_object() -> None:
 
 
 @pytest.mark.parametrize("answered", [{"result": {}}, {"error": {"code": 1, "message": "x"}}])
-def test_a_response_is_taken_note_of_only_where_there_are_any(answered: dict[str, Any]) -> None:
+def test_response_is_accepted_only_in_handshake_versions(answered: dict[str, Any]) -> None:
     body = {"jsonrpc": "2.0", "id": 1, **answered}
     assert sent(request(body, mcp_protocol_version="2025-11-25")) == (202, "")
     assert refused(request(body, mcp_protocol_version=STATELESS)) == (400, -32600, None)
@@ -155,12 +155,12 @@ def test_a_response_is_taken_note_of_only_where_there_are_any(answered: dict[str
 
 
 @pytest.mark.parametrize(("version", "status"), [("", 202), ("2025-03-26", 202), (STATELESS, 202), ("1999-01-01", 400)])
-def test_a_notification_of_a_version_that_is_not_served_is_refused(version: str, status: int) -> None:
+def test_notification_of_an_unsupported_version_is_rejected(version: str, status: int) -> None:
     response = SERVER.handle_http(request({"jsonrpc": "2.0", "method": "x"}, mcp_protocol_version=version))
     assert response.status == status
 
 
-def test_a_name_may_come_encoded_in_its_header() -> None:
+def test_name_header_may_be_base64() -> None:
     assert result(stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?VE9PTF9MSVNU?="))
 
 
@@ -183,11 +183,11 @@ def test_a_name_may_come_encoded_in_its_header() -> None:
         (stateless("tools/call", {"name": "NO_SUCH"}), 400, -32602),
     ],
 )
-def test_a_wrong_stateless_request_is_refused(to: Request, status: int, code: int) -> None:
+def test_invalid_stateless_request_is_rejected(to: Request, status: int, code: int) -> None:
     assert refused(to) == (status, code, 1)
 
 
-def test_a_version_from_the_future_is_told_what_is_served() -> None:
+def test_unsupported_version_error_lists_the_supported_ones() -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2030-01-01",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -197,7 +197,7 @@ def test_a_version_from_the_future_is_told_what_is_served() -> None:
     assert body["error"]["data"] == {"supported": [STATELESS], "requested": "2030-01-01"}
 
 
-def test_a_routing_header_sent_twice_is_refused() -> None:
+def test_repeated_routing_header_is_rejected() -> None:
     to = stateless("tools/list")
     twice = Request(to.method, (*to.headers, ("mcp-method", "tools/list")), to.body)
     assert refused(twice) == (400, -32020, 1)
@@ -246,7 +246,7 @@ def test_a_routing_header_sent_twice_is_refused() -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602, 1),
     ],
 )
-def test_a_body_that_is_no_good_request_is_refused(body: bytes, status: int, code: int, id_: Any) -> None:
+def test_invalid_body_is_rejected(body: bytes, status: int, code: int, id_: Any) -> None:
     assert refused(request(body)) == (status, code, id_)
 
 
@@ -260,16 +260,16 @@ def test_a_body_that_is_no_good_request_is_refused(body: bytes, status: int, cod
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":null}}',
     ],
 )
-def test_what_clients_send_in_their_own_way_is_served(body: bytes) -> None:
+def test_variants_that_clients_send_are_accepted(body: bytes) -> None:
     assert isinstance(result(request(body)), dict)
 
 
-def test_an_unknown_version_in_the_header_is_refused() -> None:
+def test_unknown_version_header_is_rejected() -> None:
     assert refused(request(message("tools/list"), mcp_protocol_version="1999-01-01"))[:2] == (400, -32022)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD"])
-def test_only_post_is_spoken(method: str) -> None:
+def test_other_methods_than_post_are_rejected(method: str) -> None:
     response = SERVER.handle_http(request(b"", method=method))
     assert response.status == 405
     assert "POST" in dict(response.headers)["allow"]
@@ -291,11 +291,11 @@ def test_only_post_is_spoken(method: str) -> None:
         ({"origin": "https://evil.test"}, 403),
     ],
 )
-def test_http_alone_decides_what_it_can(headers: dict[str, str], status: int) -> None:
+def test_headers_decide_the_status(headers: dict[str, str], status: int) -> None:
     assert SERVER.handle_http(request(message("ping"), **headers)).status == status
 
 
-def test_a_giant_body_is_refused_unread() -> None:
+def test_body_over_the_limit_is_rejected() -> None:
     assert SERVER.handle_http(request(b" " * (MAX_BODY_BYTES + 1))).status == 413
 
 
@@ -321,11 +321,11 @@ def test_a_giant_body_is_refused_unread() -> None:
         (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "http://[broken"}, 403),
     ],
 )
-def test_pages_and_names_are_let_in_as_set(access: OriginPolicy, headers: dict[str, str], status: int) -> None:
+def test_origin_policy_decides_the_status(access: OriginPolicy, headers: dict[str, str], status: int) -> None:
     assert Server(TOOLS, access).handle_http(request(message("ping"), **headers)).status == status
 
 
-def test_a_preflight_lets_an_allowed_page_ask() -> None:
+def test_preflight_of_an_allowed_origin_is_answered() -> None:
     server = Server(TOOLS, OriginPolicy(origins=("https://app.test",)))
     response = server.handle_http(request(b"", method="OPTIONS", origin="https://app.test"))
     headers = dict(response.headers)
@@ -334,7 +334,7 @@ def test_a_preflight_lets_an_allowed_page_ask() -> None:
     assert "mcp-protocol-version" in headers["access-control-allow-headers"]
 
 
-def test_what_is_logged_are_names_and_codes() -> None:
+def test_log_fields_are_names_and_codes() -> None:
     arguments = {"tool_name": "NO_TOOL", "arguments": {"symbol": "SECRET"}}
     to = request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}), authorization="Bearer SECRET")
     response = SERVER.handle_http(to)
@@ -344,7 +344,7 @@ def test_what_is_logged_are_names_and_codes() -> None:
     assert "SECRET" not in repr(to) + repr(response.log_fields)
 
 
-def test_a_name_that_is_no_name_is_not_logged() -> None:
+def test_tool_name_with_control_characters_is_not_logged() -> None:
     arguments = {"tool_name": "a b\nc"}
     log_fields = SERVER.handle_http(
         request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))
@@ -386,7 +386,7 @@ near_requests = st.fixed_dictionaries(
         st.text(max_size=20) | st.sampled_from([STATELESS, "2025-11-25", "tools/call", "TOOL_LIST"]),
     ),
 )
-def test_nothing_that_is_sent_breaks_the_server(body: bytes, headers: dict[str, str]) -> None:
+def test_no_request_causes_a_server_error(body: bytes, headers: dict[str, str]) -> None:
     response = SERVER.handle_http(request(body, **headers))
     assert isinstance(response, Response)
     assert response.status < 500

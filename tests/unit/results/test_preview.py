@@ -40,7 +40,7 @@ def without_notices(text: str) -> str:
     [(name, False) for name in ONE_RESPONSE_PER_TOOL]
     + [(name, True) for name in RESPONSE_IDS if name.endswith(".json")],
 )
-def test_every_tool_s_answer_fits(name: str, raw: bool) -> None:
+def test_preview_of_every_tool_fits_the_budget(name: str, raw: bool) -> None:
     answer, budget = example_responses()[name], MIN_TOKENS
     result = render_result(answer.body, answer.kind, answer.tool.answer, OutputOptions(raw=raw, max_tokens=budget))
     assert len(encode(result.text)) <= 1.1 * budget
@@ -65,7 +65,7 @@ def test_every_tool_s_answer_fits(name: str, raw: bool) -> None:
     assert len(encode(less.text)) < preview["full"]["tokens"]
 
 
-def test_a_preview_has_the_first_and_last_rows_all_columns_and_the_count() -> None:
+def test_preview_has_first_and_last_rows_all_columns_and_the_row_count() -> None:
     result = shown(PRICES)
     whole = shown(PRICES, 10**6).structured["result"]
     part, preview = result.structured["result"], result.structured["preview"]
@@ -82,20 +82,20 @@ def test_a_preview_has_the_first_and_last_rows_all_columns_and_the_count() -> No
     assert len(encode(result.text)) > 700
 
 
-def test_the_notice_tells_what_is_left_out_and_how_to_ask_for_less() -> None:
+def test_notice_says_what_is_left_out_and_how_to_ask_for_less() -> None:
     notice = shown(PRICES).text.splitlines()[0]
     assert notice.startswith("# Preview: ")
     assert " of 5,000 rows; left out: rows " in notice
     assert notice.endswith('For less: select="timestamp,close; last 20"')
 
 
-def test_what_fits_comes_whole_and_says_nothing() -> None:
+def test_answer_within_the_budget_has_no_notice() -> None:
     result = shown("a,b\n1,2\n")
     assert "preview" not in result.structured
     assert result.text == "a,b\n1,2"
 
 
-def test_inner_lists_and_long_texts_are_cut_before_rows_are_gone() -> None:
+def test_inner_lists_and_long_texts_are_truncated_before_rows() -> None:
     result = shown(NEWS, 600)
     part = result.structured["result"]
     assert part["columns"] == ["title", "topics"]
@@ -104,7 +104,7 @@ def test_inner_lists_and_long_texts_are_cut_before_rows_are_gone() -> None:
     assert part["rows"][0][1][0]["t"].endswith(" characters)")
 
 
-def test_a_tree_keeps_its_structure() -> None:
+def test_preview_of_nested_json_keeps_its_structure() -> None:
     result = shown(TREE)
     matrix = result.structured["result"]["payload"]["MATRIX"]
     assert matrix[0] == [0, 1]
@@ -113,13 +113,13 @@ def test_a_tree_keeps_its_structure() -> None:
     assert "of 4000 items of payload.MATRIX" in result.structured["preview"]["left_out"]
 
 
-def test_what_is_selected_is_previewed_when_it_is_long() -> None:
+def test_long_selection_is_a_preview() -> None:
     result = shown(PRICES, select=parser.parse_select("timestamp,close"))
     assert result.structured["result"]["columns"] == ["timestamp", "close"]
     assert result.structured["preview"]["rows_total"] == 5000
 
 
-def test_the_whole_goes_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
+def test_full_text_is_saved_in_a_file_only_its_owner_can_read(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     result = shown(PRICES, offload_to=str(folder))
     full = result.structured["preview"]["full"]
@@ -134,7 +134,7 @@ def test_the_whole_goes_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -
     assert other != full["path"]
 
 
-def test_files_of_yesterday_are_removed_and_others_are_left(tmp_path: Path) -> None:
+def test_expired_files_are_removed(tmp_path: Path) -> None:
     import os
     import time
 
@@ -148,9 +148,7 @@ def test_files_of_yesterday_are_removed_and_others_are_left(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("raw", [False, True])
-def test_a_place_that_cannot_be_written_costs_the_link_alone(
-    tmp_path: Path, raw: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unwritable_folder_costs_only_the_link(tmp_path: Path, raw: bool, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     result = shown(PRICES, raw=raw, offload_to=str(tmp_path / "file"))
     assert set(result.structured["preview"]["full"]) == {"tokens"}
@@ -158,7 +156,7 @@ def test_a_place_that_cannot_be_written_costs_the_link_alone(
     assert "could not be saved" in caplog.text
 
 
-def test_the_upstream_s_own_json_stays_json_of_the_same_shape() -> None:
+def test_preview_of_raw_json_keeps_its_shape() -> None:
     body = json.dumps(
         {"Meta Data": {"2. Symbol": "IBM"}, "Weekly": {f"{n}-01-01": {"1. open": "1.00"} for n in range(1000, 3000)}}
     )
@@ -178,14 +176,14 @@ def test_the_upstream_s_own_json_stays_json_of_the_same_shape() -> None:
     [("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 12_000, False), (json.dumps({"a": ["\U0001f600" * 100] * 2200}), True)],
     ids=["quotes", "emoji"],
 )
-def test_no_answer_is_larger_than_a_lambda_function_may_return(body: str, raw: bool) -> None:
+def test_answer_stays_below_the_lambda_response_limit(body: str, raw: bool) -> None:
     result = shown(body, 10**9, raw=raw)
     response = json.dumps({"body": json.dumps({"content": result.text, "structuredContent": result.structured})})
     assert len(response) < 6 * 1024 * 1024
     assert "preview" in result.structured
 
 
-def test_a_link_that_would_fill_the_budget_is_in_the_data_alone(tmp_path: Path) -> None:
+def test_long_link_is_in_the_structured_data_only(tmp_path: Path) -> None:
     place = str(tmp_path.joinpath(*["x" * 200] * 8))
     result = shown(PRICES, MIN_TOKENS, offload_to=place)
     assert result.structured["preview"]["full"]["path"] not in result.text

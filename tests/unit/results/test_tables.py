@@ -32,11 +32,11 @@ def shown(body: str, *, raw: bool = False, answer: dict[str, Any] | None = None,
         ("STDDEV(ANNUALIZED=TRUE)", "STDDEV(ANNUALIZED=TRUE)"), ("2024-01-02 10:00:00", "2024-01-02 10:00:00"),
     ],
 )  # fmt: skip
-def test_keys_become_names(key: str, name: str) -> None:
+def test_keys_become_plain_names(key: str, name: str) -> None:
     assert values.clean_names([key]) == [name]
 
 
-def test_names_stay_apart() -> None:
+def test_names_stay_unique() -> None:
     assert values.clean_names(["1. open", "open", "2. open"]) == ["open", "open_2", "open_3"]
 
 
@@ -70,7 +70,7 @@ def test_names_stay_apart() -> None:
         ([], []),
     ],
 )
-def test_cells_become_values_a_column_at_a_time(cells: list[Any], expected: list[Any]) -> None:
+def test_columns_are_converted_as_a_whole(cells: list[Any], expected: list[Any]) -> None:
     found = values.typed_column("value", cells)
     assert found == ("value", expected)
     assert [type(cell) for cell in found[1]] == [type(cell) for cell in expected]
@@ -88,16 +88,16 @@ def test_cells_become_values_a_column_at_a_time(cells: list[Any], expected: list
         ("district", ["99", None], ("district", ["99", None])),
     ],
 )
-def test_names_tell_units_and_identifiers(name: str, cells: list[Any], expected: Any) -> None:
+def test_names_decide_percentages_and_identifiers(name: str, cells: list[Any], expected: Any) -> None:
     assert values.typed_column(name, cells) == expected
 
 
 @pytest.mark.parametrize(("name", "beside"), [("yield", ["yield", "yield_percent"]), ("2024-01-02", []), ("", [])])
-def test_a_percent_stays_text_where_no_name_can_say_it(name: str, beside: list[str]) -> None:
+def test_percentage_stays_text_where_the_name_cannot_say_it(name: str, beside: list[str]) -> None:
     assert values.typed_column(name, ["1%"], beside) == (name, ["1%"])
 
 
-def test_a_single_thing_is_an_object_in_either_kind() -> None:
+def test_single_object_is_the_same_from_csv_and_json() -> None:
     expected = {"symbol": "AAPL", "price": 261.05, "change_percent": 0.31}
     result = shown(QUOTE, answer={"kind": "object"})
     assert result.structured == {"result": expected, "cached": False, "age_s": 0}
@@ -106,7 +106,7 @@ def test_a_single_thing_is_an_object_in_either_kind() -> None:
     assert shown(csv, answer={"kind": "object"}).structured["result"] == expected
 
 
-def test_a_table_is_columns_and_rows_and_its_text_csv() -> None:
+def test_table_is_rendered_as_columns_rows_and_csv() -> None:
     result = shown("timestamp,open,adjusted close\r\n2024-01-03,1.50,.\r\n2024-01-02,1.00,2\r\n")
     assert result.structured["result"] == {
         "columns": ["timestamp", "open", "adjusted_close"],
@@ -116,7 +116,7 @@ def test_a_table_is_columns_and_rows_and_its_text_csv() -> None:
     assert result.text == "timestamp,open,adjusted_close\n2024-01-03,1.5,\n2024-01-02,1,2"
 
 
-def test_json_rows_become_the_same_table_and_the_rest_its_meta() -> None:
+def test_json_rows_become_a_table_with_metadata() -> None:
     body = {"Meta Data": {"2. Symbol": "IBM"}, "Time Series (5min)": {"2024-01-03 10:00:00": {"1. open": "1.50"}}}
     result = shown(json.dumps(body), answer={"csv": "timestamp,open"})
     assert result.structured["result"] == {
@@ -128,53 +128,53 @@ def test_json_rows_become_the_same_table_and_the_rest_its_meta() -> None:
     assert result.text == '{"meta_data":{"symbol":"IBM"}}\ntimestamp,open\n2024-01-03T10:00:00,1.5'
 
 
-def test_a_single_day_keeps_its_date() -> None:
+def test_single_day_keeps_its_date() -> None:
     (table,) = tables.parse_tables('{"2024-01-03": {"1. open": "1.50"}}', "json", {}).tables
     assert table.objects() == [{"date": "2024-01-03", "open": 1.5}]
 
 
-def test_several_tables_keep_their_names() -> None:
+def test_several_tables_have_names() -> None:
     body = {"symbol": "IBM", "annual": [{"d": "2023-12-31", "eps": "1.0"}], "quarterly": [{"d": "2023-09-30"}]}
     result = shown(json.dumps(body))
     assert list(result.structured["result"]["tables"]) == ["annual", "quarterly"]
     assert result.text == '{"symbol":"IBM"}\n# annual\nd,eps\n2023-12-31,1\n# quarterly\nd\n2023-09-30'
 
 
-def test_cells_that_hold_lists_make_lines_of_json() -> None:
+def test_cells_with_lists_are_rendered_as_json_lines() -> None:
     result = shown(NESTED)
     assert result.text == '{"items":1}\n["title","topics"]\n["A, b",[{"topic":"x","relevance_score":0.5}]]'
 
 
-def test_a_key_that_a_row_lacks_is_null_there() -> None:
+def test_missing_key_is_null() -> None:
     table = tables.parse_tables('[{"a": "1"}, {"b": "2"}]', "json", {}).tables[0]
     assert table.objects() == [{"a": 1, "b": None}, {"a": None, "b": 2}]
 
 
-def test_rows_of_uneven_length_lose_no_cell() -> None:
+def test_uneven_csv_rows_lose_no_cell() -> None:
     table = tables.parse_tables("a,b\n1\n1,2,3\n", "csv", {}).tables[0]
     assert table.columns == ("a", "b", "column_3")
     assert [list(row) for row in table.rows] == [[1, None, None], [1, 2, 3]]
 
 
-def test_series_over_the_same_dates_stand_side_by_side() -> None:
+def test_series_with_the_same_dates_become_one_table() -> None:
     body = {"RUNNING": {"IBM": {"2024-01-02": 0.1, "2024-01-03": 0.2}, "AAPL": {"2024-01-03": 0.3}}}
     table = tables.parse_tables(json.dumps({"a": 1, **body}), "json", {}).tables[0]
     assert table.columns == ("date", "IBM", "AAPL")
     assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
 
 
-def test_booleans_and_line_breaks_survive_the_text() -> None:
+def test_booleans_and_line_breaks_are_rendered_in_csv() -> None:
     table = tables.Table("", ("a", "b"), [(True, "x\ny"), (None, 'say "so", twice')])
     assert render.table_to_text(table) == 'a,b\ntrue,"x\ny"\n,"say ""so"", twice"'
 
 
 @pytest.mark.parametrize("body", ['{"a":' * 3000 + "1" + "}" * 3000, "a,b\n" + "x" * 200_000 + ",1\n"])
-def test_what_cannot_be_read_is_the_upstream_s_error(body: str) -> None:
+def test_unparsable_answer_is_an_upstream_error(body: str) -> None:
     with pytest.raises(UpstreamError):
         shown(body)
 
 
-def test_the_upstream_s_own_forms_come_word_for_word() -> None:
+def test_raw_answers_are_unchanged() -> None:
     result = shown(QUOTE, raw=True)
     assert result.structured == {"result": json.loads(QUOTE), "cached": False, "age_s": 0}
     assert result.text == QUOTE.replace('": ', '":').replace(', "', ',"')
@@ -182,7 +182,7 @@ def test_the_upstream_s_own_forms_come_word_for_word() -> None:
     assert shown(csv, raw=True).text == "timestamp,adjusted close\n2024-01-02,1.5000"
 
 
-def test_what_is_no_json_is_null() -> None:
+def test_nan_and_infinity_are_null() -> None:
     assert json.loads(shown('{"a": NaN, "b": [Infinity]}', raw=True).text) == {"a": None, "b": [None]}
     assert shown('{"a": NaN, "b": 1}').structured["result"] == {"a": None, "b": 1}
 
@@ -190,21 +190,21 @@ def test_what_is_no_json_is_null() -> None:
 @pytest.mark.parametrize(
     ("age_s", "told"), [(MIN_REPORTED_AGE_S - 1, None), (MIN_REPORTED_AGE_S, "5 min"), (7300, "2 h"), (200_000, "2 d")]
 )
-def test_the_age_of_a_held_answer_is_in_the_data_and_told_when_it_is_old(age_s: int, told: str | None) -> None:
+def test_age_is_in_the_data_and_in_the_text_when_old(age_s: int, told: str | None) -> None:
     result = shown(QUOTE, cached=True, age_s=age_s)
     assert (result.structured["cached"], result.structured["age_s"]) == (True, age_s)
     assert result.text.startswith(f"# cached {told} ago\n" if told else "{")
     assert not shown(QUOTE, raw=True, cached=True, age_s=age_s).text.startswith("#")
 
 
-def test_an_answer_past_its_time_says_so() -> None:
+def test_expired_answer_says_so() -> None:
     late = shown(QUOTE, cached=True, age_s=7200, stale_reason="RATE_LIMITED")
     assert late.text.startswith("# 2 h old and expired: RATE_LIMITED now, so there is nothing newer\n")
     assert late.structured["late"] == "RATE_LIMITED"
     assert "late" not in shown(QUOTE).structured
 
 
-def test_twenty_five_years_of_days_are_shaped_in_a_blink() -> None:
+def test_long_history_is_parsed_quickly() -> None:
     lines = [f"{2000 + n // 260}-01-01,{n}.1234,{n}.2,{n}.3000,{n}.4,{n * 1000}" for n in range(6500)]
     body = "\n".join(["timestamp,open,high,low,close,volume", *lines])
     spent = []

@@ -95,7 +95,7 @@ def csv_rows(text: str) -> list[list[str]]:
 
 @pytest.mark.bulk
 @pytest.mark.parametrize("name", RESPONSE_IDS)
-def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -> None:
+def test_every_cell_equals_what_the_upstream_sent(name: str) -> None:
     answer = example_responses()[name]
     document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
     if answer.kind == "csv":
@@ -124,7 +124,7 @@ def test_every_cell_of_a_tool_s_answer_means_what_the_upstream_sent(name: str) -
 
 
 @pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
-def test_numbers_are_numbers_and_the_text_says_the_same_as_the_data(name: str) -> None:
+def test_text_and_data_have_the_same_numbers(name: str) -> None:
     answer = example_responses()[name]
     document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
     for table in document.tables:
@@ -156,7 +156,7 @@ cells = st.one_of(
 
 
 @given(st.lists(names, min_size=1, max_size=5, unique=True), st.data())
-def test_any_csv_keeps_its_cells(header: list[str], data: st.DataObject) -> None:
+def test_any_csv_keeps_every_cell(header: list[str], data: st.DataObject) -> None:
     kinds = [data.draw(st.sampled_from([cells, st.integers().map(str), st.just("."), cells])) for _ in header]
     rows = data.draw(st.lists(st.tuples(*kinds), min_size=1, max_size=6))
     out = io.StringIO()
@@ -189,7 +189,7 @@ def unpadded(value: Any) -> Any:
 
 
 @given(objects(trees, 1))
-def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
+def test_any_json_keeps_every_leaf(tree: dict[str, Any]) -> None:
     document = tables.parse_tables(json.dumps(tree), "json", {})
     sent, found = counted(map(unpadded, scalars_of(tree))), counted(map(unpadded, cells_of(document)))
     dates = {canonical(date) for date in date_keys(tree)}
@@ -201,7 +201,7 @@ def test_any_json_keeps_its_leaves(tree: dict[str, Any]) -> None:
 
 
 @given(trees)
-def test_the_upstream_s_own_form_is_untouched(tree: Any) -> None:
+def test_raw_json_is_unchanged(tree: Any) -> None:
     shown = render_result(json.dumps(tree), "json", {}, OutputOptions(raw=True, max_tokens=100_000))
     assert shown.structured["result"] == tree
     assert json.loads(shown.text) == tree

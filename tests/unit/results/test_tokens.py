@@ -89,7 +89,7 @@ def test_the_listing_and_the_definitions_are_never_undercounted(tools: MetaTools
         assert_entry(definition["name"], dumps_compact(definition))
 
 
-def test_a_line_is_few_tokens_off_and_not_to_one_side(catalog: Catalog) -> None:
+def test_single_lines_are_counted_without_bias(catalog: Catalog) -> None:
     errors = []
     for name, summary, _ in catalog.summaries():
         for text in (f"{name}: {summary}", dumps_compact({"name": name, "description": summary})):
@@ -119,7 +119,7 @@ def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: Moc
 
 
 @pytest.mark.parametrize("language", PROSE)
-def test_other_languages_and_scripts_are_hardly_undercounted(language: str) -> None:
+def test_other_scripts_are_undercounted_within_the_stated_bound(language: str) -> None:
     there, counted = real(PROSE[language]), tokens.count(PROSE[language])
     assert there * (1 - tokens.MAX_SCRIPT_SHORTFALL) <= counted <= 3 * there
 
@@ -130,14 +130,14 @@ def test_documents_and_code_are_counted_within_a_tenth_below_and_a_fifth_above()
         assert real(text) * 0.9 <= tokens.count(text) <= real(text) * 1.2, path
 
 
-def test_no_text_has_no_tokens_and_any_text_has_some() -> None:
+def test_only_empty_text_has_no_tokens() -> None:
     assert tokens.count("") == 0
     for text in ("a", " ", "\n", "\0", "é", "昨", "😀", "\ud800", "IBM", "1"):
         assert tokens.count(text) >= 1
 
 
 @given(st.text(), st.text())
-def test_two_texts_together_count_as_much_as_apart(one: str, other: str) -> None:
+def test_counts_of_lines_add_up(one: str, other: str) -> None:
     # At the seam a piece may be cut otherwise, and the twentieth of either is rounded.
     apart = tokens.count(one) + tokens.count(other)
     assert abs(tokens.count(one + other) - apart) <= 4
@@ -151,7 +151,7 @@ def test_a_count_is_never_more_than_two_for_a_character(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["2026-01-13,187.2100,188.0000\n", '{"open":"1.5"},', "a", " ", "\n", " \n", '"', "A_"]
 )
-def test_the_time_grows_with_the_length_and_not_faster(unit: str) -> None:
+def test_time_is_linear_in_the_length(unit: str) -> None:
     text = (unit * 1_000_000)[:1_000_000]
     tokens.count(text[:1000])
     start = time.perf_counter()

@@ -85,7 +85,7 @@ def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     assert not held.is_alive()
 
 
-def test_who_asks_later_is_answered_while_a_call_waits() -> None:
+def test_later_request_is_answered_while_a_call_waits() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
         write.write(call("slow") + b"\n" + line("ping", "quick") + b"\n")
@@ -94,7 +94,7 @@ def test_who_asks_later_is_answered_while_a_call_waits() -> None:
         assert json.loads(read.readline())["id"] == "slow"
 
 
-def test_all_of_many_calls_are_answered_by_few_workers() -> None:
+def test_many_calls_are_answered_by_few_workers() -> None:
     gate, before = Gate(), threading.active_count()
     with conversing(server(gate)) as (write, read):
         ids = set(range(3 * MAX_WORKERS))
@@ -109,7 +109,7 @@ def test_all_of_many_calls_are_answered_by_few_workers() -> None:
         assert {json.loads(read.readline())["id"] for _ in ids} == ids
 
 
-def test_one_call_after_another_is_one_workers_work() -> None:
+def test_sequential_calls_use_one_worker() -> None:
     before = threading.active_count()
     with conversing(server()) as (write, read):
         for id_ in range(20):
@@ -118,7 +118,7 @@ def test_one_call_after_another_is_one_workers_work() -> None:
         assert threading.active_count() <= before + 4
 
 
-def test_what_is_cancelled_is_not_answered_and_an_id_that_only_looks_like_it_is() -> None:
+def test_cancelled_call_is_not_answered() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
         write.write(call(7) + b"\n" + call("7") + b"\n")
@@ -132,7 +132,7 @@ def test_what_is_cancelled_is_not_answered_and_an_id_that_only_looks_like_it_is(
         assert read.read() == b""
 
 
-def test_a_call_that_is_cancelled_before_its_turn_is_not_made() -> None:
+def test_call_cancelled_in_the_queue_is_not_made() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
         write.write(b"".join(call(id_) + b"\n" for id_ in range(MAX_WORKERS + 1)))
@@ -150,31 +150,31 @@ def test_a_call_that_is_cancelled_before_its_turn_is_not_made() -> None:
 @pytest.mark.parametrize(
     "cancelled", [{}, {"requestId": None}, {"requestId": [1]}, {"requestId": True}, {"requestId": "unknown"}], ids=str
 )
-def test_a_cancellation_that_names_nothing_changes_nothing(cancelled: dict[str, Any]) -> None:
+def test_cancellation_of_an_unknown_id_is_ignored(cancelled: dict[str, Any]) -> None:
     assert [answer["id"] for answer in piped(call(1), line("notifications/cancelled", **cancelled))] == [1]
 
 
-def test_an_id_that_is_used_twice_is_answered_twice() -> None:
+def test_repeated_id_is_answered_twice() -> None:
     assert [answer["id"] for answer in piped(call(1), call(1))] == [1, 1]
 
 
-def test_quick_answers_keep_their_order() -> None:
+def test_answers_without_an_upstream_keep_their_order() -> None:
     methods = ["initialize", "tools/list", "ping", "no/such", "server/discover", "ping"]
     assert [answer["id"] for answer in piped(*(line(each, id_) for id_, each in enumerate(methods)))] == [*range(6)]
 
 
-def test_a_client_that_reads_late_can_write_all_it_wants() -> None:
+def test_client_may_write_everything_before_it_reads() -> None:
     with conversing(server()) as (write, read):
         for id_ in range(2_000):  # some ten times what a pipe holds, in both directions
             write.write(line("tools/list", id_) + b"\n")
         assert [json.loads(read.readline())["id"] for _ in range(2_000)] == [*range(2_000)]
 
 
-def test_the_last_line_needs_no_end() -> None:
+def test_last_line_needs_no_line_feed() -> None:
     assert [answer["id"] for answer in piped(line("ping", 1), line("ping", 2), end=b"")] == [1, 2]
 
 
-def test_what_cannot_be_answered_is_told_to_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_lines_are_logged_only(caplog: pytest.LogCaptureFixture) -> None:
     assert piped(b"{broken", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b'"ping"', b"\xff", b" \t", b"") == []
     assert [record.message.partition(": ")[2] for record in caplog.records] == [
         "The body is not valid JSON.",
@@ -184,7 +184,7 @@ def test_what_cannot_be_answered_is_told_to_the_log_alone(caplog: pytest.LogCapt
     ]
 
 
-def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_line_over_the_limit_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(stdio, "MAX_LINE_BYTES", 100)
     longest = line("ping", 1).ljust(99)
     assert len(longest + b"\n") == 100
@@ -192,7 +192,7 @@ def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, cap
     assert len(caplog.records) == 2
 
 
-def test_an_upstream_that_never_answers_is_waited_for_no_longer_than_told() -> None:
+def test_end_of_input_waits_at_most_the_drain_timeout() -> None:
     gate, outgoing = Gate(), BytesIO()
     started = time.monotonic()
     StdioSession(server(gate), drain_timeout_s=0.2).serve(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
@@ -201,7 +201,7 @@ def test_an_upstream_that_never_answers_is_waited_for_no_longer_than_told() -> N
     gate.open()
 
 
-def test_a_defect_of_ours_fails_one_request(caplog: pytest.LogCaptureFixture) -> None:
+def test_internal_error_fails_one_request(caplog: pytest.LogCaptureFixture) -> None:
     def broken() -> Any:
         raise ValueError("https://host/?apikey=SECRET")
 
@@ -211,7 +211,7 @@ def test_a_defect_of_ours_fails_one_request(caplog: pytest.LogCaptureFixture) ->
     assert caplog.messages == ["defect in tools/list: ValueError"]
 
 
-def test_an_answer_that_nobody_reads_ends_it() -> None:
+def test_closed_stdout_ends_the_session() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(os.dup(write), "wb", 0) as outgoing, pytest.raises(BrokenPipeError):
@@ -238,7 +238,7 @@ print(*sys.modules, file=sys.stderr)
 """
 
 
-def test_its_start_imports_almost_nothing() -> None:
+def test_start_imports_only_what_the_first_answers_need() -> None:
     asked = [line("initialize", 1), line("tools/list", 2)]
     done = subprocess.run([sys.executable, "-c", PROGRAM], input=b"\n".join(asked), capture_output=True, check=True)
     assert [answer["id"] for answer in answers(done.stdout)] == [1, 2]

@@ -78,7 +78,7 @@ def refusal(body: str, expression: Any, **wishes: Any) -> dict[str, Any]:
      "columns=timestamp,close", "select timestamp,close", '"timestamp", "close"', ["timestamp", "close"],
      "timestamp,close,close"],
 )  # fmt: skip
-def test_columns_are_named_as_models_name_them(expression: Any) -> None:
+def test_columns_may_be_written_as_models_write_them(expression: Any) -> None:
     found = result(PRICES, expression)
     assert found["columns"] == ["timestamp", "close"]
     assert found["rows"][:2] == [["2024-03-05", 12.5], ["2024-03-04", 10]]
@@ -87,46 +87,46 @@ def test_columns_are_named_as_models_name_them(expression: Any) -> None:
 @pytest.mark.parametrize(
     "expression", ["adjusted_close", '"adjusted close"', "'Adjusted Close'", "adjustedClose", "adjusted close"]
 )
-def test_a_name_is_found_whatever_its_signs(expression: str) -> None:
+def test_punctuation_of_names_is_ignored(expression: str) -> None:
     assert rows(PRICES, f"{expression}; last 1") == [[12.4]]
 
 
 @pytest.mark.parametrize("expression", [None, "", "  ", "*", ";", "columns: *"])
-def test_nothing_selected_is_everything(expression: Any) -> None:
+def test_empty_select_returns_everything(expression: Any) -> None:
     assert parser.parse_select(expression) is None
 
 
 @pytest.mark.parametrize("expression", ["last 2", "newest 2", "latest 2 rows", "LAST 2", "last2"])
-def test_last_means_the_newest_and_keeps_the_order(expression: str) -> None:
+def test_last_returns_the_newest_rows_in_table_order(expression: str) -> None:
     assert [row[0] for row in rows(PRICES, expression)] == ["2024-03-05", "2024-03-04"]
     turned = "\n".join([PRICES.splitlines()[0], *reversed(PRICES.splitlines()[1:])])
     assert [row[0] for row in rows(turned, expression)] == ["2024-03-04", "2024-03-05"]
 
 
 @pytest.mark.parametrize("expression", ["first 1", "oldest 1", "earliest 1"])
-def test_first_means_the_oldest(expression: str) -> None:
+def test_first_returns_the_oldest_rows(expression: str) -> None:
     assert [row[0] for row in rows(PRICES, expression)] == ["2024-02-28"]
 
 
-def test_limit_goes_by_the_list() -> None:
+def test_limit_returns_the_first_rows_as_listed() -> None:
     assert [row[0] for row in rows(PRICES, "limit 2")] == ["2024-03-05", "2024-03-04"]
     assert [row[0] for row in rows(PRICES, "close<11 limit 1")] == ["2024-03-04"]
 
 
-def test_dates_answer_to_any_name_for_them() -> None:
+def test_date_column_is_found_by_its_usual_names() -> None:
     assert result(PRICES, "date,close; last 1") == {
         "columns": ["timestamp", "close"], "rows": [["2024-03-05", 12.5]], "row_count": 1}  # fmt: skip
     assert [row[0] for row in rows(PRICES, "date>=2024-03-05")] == ["2024-03-05"]
     assert [row[0] for row in rows(OPTIONS, "date=2024-03-01; limit 1")] == ["A"]
 
 
-def test_without_dates_first_and_last_go_by_the_list() -> None:
+def test_first_and_last_without_dates_go_by_table_order() -> None:
     body = "name,weight\nA,1\nB,2\nC,3\n"
     assert rows(body, "first 1") == [["A", 1]]
     assert rows(body, "last 2") == [["B", 2], ["C", 3]]
 
 
-def test_among_equal_dates_the_list_decides() -> None:
+def test_equal_dates_keep_table_order() -> None:
     assert [row[0] for row in rows(OPTIONS, "first 1")] == ["A"]
     assert [row[0] for row in rows(OPTIONS, "last 1")] == ["D"]
 
@@ -153,11 +153,11 @@ def test_among_equal_dates_the_list_decides() -> None:
         ("2025", []),
     ],
 )
-def test_dates_are_as_exact_as_they_are_written(expression: str, days: list[str]) -> None:
+def test_date_ranges_are_as_precise_as_written(expression: str, days: list[str]) -> None:
     assert [row[0] for row in rows(PRICES, expression)] == days
 
 
-def test_times_of_day_are_dates_too() -> None:
+def test_times_of_day_can_be_selected() -> None:
     body = "timestamp,close\n2024-03-05 10:15:00,2\n2024-03-05 10:10:00,1\n"
     assert rows(body, "since 2024-03-05 10:12") == [["2024-03-05T10:15:00", 2]]
     assert rows(body, "2024-03-05T10:10..2024-03-05T10:12; close") == [[1]]
@@ -176,17 +176,17 @@ def test_times_of_day_are_dates_too() -> None:
         ("type=call; top 1 by volume", "C"), ("top 9 by delta", "ADB"), ("last=2.5", "C"), ("strike>1e2", "C"),
     ],
 )  # fmt: skip
-def test_conditions_and_ranks(expression: str, contracts: str) -> None:
+def test_conditions_and_top_and_bottom(expression: str, contracts: str) -> None:
     assert "".join(row[0] for row in rows(OPTIONS, expression)) == contracts
 
 
-def test_a_value_of_several_words_needs_no_quotes() -> None:
+def test_value_of_several_words_needs_no_quotes() -> None:
     body = "name,title,shares\nA,Chief Financial Officer,5\nB,Director,7\n"
     assert rows(body, "title=Chief Financial Officer; name") == [["A"]]
     assert rows(body, "title = chief financial officer last 1 name") == [["A"]]
 
 
-def test_digits_that_are_kept_as_text_are_compared_exactly() -> None:
+def test_large_numbers_kept_as_text_are_compared_exactly() -> None:
     body = "id_,n\na,9007199254740993\nb,9007199254740995\nc,1\n"
     assert rows(body, "n>9007199254740993") == [["b", "9007199254740995"]]
     assert rows(body, "top 1 by n; id_") == [["b"]]
@@ -195,7 +195,7 @@ def test_digits_that_are_kept_as_text_are_compared_exactly() -> None:
 # Functions
 
 
-def test_functions_tell_the_value_and_when() -> None:
+def test_functions_return_the_value_and_its_date() -> None:
     found = result(PRICES, "max(close), min(open), first(close), last(close), count(close), count()")
     assert found["columns"] == ["function", "value", "timestamp"]
     assert found["rows"] == [
@@ -209,14 +209,14 @@ def test_functions_tell_the_value_and_when() -> None:
     assert found["meta"] == {"rows": 4, "from": "2024-02-28", "to": "2024-03-05"}
 
 
-def test_change_is_told_absolute_and_in_percent_by_date() -> None:
+def test_change_is_absolute_and_in_percent() -> None:
     assert rows(PRICES, "change(close); since 2024-02-28") == [
         ["change(close)", 3.5, None],
         ["change_percent(close)", 38.8888888889, None],
     ]
 
 
-def test_functions_work_on_the_rows_selected() -> None:
+def test_functions_apply_to_the_selected_rows() -> None:
     assert rows(PRICES, "max(adjusted close), min( 'Adjusted Close' )")[0] == [
         "max(adjusted_close)",
         12.4,
@@ -241,7 +241,7 @@ def test_functions_equal_the_statistics_module(numbers: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("numbers", [["1e400", "1e400"], ["1e-400", "2"], ["9" * 400, "1"], ["1e999999999", "1"]])
-def test_functions_on_numbers_beyond_all_measure_are_told_or_refused(numbers: list[str]) -> None:
+def test_functions_of_extreme_numbers_return_or_are_rejected(numbers: list[str]) -> None:
     for function in ("sum", "mean", "change", "max"):
         with contextlib.suppress(InvalidArguments):  # nothing else
             json.dumps(rows("n\n" + "\n".join(numbers), f"{function}(n)"), allow_nan=False)
@@ -250,7 +250,7 @@ def test_functions_on_numbers_beyond_all_measure_are_told_or_refused(numbers: li
 # Several tables, and none
 
 
-def test_columns_are_taken_from_every_table_that_has_them() -> None:
+def test_columns_are_selected_from_every_table_that_has_them() -> None:
     found = result(STATEMENTS, "fiscalDateEnding,totalRevenue; last 1")
     assert {name: table["rows"] for name, table in found["tables"].items()} == {
         "annualReports": [["2023-12-31", 200]],
@@ -259,23 +259,23 @@ def test_columns_are_taken_from_every_table_that_has_them() -> None:
     assert result(STATEMENTS, "netIncome")["rows"] == [[20], [None]]
 
 
-def test_from_names_one_table() -> None:
+def test_from_selects_one_table() -> None:
     assert rows(STATEMENTS, "from quarterlyReports; totalRevenue") == [[50]]
     assert rows(STATEMENTS, "totalRevenue from annual_reports; top 1 by totalRevenue") == [[200]]
 
 
-def test_what_stands_beside_the_tables_can_be_asked_for() -> None:
+def test_metadata_can_be_selected() -> None:
     assert result(STATEMENTS, "symbol") == {"symbol": "IBM"}
     assert result(STATEMENTS, "symbol,netIncome")["meta"] == {"symbol": "IBM"}
 
 
-def test_the_fields_of_a_single_object_are_its_columns() -> None:
+def test_fields_of_a_single_object_can_be_selected() -> None:
     body = json.dumps({"Symbol": "IBM", "PERatio": "19.4", "EPS": "None"})
     assert result(body, "EPS, peratio") == {"EPS": None, "PERatio": 19.4}
     assert refusal(body, "last 3")["columns"] == ["Symbol", "PERatio", "EPS"]
 
 
-def test_cells_that_are_lists_can_be_searched() -> None:
+def test_contains_searches_cells_with_lists() -> None:
     assert rows(NEWS, "topics~tech; title") == [["One"]]
     assert rows(NEWS, "score<0; title") == [["Two"]]
 
@@ -297,7 +297,7 @@ def test_jmespath_works_on_typed_values(body: str, expression: str, expected: An
     assert result(body, expression) == expected
 
 
-def test_the_upstream_s_own_json_takes_jmespath_alone() -> None:
+def test_raw_json_accepts_only_jmespath() -> None:
     assert result(STATEMENTS, "jmespath: annualReports[0].totalRevenue", raw=True) == "200"
     assert "Leave out datatype" in refusal(STATEMENTS, "totalRevenue", raw=True)["suggestion"]
     assert "Leave out datatype" in refusal(PRICES, "close", raw=True)["suggestion"]
@@ -315,7 +315,7 @@ def documented() -> list[str]:
 
 
 @pytest.mark.parametrize("expression", documented())
-def test_every_example_of_the_documents_can_be_written(expression: str) -> None:
+def test_documented_examples_can_be_parsed(expression: str) -> None:
     assert parser.parse_select(expression) is not None
 
 
@@ -340,14 +340,14 @@ def test_every_example_of_the_documents_can_be_written(expression: str) -> None:
         ("volume by", 7, "no column 'by'"),
     ],
 )
-def test_a_wrong_expression_gets_the_reason_and_the_place(expression: str, position: int, words: str) -> None:
+def test_invalid_expression_gets_reason_and_position(expression: str, position: int, words: str) -> None:
     found = refusal(PRICES, expression)
     assert words in found["message"]
     assert f"(at character {position})" in found["message"]
     assert found["position"] == position
 
 
-def test_an_unknown_column_gets_the_columns_there_are() -> None:
+def test_unknown_column_is_rejected_with_the_known_ones() -> None:
     found = refusal(PRICES, "clsoe")
     assert found["suggestion"].startswith("Did you mean close? Columns: timestamp, open, close, adjusted_close, volume")
 
@@ -355,7 +355,7 @@ def test_an_unknown_column_gets_the_columns_there_are() -> None:
 @pytest.mark.parametrize(
     "expression", [7, {"a": 1}, ["a", 7], "x" * 501, "(" * 100, "jmespath: feed[", "$", "jmespath:"]
 )
-def test_nonsense_is_refused(expression: Any) -> None:
+def test_nonsense_is_rejected(expression: Any) -> None:
     assert refusal(NEWS, expression)["code"] == "INVALID_ARGUMENTS"
 
 
@@ -369,18 +369,18 @@ def test_nonsense_is_refused(expression: Any) -> None:
         "jmespath: abs('x')",
     ],
 )
-def test_jmespath_that_cannot_work_is_refused_at_once(expression: str) -> None:
+def test_invalid_jmespath_is_rejected_at_once(expression: str) -> None:
     assert refusal(NEWS, expression)["code"] == "INVALID_ARGUMENTS"
 
 
 @pytest.mark.parametrize("expression", ["jmespath: " + "[" * 240 + "@" + "]" * 240, "jmespath: " + "!" * 480 + "a"])
-def test_jmespath_that_nests_deeply_is_followed_or_refused(expression: str) -> None:
+def test_deeply_nested_jmespath_is_evaluated_or_rejected(expression: str) -> None:
     with contextlib.suppress(InvalidArguments):  # nothing else
         result(NEWS, expression)
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_followed_or_refused(expression: str) -> None:
+def test_any_text_is_parsed_or_rejected(expression: str) -> None:
     with contextlib.suppress(InvalidArguments):  # nothing else
         result(STATEMENTS, expression)
 
@@ -389,7 +389,7 @@ def test_any_text_is_followed_or_refused(expression: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
-def test_all_columns_selected_are_the_answer_itself(name: str) -> None:
+def test_selecting_all_columns_returns_the_answer(name: str) -> None:
     answer = example_responses()[name]
     document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
     for table in document.tables:
@@ -403,7 +403,7 @@ def test_all_columns_selected_are_the_answer_itself(name: str) -> None:
         assert evaluator.evaluate(selection, document).tables[0].rows == [tuple(row) for row in table.rows]
 
 
-def test_every_row_selected_is_the_table_itself() -> None:
+def test_selecting_every_row_returns_the_table() -> None:
     table = Table("", ("date", "n"), [("2024-01-02", 1), ("2024-01-02", 2), (None, 3), ("2024-01-01", None)])
     for expression in ("last 4", "first 4", "last 99"):
         selection = parser.parse_select(expression)
