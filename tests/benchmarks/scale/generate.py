@@ -62,6 +62,7 @@ class Tools(Sequence[dict[str, list[str]]]):
         return [
             {
                 "name": name,
+                "source": "platform",
                 "title": name.replace("_", " ").capitalize(),
                 "description": f"Everything about {name.replace('_', ' ')}.",
                 "tools": count,
@@ -149,6 +150,7 @@ def _entry(number: int) -> dict[str, Any]:
     }
     columns = ", ".join(["id", "created", *chosen])
     return {
+        "name": _name(domain, noun, verb, quality),
         "source": "platform",
         "category": _category(domain, noun),
         "title": f"{verb.capitalize()} {quality} {noun}",

@@ -10,8 +10,11 @@ import pytest
 import yaml
 
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog.search import closest_names, search
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
+from toolfold.meta_tools.definitions import instructions
+from toolfold.meta_tools.filters import parse_filters
 
 SOURCE: dict[str, Any] = {
     "id": "weather",
@@ -104,7 +107,7 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"summary": "Rain."}, "summary: String should have at least 10 characters"),
         ({"summary": "x" * 121}, "summary: String should have at most 120 characters"),
         ({"summary": "Ends with a full stop."}, "summary: must not end with a full stop"),
-        ({"name": "forecast"}, "name: String should match pattern"),
+        ({"name": "fore cast"}, "name: String should match pattern"),
         ({"tags": []}, "tags: List should have at least 1 item"),
         ({"effect": "deletes"}, "effect: Input should be 'read', 'write' or 'destructive'"),
         ({"access": "paid"}, "access: Input should be 'free', 'premium' or 'mixed'"),
@@ -225,3 +228,69 @@ def test_a_mistake_in_the_vocabulary_is_refused(tmp_path: Path, vocabulary: dict
     folder = written(tmp_path)
     (folder / "weather" / "vocabulary.yaml").write_text(yaml.safe_dump(vocabulary))
     assert complaint in mistakes(folder)
+
+
+OTHER: dict[str, Any] = {**SOURCE, "id": "sea", "title": "Sea", "description": "Waves."}
+
+
+def two_sources(folder: Path, *tools: dict[str, Any]) -> Path:
+    """The weather, and the sea with ``tools`` in a category of the same name."""
+    written(folder)
+    (folder / "sea").mkdir()
+    category = {"category": "forecasts", "title": "Forecasts", "description": "Waves ahead.", "tools": list(tools)}
+    (folder / "sea" / "source.yaml").write_text(yaml.safe_dump(OTHER, sort_keys=False))
+    (folder / "sea" / "forecasts.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
+    return folder
+
+
+WAVES = {**TOOL, "name": "get-Wave.heights", "title": "Waves", "summary": "Height of waves for the next days"}
+
+
+def test_names_keep_their_spelling_and_are_found_without_regard_to_case(tmp_path: Path) -> None:
+    catalog = parse_catalog(compile_folder(two_sources(tmp_path, WAVES)).encode())
+    for name in ("get-Wave.heights", "GET-WAVE.HEIGHTS", " get-wave.heights "):
+        tool = catalog.get(name)
+        assert tool is not None
+        assert tool.name == catalog.canonical_name(name) == "get-Wave.heights"
+    assert sorted(catalog) == ["FORECAST", "get-Wave.heights"]
+    assert [catalog.summary(hit.position).name for hit in search(catalog, "call get-wave.heights").hits][:1] == [
+        "get-Wave.heights"
+    ]
+    assert search(catalog, "wave heights").hits
+    assert closest_names(catalog, "get_wave_heights") == ["get-Wave.heights"]
+
+
+def test_names_that_differ_by_case_alone_are_refused_with_both_places(tmp_path: Path) -> None:
+    told = mistakes(two_sources(tmp_path, {**WAVES, "name": "Forecast"}))
+    assert f"{tmp_path}/weather/forecasts.yaml:5: tool Forecast" not in told
+    assert f"{tmp_path}/weather/forecasts.yaml:5: tool FORECAST is already defined at {tmp_path}/sea/" in told
+    assert "as Forecast: names that differ by case alone are the same" in told
+
+
+def test_categories_of_the_same_name_stay_apart(tmp_path: Path) -> None:
+    text = compile_folder(two_sources(tmp_path, WAVES))
+    catalog = parse_catalog(text.encode())
+    assert [(category.name, category.source, category.tools) for category in catalog.categories] == [
+        ("sea/forecasts", "sea", 1),
+        ("weather/forecasts", "weather", 1),
+    ]
+    assert catalog.counts("category") == {"sea/forecasts": 1, "weather/forecasts": 1}
+    assert "# sea/forecasts: Forecasts\nget-Wave.heights: " in catalog.listing
+    assert "# weather/forecasts: Forecasts\nFORECAST: " in catalog.listing
+    assert "Forecasts of sea (1), Forecasts of weather (1)" in instructions(catalog)
+    for given, names in {
+        "sea/forecasts": ["get-Wave.heights"],
+        "weather/forecasts": ["FORECAST"],
+        "forecasts": ["get-Wave.heights", "FORECAST"],
+        "Forecasts": ["get-Wave.heights", "FORECAST"],
+    }.items():
+        positions = parse_filters("TOOL_LIST", catalog, {"category": given}).positions(catalog)
+        assert positions is not None
+        assert [catalog.summary(position).name for position in sorted(positions)] == names
+
+
+def test_a_category_of_one_source_is_also_found_by_its_source(tmp_path: Path) -> None:
+    catalog = parse_catalog(compile_folder(written(tmp_path)).encode())
+    assert [category.name for category in catalog.categories] == ["forecasts"]
+    for given in ("forecasts", "weather/forecasts"):
+        assert parse_filters("TOOL_LIST", catalog, {"category": given}).positions(catalog) == {0}

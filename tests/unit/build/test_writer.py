@@ -307,14 +307,14 @@ def test_a_tool_with_an_unknown_effect_makes_the_catalog_unavailable() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": 1},
         {"count": "129"},
         {"bytes": 7},
         {"sources": {"a": {}}},
         {"sources": {"a": 7}},
         {"categories": [{}]},
-        {"categories": [{"name": 1, "title": "", "description": "", "tools": 1}]},
-        {"categories": [{"name": "a", "title": "", "description": "", "tools": 1, "more": 1}]},
+        {"categories": [{"name": 1, "source": "", "title": "", "description": "", "tools": 1}]},
+        {"categories": [{"name": "a", "title": "", "description": "", "tools": 1}]},
+        {"categories": [{"name": "a", "source": "", "title": "", "description": "", "tools": 1, "more": 1}]},
         {"counts": {}},
         {"counts": {"tags": [], "access": 7}},
         {"counts": {"tags": {}, "access": {}}},
@@ -326,9 +326,17 @@ def test_a_tool_with_an_unknown_effect_makes_the_catalog_unavailable() -> None:
 def test_a_damaged_head_is_no_catalog(changes: dict[str, Any], caplog: Any) -> None:
     line, _, rest = bundled_path().read_bytes().partition(b"\n")
     head = json.dumps(json.loads(line + b"}") | changes).encode()[:-1]
-    with pytest.raises(CatalogUnavailable, match="damaged or of another format"):
+    with pytest.raises(CatalogUnavailable, match="is damaged"):
         parse_catalog(head + b"\n" + rest)
     assert len(caplog.records) == 1
+
+
+def test_a_catalog_of_another_version_is_refused_and_the_log_says_to_compile_it_again(caplog: Any) -> None:
+    line, _, rest = bundled_path().read_bytes().partition(b"\n")
+    head = json.dumps(json.loads(line + b"}") | {"format": 2}).encode()[:-1]
+    with pytest.raises(CatalogUnavailable, match="was compiled by another version of toolfold"):
+        parse_catalog(head + b"\n" + rest)
+    assert "compiled by another version (format 2, not 3): compile it again" in caplog.text
 
 
 @pytest.mark.parametrize("block", [7, [], ["A"], ["A", "0", 9, ""], ["A", -5, 9, ""], ["A", 0, 9, 7]])

@@ -8,15 +8,27 @@ same bytes, same hash.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from toolfold.build import checks, emitter, search_index, writer, yaml_loader
 from toolfold.build.schema import VOCABULARY, Category, Parameter, Source, Tool, Vocabulary
+from toolfold.catalog.model import name_key
+from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
+
+
+class _Written(NamedTuple):
+    """A tool as its source wrote it."""
+
+    source: str
+    category: Category
+    tool: Tool
+
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -37,10 +49,12 @@ def compile_folder(folder: Path) -> str:
     sources: dict[str, Any] = {}
     categories: list[dict[str, Any]] = []
     tools: dict[str, Any] = {}
-    written: list[tuple[Category, Tool]] = []
-    vocabularies: list[Vocabulary] = []
+    written: list[_Written] = []
+    vocabularies: dict[str, Vocabulary] = {}
     places: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     paths = sorted(folder.glob("*/source.yaml"))
+    shared = _shared_categories(paths)
     if not paths:
         raise SourceError([f"{folder}:1: holds no <source>/source.yaml"])
     for path in paths:
@@ -50,11 +64,13 @@ def compile_folder(folder: Path) -> str:
             continue
         _check_shared(source, source_document, problems)
         sources[source.id] = emitter.source_entry(source)
-        vocabularies.append(_vocabulary(source, path.parent, problems))
+        vocabularies[source.id] = _vocabulary(source, path.parent, problems)
         for document, category in _categories(source, path.parent, problems):
+            label = f"{source.id}/{category.category}" if category.category in shared else category.category
             categories.append(
                 {
-                    "name": category.category,
+                    "name": label,
+                    "source": source.id,
                     "title": category.title,
                     "description": category.description,
                     "tools": len(category.tools),
@@ -62,15 +78,16 @@ def compile_folder(folder: Path) -> str:
             )
             for number, tool in enumerate(category.tools):
                 where = functools.partial(_where, document, number)
-                written.append((category, tool))
-                if tool.name in places:
-                    problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[tool.name]}")
+                written.append(_Written(source.id, category, tool))
+                if (known := spellings.setdefault(name_key(tool.name), tool.name)) in places:
+                    other = "" if known == tool.name else f" as {known}: names that differ by case alone are the same"
+                    problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[known]}{other}")
                 places[tool.name] = where("name")
-                tools[tool.name] = emitter.tool_entry(source, category, tool)
+                tools[tool.name] = emitter.tool_entry(source, label, tool)
                 problems += checks.tool(source, tool, tools[tool.name], where)
     problems += checks.mentions(tools, places)
-    problems += checks.neighbours([tool for _, tool in written], places)
-    problems += checks.meant(vocabularies, tools)
+    problems += checks.neighbours([one.tool for one in written], places)
+    problems += checks.meant(vocabularies.values(), tools)
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
@@ -81,10 +98,20 @@ def compile_folder(folder: Path) -> str:
         "listing": _listing(categories, tools),
         "tools": tools,
         "index": search_index.build(searchable, out_of_scope),
-        "spellings": search_index.spellings(searchable + out_of_scope, vocabularies),
-        "synonyms": search_index.synonyms(vocabularies),
+        "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
+        "synonyms": search_index.synonyms(vocabularies.values()),
     }
     return writer.dumps(compiled)
+
+
+def _shared_categories(paths: list[Path]) -> set[str]:
+    """Return the names of categories that several sources have."""
+    found: Counter[str] = Counter()
+    for path in paths:
+        data = yaml_loader.load(path).data
+        listed = data.get("categories") if isinstance(data, dict) else None
+        found.update({name for name in listed if isinstance(name, str)} if isinstance(listed, list) else ())
+    return {name for name, count in found.items() if count > 1}
 
 
 def _where(document: yaml_loader.Document, number: int, *at: str | int) -> str:
@@ -179,36 +206,37 @@ def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, 
     return {**data, "tools": tools}
 
 
-def _searchable(written: list[tuple[Category, Tool]], vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
-    """The texts by which each tool is found. What a tool is not for speaks for the neighbour that is."""
-    said: dict[str, list[str]] = {}
-    kinds = [kind for vocabulary in vocabularies for kind in vocabulary.names.items()]
-    for _, tool in written:
-        for other in tool.use_instead:
-            said.setdefault(other.tool, []).append(other.phrase)
-    return [
-        {
-            "name": [tool.name.replace("_", " ")],
-            "title": [tool.title],
-            "summary": [tool.summary],
-            "description": [tool.description],
-            "tags": tool.tags,
-            "category": [category.title, category.description],
-            "example_queries": tool.example_queries,
-            "aliases": tool.aliases,
-            "redirected_queries": said.get(tool.name, []),
-            "kinds": [f"@{kind}" for kind, names in kinds if names.holds(category.category, tool.name)],
-            "preferred": [f"@{kind}" for kind, names in kinds if tool.name in names.preferred],
-        }
-        for category, tool in written
-    ]
+def _searchable(written: list[_Written], vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
+    """Return the texts by which each tool is found. A request that belongs to another tool is a text of that tool."""
+    redirected: dict[str, list[str]] = {}
+    for one in written:
+        for other in one.tool.use_instead:
+            redirected.setdefault(other.tool, []).append(other.phrase)
+    return [_texts(one, vocabularies[one.source], redirected.get(one.tool.name, [])) for one in written]
 
 
-def _out_of_scope(vocabularies: list[Vocabulary]) -> list[dict[str, list[str]]]:
+def _texts(one: _Written, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
+    category, tool, names = one.category, one.tool, vocabulary.names.items()
+    return {
+        "name": [in_words(tool.name)],
+        "title": [tool.title],
+        "summary": [tool.summary],
+        "description": [tool.description],
+        "tags": tool.tags,
+        "category": [category.title, category.description],
+        "example_queries": tool.example_queries,
+        "aliases": tool.aliases,
+        "redirected_queries": redirected,
+        "kinds": [f"@{kind}" for kind, known in names if known.holds(category.category, tool.name)],
+        "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
+    }
+
+
+def _out_of_scope(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
     """What no tool serves, each topic as if it were one more tool after the last."""
     return [
         {"example_queries": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
-        for vocabulary in vocabularies
+        for vocabulary in vocabularies.values()
         for topic, phrases in vocabulary.out_of_scope.items()
     ]
 

@@ -8,11 +8,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.build.schema import Category, Parameter, Source, Tool
+from toolfold.build.schema import Parameter, Source, Tool
 
 MOST_SEE_ALSO = 3
 
-_NAME = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
+_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]+")
+"""A name that a description may use as a word: it mentions no tool."""
 
 HASH_DIGITS = 8
 """Of SHA-256, in hexadecimal: an agent compares the hash of one tool with the one it kept, nothing else."""
@@ -28,13 +30,13 @@ def source_entry(source: Source) -> dict[str, Any]:
     return entry
 
 
-def tool_entry(source: Source, category: Category, tool: Tool) -> dict[str, Any]:
+def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
     """What is kept of ``tool``; the fields are those of ``catalog.model.Tool``. ``see_also`` and ``hash`` come later
     (:func:`finish`), since they depend on the other tools."""
     shape = tool.returns.json_
     return {
         "source": source.id,
-        "category": category.category,
+        "category": category,
         "title": tool.title,
         "summary": tool.summary,
         "description": tool.description,
@@ -65,7 +67,8 @@ def finish(tools: Mapping[str, dict[str, Any]]) -> None:
             senders.setdefault(taken, []).append(name)
     for name, entry in tools.items():
         near = [other for other in senders.get(name, []) if tools[other]["category"] == entry["category"]]
-        named = [word for word in _NAME.findall(entry["description"]) if word in tools]
+        words = _NAME.findall(entry["description"])
+        named = [word for word in words if word in tools and not _PLAIN_WORD.fullmatch(word)]
         others = {*entry["use_instead"].values(), name}
         entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MOST_SEE_ALSO]
         entry["hash"] = hashlib.sha256(json.dumps([name, entry], sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]

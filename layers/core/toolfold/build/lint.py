@@ -23,7 +23,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.model import Tool as Compiled
 from toolfold.catalog.store import parse_catalog
-from toolfold.catalog.tokenizer import stems
+from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 
@@ -120,7 +120,7 @@ class _Tool:
     def __post_init__(self) -> None:
         tool = self.compiled
         for name, value in (
-            ("named", set(stems(f"{tool.name.replace('_', ' ')} {tool.title}"))),
+            ("named", set(stems(f"{in_words(tool.name)} {tool.title}"))),
             ("summary", set(stems(tool.summary))),
             ("text", set(stems(f"{tool.summary} {tool.description}"))),
             (
@@ -286,7 +286,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 def _shared(tools: list[_Tool]) -> Iterator[Finding]:
     """Names, aliases and example queries that two tools claim: a search could not tell whose they are."""
-    named = {_spelled(tool.name.replace("_", " ")): (tool.name, "names") for tool in tools}
+    named = {_spelled(in_words(tool.name)): (tool.name, "names") for tool in tools}
     asked: dict[str, tuple[str, str]] = {}
     for tool in tools:
         for key, owners in (("aliases", named), ("example_queries", asked)):

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from toolfold.errors import CALL_ERRORS
 
-TOOL_NAME = r"^[A-Z][A-Z0-9_]{0,63}$"
-"""MCP allows [A-Za-z0-9._-]; upper case alone keeps look-up without regard to case unambiguous."""
+TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
+"""What MCP allows. Names are looked up without regard to case, so no two may differ by case alone."""
 
 SUMMARY_LIMIT = 120
 """Characters of a one-line description: what fits one line of a list that a model reads whole."""

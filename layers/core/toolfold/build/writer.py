@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from toolfold.catalog.model import FORMAT
+from toolfold.catalog.model import FORMAT, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, member_key, needle
 
 COMPILED = ("tools", "index", "spellings", "synonyms")
@@ -39,7 +39,8 @@ def dumps(compiled: Mapping[str, Any]) -> str:
     """The catalog that ``compiled`` describes: ``sources``, ``categories`` and ``listing`` for the head, and the
     mappings of :data:`COMPILED`, with the tools in the order of the listing."""
     out = io.BytesIO()
-    sections: dict[str, Lines] = {name: sort_lines(compiled[name]) for name in COMPILED}
+    tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
+    sections: dict[str, Lines] = {name: sort_lines(tools if name == "tools" else compiled[name]) for name in COMPILED}
     write(out, io.BytesIO(), compiled, compiled["tools"].items(), sections)
     return out.getvalue().decode()
 
@@ -64,7 +65,7 @@ def write(
     """
     lines, members = _described(listed)
     derived: dict[str, Lines] = {
-        "names": sort_lines({line[0]: position for position, line in enumerate(lines)}),
+        "names": sort_lines({name_key(line[0]): position for position, line in enumerate(lines)}),
         "lines": ((line_key(position), line) for position, line in enumerate(lines)),
         "members": sort_lines({member_key(*member): _runs(found) for member, found in members.items()}),
     }

@@ -97,9 +97,13 @@ class ToolSummary:
 
 @dataclass(frozen=True)
 class Category:
-    """A group of tools, as listed."""
+    """A group of tools of one source, as listed.
+
+    ``name`` is unique in the catalog: where several sources have a category of that name it is ``source/name``.
+    """
 
     name: str
+    source: str
     title: str
     description: str
     tools: int
@@ -115,12 +119,18 @@ field:value → positions, term → postings, letter and length → words."""
 _TOOL = {
     field: list if kind.startswith("tuple") else dict if kind.startswith("Mapping") else str
     for field, kind in Tool.__annotations__.items()
-    if field != "name"
 }
 """Fields of a tool's entry → their types in JSON."""
 
 
 _MOST_KEPT = 2000
+
+
+class OtherFormat(ValueError):
+    """A catalog that another version of the compiler wrote."""
+
+    def __init__(self, found: Any) -> None:
+        super().__init__(f"it was compiled by another version (format {found!r}, not {FORMAT}): compile it again")
 
 
 class Catalog:
@@ -140,7 +150,7 @@ class Catalog:
     def __init__(self, head: Any, read: BlockReader, sha256: str = "") -> None:
         found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:
-            raise ValueError(f"catalog format {found!r} is not {FORMAT}")
+            raise OtherFormat(found)
         if wrong := [key for key, type_ in _HEAD.items() if not isinstance(head.get(key), type_)]:
             raise ValueError(f"its head is damaged: {', '.join(sorted(wrong))}")
         self._head = head
@@ -197,17 +207,16 @@ class Catalog:
 
     def canonical_name(self, name: str) -> str | None:
         """The catalog's spelling of ``name``, or None."""
-        spelled = name.strip().upper()
-        return spelled if self._sections["names"].get(spelled, _is_position) is not None else None
+        position = self.position(name)
+        return None if position is None else self.summary(position).name
 
     def get(self, name: str) -> Tool | None:
         """The tool called ``name``, or None."""
-        spelled = name.strip().upper()
-        entry = self._sections["tools"].get(spelled, _is_tool)
+        entry = self._sections["tools"].get(name_key(name), _is_tool)
         if entry is None:
             return None
         fields: dict[str, Any] = {key: tuple(entry[key]) if _TOOL[key] is list else entry[key] for key in _TOOL}
-        return Tool(name=spelled, **fields)
+        return Tool(**fields)
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """``(name, summary, category)`` of every tool, in listing order."""
@@ -221,8 +230,8 @@ class Catalog:
         return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
-        """Where the tool of exactly that name stands in the listing, or None."""
-        found: int | None = self._sections["names"].get(name, _is_position)
+        """Return where the tool called ``name`` stands in the listing, or None."""
+        found: int | None = self._sections["names"].get(name_key(name), _is_position)
         return found
 
     def tags(self) -> Mapping[str, Sequence[int]]:
@@ -291,6 +300,11 @@ class Catalog:
             yield ToolSummary(*line)
 
 
+def name_key(name: str) -> str:
+    """Return the key under which a tool's name is looked up: two names that differ by case alone have the same."""
+    return name.strip().upper()
+
+
 def _is_tool(value: Any) -> bool:
     return (
         isinstance(value, dict)
@@ -327,6 +341,6 @@ def _source(id_: str, entry: Mapping[str, Any]) -> Source:
 
 def _category(entry: Mapping[str, Any]) -> Category:
     match entry:
-        case {"name": str(), "title": str(), "description": str(), "tools": int()}:
+        case {"name": str(), "source": str(), "title": str(), "description": str(), "tools": int()}:
             return Category(**entry)
     raise TypeError

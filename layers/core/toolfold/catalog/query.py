@@ -39,6 +39,7 @@ _COVERED = 0.8
 """Share of a compound that known words must make up. A script without spaces has no such bound."""
 
 _TOKEN = re.compile(r"\w+")
+_JOINED = re.compile(r"[\w.-]+")
 _WORD = re.compile(r"[^\W_]+")
 
 MOST_WORDS = 64
@@ -93,6 +94,9 @@ def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
             if found is None:
                 found = [Term(_UNKNOWN_NAME, _LIKE_A_NAME, word)] if a_name else []
             term = _add(reading, found, term)
+    for joined in _JOINED.findall(text)[:MOST_WORDS]:
+        if (name := joined.strip("-.")) not in tokens:
+            _note_name(catalog, reading, name, shouting)
     return reading
 
 
@@ -109,10 +113,10 @@ def _phrase(catalog: Catalog, before: str, word: str) -> list[Term]:
 
 
 def _note_name(catalog: Catalog, reading: ParsedQuery, token: str, shouting: bool) -> None:
-    position = catalog.position(token.upper())
+    position = catalog.position(token)
     if position is not None:
         # SAR, AD and CORN in capitals are names; as "ad" or "corn" they may be words.
-        sure = "_" in token or (token.isupper() and not shouting)
+        sure = any(sign in token for sign in "_-.") or (token.isupper() and not shouting)
         if sure or len(token) > 2:
             reading.named[position] = sure
 

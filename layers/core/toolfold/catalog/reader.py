@@ -75,7 +75,7 @@ def unavailable(problem: str) -> CatalogUnavailable:
 def damaged(where: str) -> CatalogUnavailable:
     """The error, logged here, for a part of the catalog that is not what it should be."""
     logger.error("catalog is damaged: %s", where)
-    return unavailable("is damaged or of another format")
+    return unavailable("is damaged")
 
 
 def parse_head(line: bytes) -> Any:

@@ -11,8 +11,10 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolfold.catalog.model import name_key
 from toolfold.catalog.query import ParsedQuery, Term, parse_query
 from toolfold.catalog.spelling import Pattern
+from toolfold.catalog.tokenizer import in_words
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -124,10 +126,10 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     spelled = "_".join(name.upper().split())[:64]
     pattern = Pattern(spelled)
     known = catalog if spelled and len(catalog) <= _SCANNED else ()
-    likeness = {other: 1 - pattern.distance(other) / max(len(spelled), len(other)) for other in known}
+    likeness = {other: 1 - pattern.distance(name_key(other)) / max(len(spelled), len(other)) for other in known}
     alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
     if surely := [other for other in alike if likeness[other] >= _SPELLED]:
         return surely[:most]
-    hits = search(catalog, spelled.replace("_", " ").lower()).hits[:most]
+    hits = search(catalog, in_words(spelled).lower()).hits[:most]
     by_words = [catalog.summary(hit.position).name for hit in hits]
     return list(dict.fromkeys(by_words + alike))[:most]

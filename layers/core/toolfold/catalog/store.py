@@ -21,7 +21,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.catalog.model import Catalog
+from toolfold.catalog.model import Catalog, OtherFormat
 from toolfold.catalog.reader import MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CatalogUnavailable, SettingsError
 
@@ -252,12 +252,19 @@ def parse_catalog(content: bytes, sha256: str = "") -> Catalog:
 def _opened(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
     try:
         head = parse_head(line)
+    except (ValueError, RecursionError):
+        logger.error("catalog is not readable: its first line is not JSON")
+        raise unavailable("is not a compiled catalog (not JSON)") from None
+    try:
         catalog = Catalog(head, read, sha256)
         if head.get("bytes") != size - len(line):
             raise ValueError("it is not all there")
-    except (ValueError, RecursionError) as error:
+    except OtherFormat as error:
         logger.error("catalog is not readable: %s", error)
-        raise unavailable("is damaged or of another format") from None
+        raise unavailable("was compiled by another version of toolfold") from None
+    except ValueError as error:
+        logger.error("catalog is not readable: %s", error)
+        raise unavailable("is damaged") from None
     return catalog
 
 

@@ -9,6 +9,8 @@ import re
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
+_JOINTS = re.compile(r"[_.-]+")
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 _LETTERS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 _UNSPACED = "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff"
 _UNIT = re.compile(r"(?<=\d)(?=[A-Za-z]{3})")
@@ -35,6 +37,11 @@ _ENDINGS = tuple(
     ise>ize est> ed> er> or> ly> es> al> s> e>
     """.split()
 )
+
+
+def in_words(name: str) -> str:
+    """Return the name of a tool as words: GLOBAL_QUOTE, get-global.quote and getGlobalQuote are two or three."""
+    return _CAMEL_CASE.sub(" ", _JOINTS.sub(" ", name))
 
 
 def words(text: str) -> list[str]:

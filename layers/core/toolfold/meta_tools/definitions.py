@@ -1,10 +1,11 @@
-"""The three meta-tools as clients see them: names, titles, descriptions, schemas and hints, as MCP wants them.
+"""Definitions of the three meta-tools for ``tools/list``: names, titles, descriptions, schemas, annotations.
 
-Every word here is in every conversation, so the three together have a budget, held by a test: 450 tokens (o200k).
+Every word here is part of every conversation. A test holds the three together to 450 tokens (o200k).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,24 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 _READ_ONLY = {"readOnlyHint": True}
-"""What only reads cannot destroy: the protocol gives destructiveHint no meaning beside it, and it costs tokens."""
+"""MCP gives destructiveHint no meaning beside ``readOnlyHint: true``, and each hint costs tokens."""
 
 _ANY_OBJECT = {"type": "object"}
-"""All answer with an object, a failure with ``{"error": …}``: more is not true of every answer, and costs tokens."""
+"""Every answer is an object, a failure ``{"error": …}``. More is not true of all answers, and costs tokens."""
 
 _MOST_NAMED = 15
-"""Categories that are named when a client connects. These words are in every conversation."""
+"""Categories that are named when a client connects."""
 
 
 def instructions(catalog: Catalog | None) -> str:
-    """Guidance for the model, sent once when a client connects: what is here, and the shortest way."""
+    """Return the guidance that is sent once when a client connects: what the catalog contains, and how to call it."""
     categories = () if catalog is None else catalog.categories
-    here = ", ".join(f"{category.title} ({category.tools})" for category in categories[:_MOST_NAMED])
+    titles = Counter(category.title for category in categories)
+    here = ", ".join(
+        # Two sources may have a category of the same title.
+        f"{category.title}{f' of {category.source}' if titles[category.title] > 1 else ''} ({category.tools})"
+        for category in categories[:_MOST_NAMED]
+    )
     if len(categories) > _MOST_NAMED:
         here += f" and {len(categories) - _MOST_NAMED} more"
     steps = (
@@ -36,7 +42,7 @@ def instructions(catalog: Catalog | None) -> str:
 
 
 def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
-    """The three tools of ``tools/list``, saying what the catalog holds where a model decides whether to look here.
+    """Return the three tools of ``tools/list``; the first one's description says what the catalog contains.
 
     The annotations of ``TOOL_CALL`` follow from the effects of the tools in the catalog. Without a catalog the
     definitions state what is true of any: a client must be able to connect all the same.

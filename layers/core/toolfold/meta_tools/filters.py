@@ -77,16 +77,31 @@ def _categories(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tu
     given = arguments.get("category")
     if given is None:
         return ()
-    names = {normalize(category.title): category.name for category in catalog.categories}
-    names |= {normalize(category.name): category.name for category in catalog.categories}
-    if isinstance(given, str) and (name := names.get(normalize(given))):
-        return (name,)
-    categories = []
+    spellings = _category_spellings(catalog)
+    if isinstance(given, str) and (names := spellings.get(normalize(given))):
+        return tuple(names)
+    categories: list[str] = []
     for text in parse_strings(tool, arguments, "category"):
-        if (found := names.get(normalize(text))) is None:
-            raise _unknown(tool, "category", text, names, [category.name for category in catalog.categories])
-        categories.append(found)
+        if (found := spellings.get(normalize(text))) is None:
+            first = {spelling: names[0] for spelling, names in spellings.items()}
+            raise _unknown(tool, "category", text, first, [category.name for category in catalog.categories])
+        categories += found
     return tuple(dict.fromkeys(categories))
+
+
+def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
+    """Return what a category may be called → its names: title, name, and both forms of a name with its source.
+
+    A name that several sources have stands for the categories of all of them.
+    """
+    forms: dict[str, list[str]] = {}
+    for category in catalog.categories:
+        name = category.name.removeprefix(f"{category.source}/")
+        for form in {normalize(category.title), normalize(name), normalize(f"{category.source}/{name}")}:
+            forms.setdefault(form, []).append(category.name)
+    # A name counts before a title of another category.
+    names = {normalize(category.name): [category.name] for category in catalog.categories}
+    return {**forms, **names}
 
 
 def _tags(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
