@@ -1,1 +1,1 @@
-"""Measurements that a person starts, and the fast tests that keep them honest."""
+"""Benchmarks that a person starts, and fast tests of their code."""

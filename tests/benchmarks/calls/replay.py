@@ -1,8 +1,8 @@
-"""Replays a trace against the mock API, over real HTTP, with a clock that the trace sets.
+"""Replay a workload against the mock API, over real HTTP, with a clock that the workload sets.
 
-Waits and the upstream's latency move that clock and take no time. What is measured for each call is the time on it
-and, for toolfold, the real time of its own work; what sockets and the mock API take on this machine is left out on both
-sides. Calls are made one after another: one that comes while another is under way begins when that ends.
+Waits and the upstream's latency move that clock and take no time. Measured for each call are the time on it and, for
+toolfold, the real time of its own work; the time of sockets and the mock API is left out on both sides. Calls run one
+after another: a call that arrives during another one begins when that ends.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Key = Callable[[Call], str]
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """What the model is given for a call: ``code`` is empty for an answer, else the error's. ``seconds``: real ones."""
+    """The model's input from a call: ``code`` is empty for a response, else the error's. ``seconds`` are real ones."""
 
     text: str
     code: str = ""
@@ -62,7 +62,7 @@ class ModelOutput:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """A call and what became of it. ``read`` and ``written`` are tokens; ``requests`` have reached the upstream."""
+    """A call and its result. ``read`` and ``written`` are tokens; ``requests`` reached the upstream."""
 
     call: Call
     output: ModelOutput
@@ -140,17 +140,17 @@ class Toolfold:
         adapter.call = timed  # type: ignore[method-assign]
         return adapter
 
-    def asks(self, call: Call) -> dict[str, Any]:
-        pattern: dict[str, Any] = {"tool_name": call.tool, "arguments": call.arguments}
-        pattern |= {"select": call.select} if call.select and self._selecting else {}
-        pattern |= {"max_tokens": call.max_tokens} if call.max_tokens else {}
-        return pattern | ({"fresh": True} if call.fresh else {})
+    def tool_arguments(self, call: Call) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"tool_name": call.tool, "arguments": call.arguments}
+        arguments |= {"select": call.select} if call.select and self._selecting else {}
+        arguments |= {"max_tokens": call.max_tokens} if call.max_tokens else {}
+        return arguments | ({"fresh": True} if call.fresh else {})
 
     def __call__(self, call: Call, key: str) -> ModelOutput:
         process = self._processes[self._turn % len(self._processes)]
         self._turn += 1
         self._upstream_s, started = 0.0, time.perf_counter()
-        result = process.call("TOOL_CALL", self.asks(call), RequestCredentials(x_api_key=key))
+        result = process.call("TOOL_CALL", self.tool_arguments(call), RequestCredentials(x_api_key=key))
         seconds = time.perf_counter() - started - self._upstream_s
         if result.is_error:
             return ModelOutput(result.text, result.structured["error"]["code"], seconds=seconds)
@@ -159,15 +159,15 @@ class Toolfold:
 
 
 class PassThrough:
-    """One request for each call, and all that comes back to the model. ``datatype``: json, or csv where there is."""
+    """One request for each call; the model gets the whole response. ``datatype``: json, or csv if offered."""
 
     def __init__(self, url: str, datatype: str = "json") -> None:
         self._url, self._datatype = url, datatype
         self._catalog: Catalog = FileStore(bundled_path())()
         self._session = requests.Session()
 
-    def asks(self, call: Call) -> Mapping[str, Any]:
-        """As with a tool for each function: the name goes with the call in any case."""
+    def tool_arguments(self, call: Call) -> Mapping[str, Any]:
+        """Return the call of a server with a tool for each function; the name is part of the call in any case."""
         return {"tool_name": call.tool, "arguments": call.arguments}
 
     def __call__(self, call: Call, key: str) -> ModelOutput:
@@ -189,7 +189,7 @@ class PassThrough:
 def replay(
     calls: Sequence[Call], upstream: MockApi, clock: Clock, answer: Toolfold | PassThrough, key: Key
 ) -> list[CallResult]:
-    """Every call of the trace, each at its time on ``clock``, which stands at midnight."""
+    """Run every call of the workload at its time on ``clock``, which starts at midnight."""
     midnight, found = clock.now, []
     for call in calls:
         clock.now = max(clock.now, midnight + call.at)
@@ -202,7 +202,7 @@ def replay(
                 call,
                 output,
                 tokens(output.text),
-                tokens(dumps_compact(answer.asks(call))),
+                tokens(dumps_compact(answer.tool_arguments(call))),
                 made,
                 clock.now - began + output.seconds,
             )

@@ -1,4 +1,4 @@
-"""The tables of a replayed trace."""
+"""Tables of a replayed workload."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ Day = Sequence[CallResult]
 
 
 def has_answer(unlimited: CallResult, *, free: bool) -> bool:
-    """Whether a server with all requests it wants could answer this call, which was passed through without limits;
-    ``free``: with a free key."""
+    """Return whether a server with unlimited requests could answer this call, ``free``: with a free key."""
     return not unlimited.output.code and not (free and unlimited.call.kind == "premium")
 
 
@@ -35,8 +34,10 @@ def requests(day: Day) -> int:
 
 
 def comparison_table(title: str, ours: Day, theirs: Day, unlimited: Day, *, free: bool) -> str:
-    """One plan: toolfold beside the pass-through. ``unlimited``: the pass-through without limits, which has the length
-    of every answer."""
+    """Return the table of one plan: toolfold beside the pass-through.
+
+    ``unlimited`` is the pass-through without limits, which has the length of every response.
+    """
     possible = sum(has_answer(one, free=free) for one in unlimited)
     whole = sum(other.read for one, other in zip(ours, unlimited, strict=True) if not one.output.code)
     both = (ours, theirs)
@@ -70,7 +71,7 @@ def _errors(ours: Day, theirs: Day) -> list[tuple[str, ...]]:
 
 
 def variants_table(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:
-    """Without limits: what each part of toolfold is worth, and other ways of passing through."""
+    """Return the table without limits: the effect of each part of toolfold, and other ways of passing through."""
     rows = [(name, _n(requests(day)), _n(read(day)), _n(_long(day)), _ms(day, 0.5)) for name, day in days.items()]
     compacted = [tokens(as_compact_json(one.output.text)) for one in theirs]
     cut = sum(min(count, LONG) for count in compacted)
@@ -87,7 +88,7 @@ def variants_table(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:
 
 
 def describe_calls(calls: Sequence[Call]) -> str:
-    """What the trace is made of."""
+    """Return a description of the workload."""
     kinds = Counter(call.kind for call in calls)
     things = {(call.tool, str(sorted(call.arguments.items()))) for call in calls}
     lines = (

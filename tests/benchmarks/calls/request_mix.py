@@ -1,5 +1,7 @@
-"""What is asked in the trace: subjects by how well known they are, tools by how often they are asked for, and the part
-of an answer that a question needs. All weights are estimates; nobody publishes such figures."""
+"""Requests of the workload: subjects by popularity, tools by frequency, and the parts of a response that are needed.
+
+All weights are estimates, because no such figures are published.
+"""
 
 from __future__ import annotations
 
@@ -69,25 +71,26 @@ REQUEST_MIX: tuple[RequestPattern, ...] = (
     RequestPattern(4, "stock", "TIME_SERIES_WEEKLY", {"symbol": "{}"}, _LONG),
     RequestPattern(2, "stock", "TIME_SERIES_MONTHLY", {"symbol": "{}"}, _LONG),
     RequestPattern(2, "stock", "TIME_SERIES_WEEKLY_ADJUSTED", {"symbol": "{}"},
-          ("change(adjusted_close); since 2016", "timestamp,adjusted_close; last 26")),
+                   ("change(adjusted_close); since 2016", "timestamp,adjusted_close; last 26")),
     RequestPattern(2, "words", "SYMBOL_SEARCH", {"keywords": "{}"}),
     RequestPattern(1, "", "MARKET_STATUS", {}),
     RequestPattern(2.5, "", "TOP_GAINERS_LOSERS", {},
-          ("from top_gainers; first 5", "from top_losers; first 5", "from most_actively_traded; first 10")),
+                   ("from top_gainers; first 5", "from top_losers; first 5", "from most_actively_traded; first 10")),
     # Companies
     RequestPattern(6, "company", "COMPANY_OVERVIEW", {"symbol": "{}"},
-          ("PERatio,ForwardPE,PEGRatio", "MarketCapitalization,Sector,Industry", "DividendYield,DividendPerShare")),
+                   ("PERatio,ForwardPE,PEGRatio", "MarketCapitalization,Sector,Industry",
+                    "DividendYield,DividendPerShare")),
     RequestPattern(2.5, "company", "INCOME_STATEMENT", {"symbol": "{}"},
-          ("from annualReports; fiscalDateEnding,totalRevenue,netIncome; last 4",
+                   ("from annualReports; fiscalDateEnding,totalRevenue,netIncome; last 4",
            "from quarterlyReports; fiscalDateEnding,totalRevenue,grossProfit,operatingIncome; last 8")),
     RequestPattern(1.5, "company", "BALANCE_SHEET", {"symbol": "{}"},
-          ("from quarterlyReports; last 1",
+                   ("from quarterlyReports; last 1",
            "from annualReports; fiscalDateEnding,totalAssets,totalLiabilities,totalShareholderEquity; last 5")),
     RequestPattern(1.5, "company", "CASH_FLOW", {"symbol": "{}"},
-          ("from annualReports; fiscalDateEnding,operatingCashflow,capitalExpenditures; last 5",
+                   ("from annualReports; fiscalDateEnding,operatingCashflow,capitalExpenditures; last 5",
            "from quarterlyReports; fiscalDateEnding,operatingCashflow; last 4")),
     RequestPattern(3, "company", "EARNINGS", {"symbol": "{}"},
-          ("from quarterlyEarnings; reportedDate,reportedEPS,estimatedEPS,surprisePercentage; last 4",
+                   ("from quarterlyEarnings; reportedDate,reportedEPS,estimatedEPS,surprisePercentage; last 4",
            "from annualEarnings; last 5")),
     RequestPattern(1.5, "company", "DIVIDENDS", {"symbol": "{}"}, ("last 4", "sum(amount); 2025")),
     RequestPattern(1, "company", "EARNINGS_CALENDAR", {"symbol": "{}"}),
@@ -95,7 +98,7 @@ REQUEST_MIX: tuple[RequestPattern, ...] = (
     RequestPattern(1, "fund", "ETF_PROFILE", {"symbol": "{}"}, ("from holdings; first 10", "from sectors")),
     # News
     RequestPattern(6, "company", "NEWS_SENTIMENT", {"tickers": "{}"},
-          ("title,source,time_published,overall_sentiment_label; first 10", "title,summary; first 5",
+                   ("title,source,time_published,overall_sentiment_label; first 10", "title,summary; first 5",
            "mean(overall_sentiment_score)")),
     RequestPattern(1, "", "NEWS_SENTIMENT", {"topics": "technology"}, ("title,source,url; first 10",)),
     # Indicators
@@ -108,7 +111,8 @@ REQUEST_MIX: tuple[RequestPattern, ...] = (
     RequestPattern(1.5, "pair", "FX_DAILY", {"from_symbol": "{0}", "to_symbol": "{1}"}, _PRICES[:3]),
     RequestPattern(3, "coin", "CURRENCY_EXCHANGE_RATE", {"from_currency": "{}", "to_currency": "USD"}),
     RequestPattern(2.5, "coin", "DIGITAL_CURRENCY_DAILY", {"symbol": "{}", "market": "USD"}, _PRICES),
-    RequestPattern(1, "", "WTI", {"interval": "daily"}, _VALUES), RequestPattern(0.5, "", "BRENT", {"interval": "monthly"}, _VALUES),
+    RequestPattern(1, "", "WTI", {"interval": "daily"}, _VALUES),
+    RequestPattern(0.5, "", "BRENT", {"interval": "monthly"}, _VALUES),
     RequestPattern(0.3, "", "COPPER", {}, _VALUES), RequestPattern(1, "", "GOLD_SILVER_SPOT", {"symbol": "GOLD"}),
     RequestPattern(1.5, "", "CPI", {}, _VALUES), RequestPattern(0.8, "", "UNEMPLOYMENT", {}, _VALUES),
     RequestPattern(1, "", "FEDERAL_FUNDS_RATE", {}, _VALUES), RequestPattern(0.7, "", "REAL_GDP", {}, _VALUES),
@@ -117,11 +121,11 @@ REQUEST_MIX: tuple[RequestPattern, ...] = (
     RequestPattern(1, "company", "REALTIME_PUT_CALL_RATIO", {"symbol": "{}"}),
     RequestPattern(0.7, "company", "HISTORICAL_PUT_CALL_RATIO", {"symbol": "{}"}),
     RequestPattern(1, "company", "HISTORICAL_OPTIONS", {"symbol": "{}"},
-          ("type=call; top 10 by volume; contractID,strike,expiration,last,volume",
+                   ("type=call; top 10 by volume; contractID,strike,expiration,last,volume",
            "type=put; expiration,strike,last,implied_volatility,delta; top 10 by open_interest"), premium=True),
     RequestPattern(1, "stock", "TIME_SERIES_INTRADAY", {"symbol": "{}", "interval": "5min"}, _PRICES[:4], premium=True),
     RequestPattern(1, "stock", "TIME_SERIES_DAILY_ADJUSTED", {"symbol": "{}"},
-          ("change(adjusted_close); last 60", "timestamp,adjusted_close; last 30"), premium=True),
+                   ("change(adjusted_close); last 60", "timestamp,adjusted_close; last 30"), premium=True),
     RequestPattern(1, "stock", "MACD", {"symbol": "{}", **_BARS}, _LATEST, premium=True),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The trace is what it says, and replaying it counts what it should."""
+"""Properties of the workload, and the counts of a replay."""
 
 from __future__ import annotations
 

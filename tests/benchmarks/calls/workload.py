@@ -1,8 +1,8 @@
 """A day of calls as agents make them: the same for the same seed, on every machine.
 
-People come in sessions. A session is about one subject, drawn by Zipf; it asks for one thing or a few, mostly several
-questions about the same series, sometimes the same of other symbols at once. Prices are asked again minutes later. Some
-sessions are what somebody else has asked before. A model gets some arguments wrong, and then right.
+Users come in sessions. A session has one subject with a Zipf distribution and one or a few topics, mostly several
+questions about the same series, sometimes the same for other symbols at once. Prices are requested again minutes later.
+Some sessions repeat those of another user. A model gets some arguments wrong, and then right.
 """
 
 from __future__ import annotations
@@ -27,13 +27,10 @@ SELECT_SHARE = 0.8
 MAX_TOKENS_CHOICES, MAX_TOKENS_SHARE = (1000, 2000, 4000, 20000), 0.06
 """``max_tokens``, and the share of the whole answers for which a model sets it."""
 
-NEXT_QUESTION_SHARE, MAX_QUESTIONS = 0.55, 6  # one question more about the same series; so the mean is about two
-REPEAT_SHARE, FRESH_SHARE = 0.3, 0.1  # of prices: asked again minutes later; then with ``fresh``
-COMPARE_SHARE, NEXT_TOPIC_SHARE, SAME_SESSION_SHARE = (
-    0.15,
-    0.45,
-    0.12,
-)  # with other symbols; to another thing; what another user asked
+NEXT_QUESTION_SHARE, MAX_QUESTIONS = 0.55, 6  # another question about the same series: the mean is about two
+REPEAT_SHARE, FRESH_SHARE = 0.3, 0.1  # of prices: requested again minutes later; these with ``fresh``
+COMPARE_SHARE, NEXT_TOPIC_SHARE = 0.15, 0.45  # the same for other symbols; another topic
+SAME_SESSION_SHARE = 0.12  # a session of another user again
 MISTAKE_SHARE, UNKNOWN_SYMBOL_SHARE = 0.1, 0.02  # arguments that are wrong, then right; symbols that do not exist
 LIVE_PRICES = frozenset({"GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"})
 
@@ -42,8 +39,12 @@ Kind = Literal["data", "premium", "wrong", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``at``: seconds after midnight in New York. ``kind``: whether it has an answer, has one for premium keys only,
-    has wrong arguments, or asks for a symbol that does not exist."""
+    """One call of the workload.
+
+    Attributes:
+        at: Seconds after midnight in New York.
+        kind: Whether it has data, has data for premium keys only, has wrong arguments, or has an unknown symbol.
+    """
 
     at: float
     user: int
@@ -56,7 +57,7 @@ class Call:
 
 
 def generate_calls(calls: int = CALLS, seed: int = SEED) -> list[Call]:
-    """``calls`` calls in the order of time."""
+    """Return ``calls`` calls in the order of time."""
     random = Random(seed)
     sessions: list[list[Call]] = []
     count = 0
@@ -71,7 +72,7 @@ def generate_calls(calls: int = CALLS, seed: int = SEED) -> list[Call]:
 
 
 def zipf(random: Random, of: Sequence[str]) -> str:
-    """One of ``of``, the n-th with a weight of 1/n."""
+    """Return one of ``of``; the n-th has a weight of 1/n."""
     return random.choices(of, [1 / place for place in range(1, len(of) + 1)])[0]
 
 
@@ -84,7 +85,7 @@ def _user(random: Random) -> int:
 
 
 def _shift_session(random: Random, session: Sequence[Call]) -> list[Call]:
-    """The same questions of somebody else, at another time."""
+    """Return the same questions of another user, at another time."""
     later, user = _start(random) - session[0].at, _user(random)
     return [replace(call, at=call.at + later, user=user) for call in session]
 
@@ -112,7 +113,7 @@ def _session(random: Random) -> list[Call]:
 
 
 def _pause(random: Random) -> float:
-    """Seconds until the next call of a session: the model thinks, or somebody reads."""
+    """Return the seconds until the next call of a session: the model generates, or the user reads."""
     return 2 + random.expovariate(1 / 6) if random.random() < 0.6 else 10 + random.expovariate(1 / 60)
 
 
@@ -122,7 +123,7 @@ def _subject(random: Random, kind: str, known: Mapping[str, str]) -> str:
 
 
 def _questions(random: Random, pattern: RequestPattern, subject: str) -> list[Call]:
-    """Questions about one series or one thing, as yet without time and user."""
+    """Return questions about one series or one topic, without time and user."""
     unknown = "{}" in map(str, pattern.arguments.values()) and pattern.subject in ("stock", "company")
     if unknown and random.random() < UNKNOWN_SYMBOL_SHARE:
         return [Call(0, 0, pattern.tool, fill(pattern.arguments, f"NOSUCH{random.choice('ABCDEF')}"), kind="unknown")]
@@ -149,7 +150,7 @@ def _part(random: Random, call: Call, select: str) -> Call:
 
 
 def fill(arguments: Mapping[str, Any], subject: str) -> dict[str, Any]:
-    """The arguments of an ``ListRequest`` about one subject."""
+    """Return the arguments of a ``RequestPattern`` for one subject."""
     parts = subject.split("/")
     return {
         name: value.replace("{}", subject).format(*parts) if isinstance(value, str) else value

@@ -1,5 +1,4 @@
-"""How well words find tools: a set of requests, rankers to compare, and what is counted. docs/reference/retrieval.md explains.
+"""How well words find tools: requests, rankers to compare, and metrics. docs/reference/retrieval.md explains them.
 
-``requests.yaml`` → :class:`request_set.Request` → a ranker's names → ``metrics`` → ``report``. The set is read here and
-nowhere else: nothing that ranks may know it.
+``requests.yaml`` → :class:`request_set.Request` → a ranker's names → ``metrics`` → ``report``. Rankers must not use it.
 """

@@ -1,11 +1,10 @@
-"""Weighs the search against what else could rank: ``make bench-rankers``. docs/explanation/decisions/ranking.md holds its tables.
+"""Compare the search with other ranking methods: ``make bench-rankers``.
 
 python -m tests.benchmarks.retrieval.alternatives             print the tables
-python -m tests.benchmarks.retrieval.alternatives --write     put them into the page
+python -m tests.benchmarks.retrieval.alternatives --write     put them into docs/explanation/decisions/ranking.md
 
-All read the same texts of the catalog, its phrases among them. What a way to fuse leaves open (shares, the constant of
-the ranks, from which score on a topic outside means that nothing fits) is chosen here, anew each time, on the tuning
-half alone.
+All use the same texts of the catalog, with its phrases. The free parameters of a fusion (weights, the constant of the
+ranks, the score of an outside topic from which nothing fits) are chosen in each run, on the tuning half alone.
 """
 
 from __future__ import annotations

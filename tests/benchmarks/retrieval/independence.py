@@ -26,7 +26,7 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s+|\n+")
 
 
 def catalog_texts(folder: Path = CATALOG) -> set[str]:
-    """Every string in every YAML file of ``folder``, in whatever field, whole and sentence by sentence."""
+    """Return every string of every YAML file of ``folder``, whole and sentence by sentence."""
     texts: set[str] = set()
     for path in sorted(folder.rglob("*.yaml")):
         for text in _strings(yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)):

@@ -28,7 +28,7 @@ def descriptions(catalog: Catalog) -> dict[str, str]:
 
 
 class Toolfold:
-    """The search of this project. Beside names and descriptions its index holds what people say (``example_queries``)."""
+    """The search of this project. Its index has names, descriptions and example queries."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog

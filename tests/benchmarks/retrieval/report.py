@@ -74,7 +74,7 @@ def times(rankers: Mapping[str, Ranker], requests: Sequence[Request]) -> str:
 
 
 def misses(answered: Answers) -> str:
-    """Requests of the tuning half whose first answer is wrong, and what came. The held half is never shown."""
+    """Return requests of the tuning half with a wrong first result, and the results. The other half is never shown."""
     lines = []
     for request, ranked in answered:
         right = request.tools and ranked[:1] and ranked[0] in request.tools

@@ -18,13 +18,13 @@ _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody may type.
+    """A request as a user may type it.
 
-    ``tools``: the right answers, best first; of a ``several`` request all are needed, of an ``outside`` request there
-    are none. ``language``: ISO 639-1.
+    ``tools``: the right answers, best first. A ``several`` request needs all of them, an ``outside`` request has none.
+    ``language``: ISO 639-1.
 
     Raises:
-        ValueError: kind and number of tools do not go together.
+        ValueError: Kind and number of tools do not match.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Request:
 
     @property
     def half(self) -> str:
-        """``tuning`` or ``held``, by the best answer: what is tuned for one tool says nothing about another.
+        """``tuning`` or ``held``, by the best answer: tuning for one tool has no effect on another.
 
         Requests that no tool serves are split by their text.
         """

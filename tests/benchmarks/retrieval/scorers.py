@@ -33,8 +33,10 @@ def documents(folder: Path) -> Documents:
 
 
 class Without:
-    """``catalog`` as the search sees it, without some of its parts: ``pairs`` of words, whole ``names``, the
-    ``vocabulary``, the ``spellings`` that misspelt words are held against."""
+    """``catalog`` as the search sees it, without some of its parts.
+
+    These are ``pairs`` of words, whole ``names``, the ``vocabulary``, and the ``spellings`` that correct typos.
+    """
 
     def __init__(self, catalog: Catalog, *parts: str) -> None:
         self._catalog, self._parts = catalog, frozenset(parts)

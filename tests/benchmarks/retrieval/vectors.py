@@ -104,7 +104,7 @@ class InPlainPython:
         return [max(0, *(sum(map(mul, vector, row)) for row in own)) / (127 * length) for own in self._candidates]
 
     def _pieces(self, word: str) -> list[str]:
-        """``word`` in the longest tokens there are, from the left; none when a part of it is no token."""
+        """Return the longest tokens of ``word`` from the left; none when a part of it has no token."""
         pieces, at = [], 0
         while at < len(word):
             lead = "##" if at else ""

@@ -29,12 +29,12 @@ COMMAND = "make bench-scale ARGS=--write"
 FOLDER = Path("build/scale")
 SIZES = (129, 1_000, 10_000, 100_000)
 FEW = 40
-"""Requests to the process behind moto, which copies the whole catalog for each range that it is asked for."""
+"""Requests to the process behind moto, which copies the whole catalog for each requested range."""
 
 DELAY_S = 0.02
 LAMBDA_MB = 1024
 ROUND = 200
-"""Requests of a kind that each process is sent twice: first when little is at hand, then warm."""
+"""Requests of a kind that each process is sent twice: first with a cold cache, then warm."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "open": ("open",),

@@ -103,13 +103,13 @@ def write(size: int, path: Path) -> None:
 
 
 def request(number: int) -> str:
-    """What somebody might ask for: three to five words about some tool."""
+    """Return a possible request: three to five words about some tool."""
     draw = random.Random(number)
     domain, noun = draw.choice(NOUNS)
     asked = draw.choice(ASKS).format(
         phrase=draw.choice(list(VERBS.values())), quality=draw.choice(QUALITIES), noun=noun, domain=domain
     )
-    return asked if number % 5 else asked.replace(noun, noun[:2] + noun[3:])  # a letter is forgotten
+    return asked if number % 5 else asked.replace(noun, noun[:2] + noun[3:])  # a letter is missing
 
 
 def requests_of(size: int, count: int) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from tests.support.local_server import Handler, LocalServer
 
 
 class SlowS3(LocalServer):
-    """Serves ``folder/bucket/key`` as ``/bucket/key`` after ``delay_s``; counts what it was asked for."""
+    """Server of ``folder/bucket/key`` as ``/bucket/key`` after ``delay_s``, with a count of the requested bytes."""
 
     def __init__(self, folder: Path, delay_s: float) -> None:
         super().__init__(_Handler)
