@@ -240,6 +240,18 @@ class TestSecrets:
         assert SENT_KEY not in "\n".join(runtime.log)
 
 
+class TestMetrics:
+    def test_cold_starts_and_calls_are_counted(self, start: Callable[..., LambdaRuntime]) -> None:
+        event = json.loads((ROOT / "events/tool-call.json").read_text(encoding="utf-8"))
+        with MockApi() as mock_api, start("", TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as runtime:
+            for _ in range(2):
+                runtime.invoke(event)
+        metrics = [json.loads(line) for line in runtime.log if line.startswith('{"_aws"')]
+
+        assert sum("ColdStart" in metric for metric in metrics) == 1
+        assert [metric["code"] for metric in metrics if "Calls" in metric] == ["OK", "OK"]
+
+
 class TestCatalog:
     @staticmethod
     def code_of(runtime: LambdaRuntime) -> str:

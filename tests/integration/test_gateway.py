@@ -59,6 +59,13 @@ def calling(symbol: str, **headers: str) -> dict[str, Any]:
     return {**event, "headers": {**kept, **headers}, "body": body}
 
 
+def logged_line(logged: str, **fields: Any) -> dict[str, Any]:
+    """Return the one line of the log that has these fields."""
+    lines = [json.loads(line) for line in logged.splitlines()]
+    [found] = [line for line in lines if fields.items() <= line.items()]
+    return dict(found)
+
+
 STATUS = {"get": 405, "initialized": 202, "not-json": 400, "preflight": (204, 403)}
 
 
@@ -209,10 +216,23 @@ def test_the_log_contains_names_and_codes_but_no_key(
     assert KEY not in response["body"]
     logged = capsys.readouterr().out
     assert KEY not in logged
-    line = json.loads(logged.splitlines()[-1])
+    line = logged_line(logged, message="request")
     assert (line["rpc"], line["tool"], line["inner_tool"]) == ("tools/call", "TOOL_CALL", "GLOBAL_QUOTE")
     assert line["status"] == 200
     assert line["function_request_id"] == "request-1"
+
+
+@pytest.mark.parametrize(("symbol", "code"), [("IBM", "OK"), ("FAULT.DAILY_QUOTA", "RATE_LIMITED")])
+def test_each_call_is_counted_and_logged_with_the_correlation_id(
+    load: Callable[..., Handler], capsys: pytest.CaptureFixture[str], symbol: str, code: str
+) -> None:
+    event = calling(symbol, **{"x-api-key": KEY})
+    load()(event)
+    logged = capsys.readouterr().out
+    assert logged_line(logged, message="call")["code"] == code
+    assert logged_line(logged, message="call")["correlation_id"] == event["requestContext"]["requestId"]
+    metric = logged_line(logged, Calls=[1.0])
+    assert (metric["service"], metric["code"]) == ("toolfold", code)
 
 
 def test_an_allowed_origin_gets_cors_headers(load: Callable[..., Handler]) -> None:

@@ -18,6 +18,7 @@ from toolfold.protocol.mcp import Server
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
+    from toolfold.execution.call_log import CallLog
     from toolfold.settings import Settings
 
 __all__ = ["App", "build_app"]
@@ -58,19 +59,22 @@ class App:
         self.executor.reset()
 
 
-def build_app(settings: Settings, *, hosts: tuple[str, ...] = ()) -> App:
+def build_app(
+    settings: Settings, *, hosts: tuple[str, ...] = (), on_call: Callable[[CallLog], None] | None = None
+) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
     Args:
         settings: The settings of this process.
         hosts: Host names under which a local HTTP server may be called; empty: any. See
             :class:`toolfold.protocol.http.OriginPolicy`.
+        on_call: Called with the log of every finished call.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
     """
     aws = AwsClients()
     catalog_store = open_store(settings, aws)
-    executor = ToolExecutor(settings, aws=aws)
+    executor = ToolExecutor(settings, aws=aws, on_call=on_call)
     server = Server(MetaTools(catalog_store, executor), OriginPolicy(settings.allowed_origins, hosts))
     return App(settings, catalog_store, executor, server, aws)
