@@ -177,8 +177,8 @@ class Category(Model):
 class Auth(Model):
     """The API key of a source: how it is sent, and where it comes from."""
 
-    query_key: str
-    """Parameter of the query string that carries the key."""
+    query_key: str | None = None
+    """Parameter of the query string that carries the key; None where the adapter sends it elsewhere."""
     environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
     """Environment variable that holds the key, or the reference to it in AWS."""
     caller_key: bool = False

@@ -27,8 +27,8 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 class Auth:
     """The API key of a source. Fields as in ``build.schema.Auth``."""
 
-    query_key: str
     environment: str
+    query_key: str | None = None
     caller_key: bool = False
     signup_url: str | None = None
 

@@ -70,7 +70,7 @@ class HttpApiAdapter:
     def build_request(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> HttpRequest:
         """Return the request of one call, with the API key."""
         query = build_query(self.source, tool, arguments)
-        if self.source.auth is not None:
+        if self.source.auth is not None and self.source.auth.query_key is not None:
             query.append((self.source.auth.query_key, credentials.api_key))
         return HttpRequest("GET", _with_query(self.endpoint, query))
 

@@ -1,0 +1,232 @@
+"""Sources that the package does not know, in one catalog with Alpha Vantage, over real HTTP.
+
+Everything about them is in ``tests/fixtures/sources``: YAML, and an adapter that a registry is given by name.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.sources.weather.adapter import WeatherAdapter
+from tests.support.clocks import Clock
+from tests.support.upstream import Upstream
+from toolfold.build.compiler import compile_folder
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import parse_catalog
+from toolfold.errors import AuthRequired, CallError, InternalError, RateLimited, UpstreamError
+from toolfold.execution.call_log import CallLog
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.result import CallResult
+from toolfold.settings import Settings
+from toolfold.sources.registry import AdapterRegistry
+
+CALLERS_KEY, WEATHER_KEY, DEPLOYMENTS_KEY = "CALLERSKEY012345", "WEATHERKEY012345", "DEPLOYMENTKEY012"
+FORECAST = (200, {}, b'{"days": [{"date": "2026-01-14", "rain": 3}]}')
+REPORT = (200, {}, b'{"report": 17}')
+BUSY = (503, {}, b"")
+CLOSED = (0, {}, b"")
+EACH_KIND = [
+    RequestCredentials(bearer=CALLERS_KEY),
+    RequestCredentials(x_api_key=CALLERS_KEY),
+    RequestCredentials(query=CALLERS_KEY),
+]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Alpha Vantage and the sources of the tests, compiled into one catalog."""
+    folder = tmp_path_factory.mktemp("sources")
+    for path in (Path("catalog/alpha_vantage"), *Path("tests/fixtures/sources").iterdir()):
+        if (path / "source.yaml").exists():
+            shutil.copytree(path, folder / path.name)
+    return parse_catalog(compile_folder(folder).encode())
+
+
+@pytest.fixture
+def alpha_vantage() -> Iterator[Upstream]:
+    with Upstream() as running:
+        yield running
+
+
+@pytest.fixture
+def weather() -> Iterator[Upstream]:
+    with Upstream(FORECAST) as running:
+        yield running
+
+
+@pytest.fixture
+def tides() -> Iterator[Upstream]:
+    with Upstream((200, {}, b'{"times": [{"time": "04:10", "metres": 1.2}]}')) as running:
+        yield running
+
+
+class Calls:
+    """Calls through one executor, by the name of the tool."""
+
+    def __init__(self, catalog: Catalog, executor: ToolExecutor, clock: Clock, logs: list[CallLog]) -> None:
+        self._catalog, self.executor, self.clock, self.logs = catalog, executor, clock, logs
+
+    def __call__(
+        self, name: str, credentials: RequestCredentials = EACH_KIND[0], bypass_cache: bool = False, **arguments: Any
+    ) -> CallResult:
+        tool = self._catalog.get(name)
+        assert tool is not None
+        return self.executor.call(self._catalog, tool, arguments, credentials, bypass_cache=bypass_cache)
+
+
+@pytest.fixture
+def calls(
+    sources: Catalog, alpha_vantage: Upstream, weather: Upstream, tides: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> Calls:
+    monkeypatch.setenv("WEATHER_KEY", WEATHER_KEY)
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", DEPLOYMENTS_KEY)
+    settings = Settings.from_environment(
+        {
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": alpha_vantage.url,
+            "TOOLFOLD_SOURCE_WEATHER_URL": weather.url,
+            "TOOLFOLD_SOURCE_TIDES_URL": tides.url,
+        }
+    )
+    clock, logs = Clock(), list[CallLog]()
+    adapters = AdapterRegistry({"weather": WeatherAdapter})
+    executor = ToolExecutor(settings, on_call=logs.append, adapters=adapters, clock=clock.clocks())
+    return Calls(sources, executor, clock, logs)
+
+
+def test_tools_of_every_source_can_be_called(calls: Calls, weather: Upstream, tides: Upstream) -> None:
+    assert calls("CPI").kind == "csv"
+    assert calls("FORECAST", station="Oslo").body == '{"days": [{"date": "2026-01-14", "rain": 3}]}'
+    assert calls("HIGH_WATER", harbour="Bergen").kind == "json"
+    assert weather.requests == [{"operation": "FORECAST"}]
+    assert tides.requests == [{"operation": "HIGH_WATER", "harbour": "Bergen"}]
+    assert [(log.source, log.tool, log.code) for log in calls.logs] == [
+        ("alpha_vantage", "CPI", "OK"), ("weather", "FORECAST", "OK"), ("tides", "HIGH_WATER", "OK")
+    ]  # fmt: skip
+
+
+def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = sources.get("FORECAST")
+    assert tool is not None
+    executor = ToolExecutor(Settings.from_environment({}))
+    monkeypatch.setenv("WEATHER_KEY", WEATHER_KEY)
+    with pytest.raises(InternalError, match="not installed") as caught:
+        executor.call(sources, tool, {"station": "Oslo"})
+    assert "adapter weather" in caught.value.suggestion
+
+
+class TestCredentials:
+    @pytest.mark.parametrize("credentials", EACH_KIND, ids=["bearer", "header", "query"])
+    def test_a_callers_key_goes_only_to_the_source_that_takes_it(
+        self, calls: Calls, alpha_vantage: Upstream, weather: Upstream, tides: Upstream, credentials: RequestCredentials
+    ) -> None:
+        calls("CPI", credentials)
+        calls("FORECAST", credentials, station="Oslo")
+        calls("HIGH_WATER", credentials, harbour="Bergen")
+        assert [query["apikey"] for query in alpha_vantage.requests] == [CALLERS_KEY]
+        for upstream in (weather, tides):
+            assert len(upstream.requests) == 1
+            assert CALLERS_KEY not in repr(upstream.requests) + repr(upstream.headers)
+        assert [headers["x-weather-key"] for headers in weather.headers] == [WEATHER_KEY]
+
+    def test_each_source_gets_its_own_key_of_the_deployment(
+        self, calls: Calls, alpha_vantage: Upstream, weather: Upstream, tides: Upstream
+    ) -> None:
+        nothing = RequestCredentials()
+        calls("CPI", nothing)
+        calls("FORECAST", nothing, station="Oslo")
+        calls("HIGH_WATER", nothing, harbour="Bergen")
+        assert [query["apikey"] for query in alpha_vantage.requests] == [DEPLOYMENTS_KEY]
+        assert WEATHER_KEY not in repr(alpha_vantage.requests) + repr(alpha_vantage.headers)
+        assert DEPLOYMENTS_KEY not in repr(weather.requests) + repr(weather.headers)
+        received = repr(tides.requests) + repr(tides.headers)
+        assert not any(key in received for key in (WEATHER_KEY, DEPLOYMENTS_KEY))
+        assert "apikey" not in received
+        assert "authorization" not in received
+
+    def test_a_source_without_its_key_is_not_called_with_a_callers(
+        self, calls: Calls, weather: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("WEATHER_KEY")
+        with pytest.raises(AuthRequired) as caught:
+            calls("FORECAST", station="Oslo")
+        assert caught.value.suggestion == "Ask the user to set WEATHER_KEY."
+        assert weather.requests == []
+
+
+class TestEffects:
+    def test_a_tool_that_reads_is_cached(self, calls: Calls, weather: Upstream) -> None:
+        calls("FORECAST", station="Oslo")
+        assert calls("FORECAST", station="Oslo").cached
+        assert len(weather.requests) == 1
+
+    @pytest.mark.parametrize("name", ["REPORT_WEATHER", "DELETE_STATION"])
+    def test_a_tool_that_writes_is_sent_at_each_call(self, calls: Calls, weather: Upstream, name: str) -> None:
+        weather.replies = [REPORT]
+        for _ in range(2):
+            result = calls(name, station="Oslo")
+            assert (result.body, result.cached) == ('{"report": 17}', False)
+        assert len(weather.requests) == 2
+        assert [log.cache for log in calls.logs] == ["bypass", "bypass"]
+
+    @pytest.mark.parametrize("reply", [BUSY, CLOSED, (200, {}, b"")], ids=["503", "closed", "empty"])
+    def test_a_write_that_fails_is_not_retried(self, calls: Calls, weather: Upstream, reply: Any) -> None:
+        weather.replies = [reply]
+        with pytest.raises(UpstreamError):
+            calls("REPORT_WEATHER", station="Oslo")
+        assert len(weather.requests) == 1
+        assert calls.clock.slept == []
+        with pytest.raises(UpstreamError):
+            calls("FORECAST", station="Oslo")
+        assert len(weather.requests) == 1 + 3  # a read is
+
+    def test_a_write_over_an_idle_connection_that_the_server_closed_is_not_repeated(
+        self, calls: Calls, weather: Upstream
+    ) -> None:
+        weather.replies = [REPORT, CLOSED, REPORT]
+        calls("REPORT_WEATHER", station="Oslo")
+        with pytest.raises(UpstreamError):
+            calls("REPORT_WEATHER", station="Oslo")
+        assert len(weather.requests) == 2
+
+    def test_a_write_that_was_too_fast_is_not_repeated(self, calls: Calls, weather: Upstream) -> None:
+        weather.replies = [(429, {"retry-after": "1"}, b""), REPORT]
+        with pytest.raises(RateLimited):
+            calls("REPORT_WEATHER", station="Oslo")
+        assert len(weather.requests) == 1
+
+    def test_a_write_is_never_answered_by_an_earlier_one(self, calls: Calls, weather: Upstream) -> None:
+        weather.replies = [REPORT, BUSY]
+        calls("REPORT_WEATHER", station="Oslo")
+        with pytest.raises(CallError) as caught:
+            calls("REPORT_WEATHER", station="Oslo")
+        assert caught.value.code == "UPSTREAM_ERROR"
+
+    def test_equal_writes_at_once_are_all_sent(self, calls: Calls, weather: Upstream) -> None:
+        together = threading.Barrier(4, timeout=10)
+
+        def reply(query: dict[str, str]) -> Any:
+            together.wait()  # passes only when all four are under way
+            return REPORT
+
+        weather.replies = [reply]
+        threads = [threading.Thread(target=lambda: calls("REPORT_WEATHER", station="Oslo")) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(weather.requests) == 4
+        assert [log.code for log in calls.logs] == ["OK"] * 4
+
+
+def test_reset_drops_the_cache(calls: Calls, weather: Upstream) -> None:
+    calls("FORECAST", station="Oslo")
+    calls.executor.reset()
+    assert not calls("FORECAST", station="Oslo").cached
+    assert len(weather.requests) == 2

@@ -1,0 +1,40 @@
+"""What only Alpha Vantage does is in its own package: the rest of toolfold does not name it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PACKAGE = Path("layers/core/toolfold")
+NAMES = re.compile(r"(?is)alpha.?vantage|new.?york|entitlement|outputsize")
+ALLOWED = {
+    "build/lint.py": "the thresholds were chosen on its catalog",
+    "cli": "examples in help texts",
+    "demo.py": "runs the mock API",
+    "mock_api": "imitates it",
+    "settings.py": "an example of a variable's name",
+    "sources/__init__.py": "lists its folders",
+    "sources/alpha_vantage": "is about it",
+    "sources/registry.py": "the table of adapters",
+}
+"""Files and folders that may name it → why."""
+
+
+def test_no_other_module_names_a_source() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix(): match[0]
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (match := NAMES.search(path.read_text(encoding="utf-8")))
+    }
+    assert all(any(path.startswith(allowed) for path in found) for allowed in ALLOWED)
+    others = {
+        path: name
+        for path, name in found.items()
+        if not any(path == allowed or path.startswith(f"{allowed}/") for allowed in ALLOWED)
+    }
+    assert others == {}
+
+
+def test_sources_import_nothing_of_the_execution() -> None:
+    imports = re.compile(r"^\s*(?:from|import) toolfold\.(?:execution|cache|meta_tools|protocol)\b", re.MULTILINE)
+    assert [path for path in (PACKAGE / "sources").rglob("*.py") if imports.search(path.read_text())] == []
