@@ -29,8 +29,8 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
         ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
         "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
-        medium or minimal. For a tool whose hash is in ``known`` it is ``{"name", "found", "unchanged": true, "hash"}``, for
-        an unknown name ``{"name", "found": false, "error"}``.
+        medium or minimal. For a tool whose hash is in ``known`` it is
+        ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
 
     Raises:
         InvalidArguments: ``tool_name`` is missing, of the wrong type, or longer than :data:`MAX_NAMES`; ``detail`` or
