@@ -16,7 +16,7 @@ import time
 
 import boto3
 
-from scripts import measured_page
+from scripts import measured_tables
 from tests.support import aws_services
 
 PROCESSES = 15
@@ -72,7 +72,7 @@ def main() -> None:
                     times[name].append(elapsed_ms)
     empty_ms = statistics.median(times.pop(""))
     rows = [(name, f"{statistics.median(found) - empty_ms:.0f}") for name, found in times.items()]
-    print(measured_page.table(("first request of a process", "ms"), rows))
+    print(measured_tables.markdown_table(("first request of a process", "ms"), rows))
 
 
 def create_resources(endpoint: str) -> None:
