@@ -142,8 +142,8 @@ def test_the_role_can_only_use_its_table_and_prefixes(aws: str, monkeypatch: pyt
         table.put(f"entry {size}", bytes(size), 1000.0, 2000.0)
         assert table.get(f"entry {size}") == bytes(size)
     assert table.get("absent") is None
-    assert table.add("used", 2000.0) == 1
-    assert table.reserve("turn", 1000.0, 1001.0) == 0
+    assert table.increment("used", 2000.0) == 1
+    assert table.acquire_slot("turn", 1000.0, 1001.0) == 0
 
     bucket, function = client(aws, "s3", **credentials), client(aws, "dynamodb", **credentials)
     bucket.put_object(Bucket=OFFLOAD, Key="offload/answer.json", Body=b"{}")
