@@ -240,6 +240,15 @@ class TestSecrets:
         assert SENT_KEY not in "\n".join(runtime.log)
 
 
+class TestTraces:
+    def test_the_layers_contain_what_tracing_needs(self, start: Callable[..., LambdaRuntime]) -> None:
+        with start("", TOOLFOLD_TRACE="true") as runtime:
+            response = runtime.invoke(json.loads((ROOT / "events/tools-list.json").read_text(encoding="utf-8")))
+
+        assert response["statusCode"] == 200
+        assert not [line for line in runtime.log if "Traceback" in line or "Error" in line]
+
+
 class TestMetrics:
     def test_cold_starts_and_calls_are_counted(self, start: Callable[..., LambdaRuntime]) -> None:
         event = json.loads((ROOT / "events/tool-call.json").read_text(encoding="utf-8"))
