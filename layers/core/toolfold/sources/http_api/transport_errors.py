@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CHECK_CERTIFICATES = (
     "Tell the operator: behind a proxy that inspects TLS, SSL_CERT_FILE must name a file with the proxy's certificate."
 )
-_OUT_OF_REACH = "Try again in a moment; if it keeps failing, tell the user that the service is down or out of reach."
+_UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
 
 SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
 """The next step after a response that is too large, where the source has no better one."""
@@ -27,9 +27,9 @@ _MESSAGES: dict[type[errors.TransportError], tuple[str, str]] = {
         "Cannot connect to {host}: no connection through the proxy.",
         "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy refuses.",
     ),
-    errors.ConnectError: ("Cannot connect to {host}: {reason}.", _OUT_OF_REACH),
+    errors.ConnectError: ("Cannot connect to {host}: {reason}.", _UNREACHABLE),
     errors.InvalidResponse: ("{host} sent a response that is not valid HTTP.", TRY_AGAIN),
-    errors.ConnectionBroken: ("{host} closed the connection before the response was complete.", _OUT_OF_REACH),
+    errors.ConnectionBroken: ("{host} closed the connection before the response was complete.", _UNREACHABLE),
     errors.InvalidRequest: (
         "The URL set for this source is not valid, so nothing was sent.",
         "Tell the operator to correct the URL of the source.",
