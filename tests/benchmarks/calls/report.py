@@ -44,7 +44,7 @@ def comparison_table(title: str, ours: Day, theirs: Day, unlimited: Day, *, free
     rows = [
         _row(f"answered, of {possible:,} calls that have an answer", [len(answered(day)) for day in both], up=True),
         ("their share", *(f"{len(answered(day)) / possible:.1%}" for day in both), ""),
-        ("of these from what was held", f"{sum(one.output.cached for one in ours):,}", "–", ""),
+        ("of these from the cache", f"{sum(one.output.cached for one in ours):,}", "–", ""),
         ("of these as a preview", f"{sum(one.output.preview for one in ours):,}", "–", ""),
         _row("requests to the upstream", [requests(day) for day in both]),
         _row("tokens read: answers", [read(answered(day)) for day in both]),

@@ -11,7 +11,7 @@ import yaml
 FILE = Path(__file__).with_name("requests.yaml")
 
 KINDS = ("direct", "paraphrase", "typo", "ambiguous", "several", "outside")
-TUNING, HELD_OUT = "tuning", "held"
+TUNING, HELD_OUT = "tuning", "held-out"
 
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -41,7 +41,7 @@ class Request:
 
     @property
     def half(self) -> str:
-        """``tuning`` or ``held``, by the best answer: tuning for one tool has no effect on another.
+        """``tuning`` or ``held-out``, by the best answer: tuning for one tool has no effect on another.
 
         Requests that no tool serves are split by their text.
         """
