@@ -1,4 +1,4 @@
-"""Which answers and errors are held, for whom and for how long, over real HTTP; and equal calls made as one."""
+"""Which responses and errors are cached, for which key and for how long, over real HTTP; and single flight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OTHER = "OTHERKEY98765432"
 
 
 class TestCache:
-    def test_a_second_call_costs_the_upstream_nothing_and_says_its_age(
+    def test_a_second_call_is_answered_from_the_cache_with_its_age(
         self, calls: Calls, upstream: Upstream, clock: Clock
     ) -> None:
         first = calls()
@@ -28,13 +28,13 @@ class TestCache:
         assert second == CallResult(first.body, "csv", True, 90, {})
         assert len(upstream.requests) == 1
 
-    def test_bypass_cache_asks_again_and_what_it_brings_is_held(self, calls: Calls, upstream: Upstream) -> None:
+    def test_bypass_cache_sends_a_request_and_caches_its_response(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [OK, (200, {}, b"timestamp,value\n2026-02-01,2"), BUSY]
         calls()
         assert not calls(bypass_cache=True).cached
         assert calls().body == "timestamp,value\n2026-02-01,2"
 
-    def test_it_is_over_when_the_data_can_have_changed(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_an_entry_expires_when_the_data_can_change(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         calls("TIME_SERIES_DAILY", symbol="IBM")
         clock.now = timestamp("2026-01-13 15:59")
         assert calls("TIME_SERIES_DAILY", symbol="IBM").cached
@@ -44,7 +44,7 @@ class TestCache:
     @pytest.mark.parametrize(
         ("reply", "code"), [(DAILY, "RATE_LIMITED"), (BUSY, "UPSTREAM_ERROR"), (None, "UPSTREAM_ERROR")]
     )
-    def test_an_answer_past_its_time_is_better_than_none_and_says_so(
+    def test_a_stale_entry_is_returned_when_the_source_fails(
         self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply | None, code: str
     ) -> None:
         first = calls()
@@ -60,14 +60,14 @@ class TestCache:
         assert 20 * 3600 <= last.age_s < 20 * 3600 + 60
         assert calls.error(bypass_cache=True).code == code
 
-    def test_nothing_late_is_given_where_that_is_not_wanted(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+    def test_stale_if_error_can_be_switched_off(self, make: Make, upstream: Upstream, clock: Clock) -> None:
         calls = make(STALE_IF_ERROR_S="0")
         calls()
         clock.now += 13 * 3600
         upstream.replies = [BUSY]
         assert calls.error().code == "UPSTREAM_ERROR"
 
-    def test_what_was_given_to_one_premium_key_is_not_given_late_to_another(
+    def test_a_stale_entry_of_a_premium_key_is_not_returned_to_another(
         self, calls: Calls, upstream: Upstream, clock: Clock
     ) -> None:
         calls("TIME_SERIES_DAILY_ADJUSTED", symbol="IBM")
@@ -84,17 +84,17 @@ class TestCache:
             ({"interval": "semiannual"}, {}, False),
         ],
     )
-    def test_defaults_and_order_make_no_difference(
+    def test_defaults_and_order_of_arguments_do_not_change_the_key(
         self, calls: Calls, upstream: Upstream, one: dict[str, Any], other: dict[str, Any], same: bool
     ) -> None:
         calls(**one)
         assert calls(**other).cached is same
 
-    def test_the_spelling_of_a_symbol_does(self, calls: Calls) -> None:
+    def test_the_spelling_of_a_symbol_changes_the_key(self, calls: Calls) -> None:
         calls("TIME_SERIES_WEEKLY", symbol="IBM")
         assert not calls("TIME_SERIES_WEEKLY", symbol="ibm").cached
 
-    def test_what_every_plan_gets_is_shared_among_keys(self, calls: Calls, upstream: Upstream) -> None:
+    def test_free_data_is_shared_between_keys(self, calls: Calls, upstream: Upstream) -> None:
         calls("TIME_SERIES_WEEKLY", symbol="IBM")
         assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").cached
 
@@ -106,7 +106,7 @@ class TestCache:
             ("TIME_SERIES_WEEKLY", {"symbol": "IBM", "entitlement": "delayed"}),
         ],
     )
-    def test_what_a_plan_decides_is_never_served_to_another_key(
+    def test_data_that_depends_on_a_plan_is_not_returned_to_another_key(
         self, calls: Calls, upstream: Upstream, name: str, arguments: dict[str, Any]
     ) -> None:
         upstream.replies = [lambda query: OK if query["apikey"] == KEY else notice("This is a premium endpoint")]
@@ -114,7 +114,7 @@ class TestCache:
         assert calls.error(name, key=OTHER, **arguments).code == "PREMIUM_ONLY"
         assert calls(name, **arguments).cached
 
-    def test_another_address_is_another_upstream(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
+    def test_another_endpoint_is_another_entry(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
         with Upstream() as mock_api:
             one, two = (Calls(catalog, clock, url) for url in (upstream.url, mock_api.url))
             two.executor._cache = one.executor._cache
@@ -122,7 +122,7 @@ class TestCache:
             assert not two().cached
 
     @pytest.mark.parametrize(
-        ("reply", "code", "remembered_s"),
+        ("reply", "code", "cached_s"),
         [
             (notice("Invalid API call.", "Error Message"), "INVALID_ARGUMENTS", 300),
             ((200, {}, b"{}"), "NO_DATA", 300),
@@ -132,39 +132,39 @@ class TestCache:
             (notice("This is a premium endpoint"), "PREMIUM_ONLY", 300),
         ],
     )
-    def test_errors_that_would_come_again_are_remembered_for_a_short_time(
-        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply, code: str, remembered_s: int
+    def test_permanent_errors_are_cached_for_a_short_time(
+        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply, code: str, cached_s: int
     ) -> None:
         upstream.replies = [reply]
         first = calls.error()
-        clock.now += remembered_s - 1
+        clock.now += cached_s - 1
         assert calls.error().as_dict() == first.as_dict()
         assert first.code == code
-        assert len(upstream.requests) == (1 if remembered_s else 2)
+        assert len(upstream.requests) == (1 if cached_s else 2)
         clock.now += 2
         upstream.replies = [OK]
         assert not calls().cached
 
-    def test_an_error_is_never_served_to_another_key(self, calls: Calls, upstream: Upstream) -> None:
+    def test_an_error_is_not_returned_to_another_key(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [lambda query: OK if query["apikey"] == OTHER else (200, {}, b"{}")]
         assert calls.error("TIME_SERIES_WEEKLY", symbol="IBM").code == "NO_DATA"
         assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").body
-        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").cached  # what is held goes before what is remembered
+        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").cached  # cached data comes before a cached error
         assert len(upstream.requests) == 2
 
-    def test_it_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
+    def test_the_cache_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
         calls = make(CACHE="off")
         assert not calls().cached
         assert not calls().cached
         assert len(upstream.requests) == 2
 
-    def test_a_file_outlives_the_process(self, make: Make, tmp_path: Any, upstream: Upstream) -> None:
+    def test_a_cache_file_is_used_by_the_next_process(self, make: Make, tmp_path: Any, upstream: Upstream) -> None:
         place = str(tmp_path / "answers.sqlite")
         make(CACHE=place)()
         assert make(CACHE=place)().cached
         assert len(upstream.requests) == 1
 
-    def test_one_that_cannot_be_opened_costs_nothing_but_a_line(
+    def test_a_cache_file_that_cannot_be_opened_is_one_warning(
         self, make: Make, tmp_path: Any, upstream: Upstream, caplog: pytest.LogCaptureFixture
     ) -> None:
         (tmp_path / "folder").write_text("a file, where a folder is wanted")
@@ -174,7 +174,7 @@ class TestCache:
         assert [record.levelname for record in caplog.records if record.name == "toolfold"].count("WARNING") == 1
 
 
-class TestTogether:
+class TestSingleFlight:
     def test_equal_calls_at_once_make_one_request(self, calls: Calls, upstream: Upstream) -> None:
         asked, may_answer = threading.Event(), threading.Event()
 
@@ -196,7 +196,7 @@ class TestTogether:
         assert len({outcome.body for outcome in outcomes}) == 1
         assert len(outcomes) == 8
 
-    def test_one_that_cannot_wait_is_told_so(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_a_joined_call_times_out_at_its_own_deadline(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         asked, may_answer = threading.Event(), threading.Event()
 
         def slow(query: dict[str, str]) -> Reply:

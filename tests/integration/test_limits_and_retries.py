@@ -1,4 +1,4 @@
-"""How calls are sent, over real HTTP: spaced, repeated, given up, given back in time."""
+"""Rate limits, retries, deadlines and the circuit breaker, over real HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BURST = notice("spreading out your free API requests more sparingly (1 request p
 
 
 class TestLimits:
-    def test_a_used_up_day_costs_the_upstream_one_request(self, calls: Calls, upstream: Upstream) -> None:
+    def test_a_used_up_quota_costs_one_request(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [DAILY]
         for tool in ("CPI", "WTI", "COPPER"):
             error = calls.error(tool)
@@ -23,31 +23,33 @@ class TestLimits:
             assert error.details == {"retry_after_s": 12 * 3600, "limit": "25 per day", "used": 1}
         assert len(upstream.requests) == 1
 
-    def test_what_is_held_is_still_answered(self, calls: Calls, upstream: Upstream) -> None:
+    def test_a_used_up_quota_does_not_block_cached_responses(self, calls: Calls, upstream: Upstream) -> None:
         calls("CPI")
         upstream.replies = [DAILY]
         calls.error("WTI")
         assert calls("CPI").cached
 
-    def test_too_fast_is_a_short_wait_and_not_a_failure(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_a_burst_refusal_is_retried_after_a_short_wait(
+        self, calls: Calls, upstream: Upstream, clock: Clock
+    ) -> None:
         upstream.replies = [BURST, OK]
         assert calls("CPI").body
         assert clock.slept == [2.0]
         calls("WTI")
         assert clock.slept[1:] == [pytest.approx(1.001)]
 
-    def test_too_fast_again_is_said_so(self, calls: Calls, upstream: Upstream) -> None:
+    def test_a_second_burst_refusal_is_an_error(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [BURST]
         error = calls.error()
         assert (error.code, error.details) == ("RATE_LIMITED", {"retry_after_s": 2, "limit": "1 per second"})
         assert len(upstream.requests) == 2
 
-    def test_a_429_is_waited_for_when_that_is_short(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_a_429_with_a_short_wait_is_retried(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(429, {"retry-after": "3"}, b""), OK]
         assert calls().body
         assert clock.slept == [3.0]
 
-    def test_and_passed_on_when_it_is_long(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_a_429_with_a_long_wait_is_an_error(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(429, {"retry-after": "7"}, b"")]
         assert calls.error().details == {"retry_after_s": 7}
         clock.now += 5
@@ -61,14 +63,14 @@ class TestRetries:
         [BUSY, (502, {}, b""), (504, {}, b""), (200, {}, b""), (0, {}, b""), (200, {"content-length": "999"}, b"time")],
         ids=["503", "502", "504", "empty", "closed", "cut off"],
     )
-    def test_what_passes_by_itself_is_tried_again(self, calls: Calls, upstream: Upstream, passing: Reply) -> None:
+    def test_transient_failures_are_retried(self, calls: Calls, upstream: Upstream, passing: Reply) -> None:
         upstream.replies = [passing, passing, OK]
         if passing[2] == b"time":  # the rest never comes: the server closes
             upstream.replies = [(200, {"content-length": "999", "connection": "close"}, b"time"), OK]
         assert calls().body
         assert not calls.breaker._failures
 
-    def test_not_for_ever_and_with_growing_pauses(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_retries_are_limited_and_back_off(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [BUSY]
         assert calls.error().code == "UPSTREAM_ERROR"
         assert len(upstream.requests) == 3
@@ -81,30 +83,30 @@ class TestRetries:
          (200, {}, b'{"a": '), notice("Invalid API call", "Error Message"), notice("Something new.")],
         ids=["500", "404", "302", "html", "broken JSON", "wrong arguments", "notice"],
     )  # fmt: skip
-    def test_what_would_only_fail_again_is_not(self, calls: Calls, upstream: Upstream, lasting: Reply) -> None:
+    def test_permanent_failures_are_not_retried(self, calls: Calls, upstream: Upstream, lasting: Reply) -> None:
         upstream.replies = [lasting]
         calls.error()
         assert len(upstream.requests) == 1
 
-    def test_the_upstream_may_ask_for_a_pause(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_retry_after_is_respected(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(503, {"retry-after": "2"}, b""), OK]
         calls()
         assert clock.slept == [2.0]
 
     @pytest.mark.parametrize(("pause", "left_s"), [("60", 25), ("2", 1)])
-    def test_but_none_that_nobody_can_wait_for(
+    def test_a_retry_after_beyond_the_limits_is_not_waited_for(
         self, calls: Calls, upstream: Upstream, clock: Clock, pause: str, left_s: float
     ) -> None:
         upstream.replies = [(503, {"retry-after": pause}, b"")]
         calls.error(deadline=clock.monotonic() + left_s)
         assert clock.slept == []
 
-    def test_they_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
+    def test_retries_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
         upstream.replies = [BUSY]
         make(RETRIES="0").error()
         assert len(upstream.requests) == 1
 
-    def test_each_counts_against_the_day(self, make: Make, upstream: Upstream) -> None:
+    def test_each_retry_counts_against_the_daily_limit(self, make: Make, upstream: Upstream) -> None:
         upstream.replies = [BUSY]
         calls = make(REQUESTS_PER_DAY="2")
         assert calls.error().code == "RATE_LIMITED"
@@ -112,9 +114,7 @@ class TestRetries:
 
 
 class TestDeadline:
-    def test_an_answer_that_comes_too_late_is_given_up_in_time(
-        self, calls: Calls, upstream: Upstream, clock: Clock
-    ) -> None:
+    def test_a_slow_response_is_given_up_at_the_deadline(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         may_answer = threading.Event()
 
         def never(query: dict[str, str]) -> Reply:
@@ -129,15 +129,13 @@ class TestDeadline:
         assert error.code == "UPSTREAM_TIMEOUT"
         assert took < 2
 
-    def test_a_call_without_time_is_not_sent(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
+    def test_a_call_past_its_deadline_is_not_sent(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         assert calls.error(deadline=clock.monotonic() - 1).code == "UPSTREAM_TIMEOUT"
         assert upstream.requests == []
 
 
 class TestBreaker:
-    def test_a_source_that_is_down_is_left_alone_and_tried_again(
-        self, make: Make, upstream: Upstream, clock: Clock
-    ) -> None:
+    def test_a_failing_source_is_paused_and_tried_again(self, make: Make, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(500, {}, b"")]
         calls = make(BREAKER_FAILURES="3")
         for _ in range(3):
@@ -156,13 +154,15 @@ class TestBreaker:
         assert calls().body
         assert calls("WTI").body
 
-    def test_failures_that_are_the_callers_open_nothing(self, make: Make, upstream: Upstream) -> None:
+    def test_errors_of_the_caller_do_not_open_the_breaker(self, make: Make, upstream: Upstream) -> None:
         upstream.replies = [notice("Invalid API call", "Error Message")]
         calls = make(BREAKER_FAILURES="1", CACHE="off")
         for _ in range(3):
             assert calls.error().code == "INVALID_ARGUMENTS"
 
-    def test_a_refusal_of_our_own_does_not_close_it(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+    def test_a_refusal_by_the_rate_limiter_does_not_close_the_breaker(
+        self, make: Make, upstream: Upstream, clock: Clock
+    ) -> None:
         upstream.replies = [(500, {}, b"")]
         calls = make(BREAKER_FAILURES="1", REQUESTS_PER_DAY="1")
         calls.error()

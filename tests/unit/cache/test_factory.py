@@ -20,7 +20,7 @@ from toolfold.settings import Settings
         ("/tmp/x.sqlite", FailSafeStore),
     ],
 )
-def test_the_setting_names_a_place_that_is_not_opened_before_it_is_asked(value: str, named: type | None) -> None:
+def test_a_store_is_not_opened_before_it_is_used(value: str, named: type | None) -> None:
     settings = Settings.from_environment({"TOOLFOLD_CACHE": value})
     found = create_shared_store(settings, lambda: 0.0, AwsClients())
     assert (found is None) if named is None else isinstance(found, named)

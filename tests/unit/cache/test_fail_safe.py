@@ -9,7 +9,7 @@ from toolfold.cache.fail_safe import FailSafeStore
 from toolfold.cache.memory import MemoryStore
 
 
-def test_a_place_that_fails_is_left_alone_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_store_is_not_used_during_the_cooldown(caplog: pytest.LogCaptureFixture) -> None:
     now, opened = [0.0], []
 
     def broken() -> CacheStore:
@@ -23,7 +23,7 @@ def test_a_place_that_fails_is_left_alone_for_a_while(caplog: pytest.LogCaptureF
     assert [record.message for record in caplog.records] == ["Shared cache unavailable (OSError); retrying in 30 s"] * 2
 
 
-def test_it_is_asked_again_when_it_works() -> None:
+def test_a_store_is_used_again_after_the_cooldown() -> None:
     now, memory = [0.0], MemoryStore(1000)
     memory.put("a", b"value", 1.0, 2.0)
     careful = FailSafeStore(lambda: memory, 30.0, lambda: now[0])

@@ -11,7 +11,7 @@ LIMIT = 1_000_000
 ENTRY = Entry("csv", "timestamp,open\n2026-01-13,1.0", 1000.0, 2000.0)
 
 
-def test_what_another_process_has_put_is_found_and_then_at_hand() -> None:
+def test_an_entry_of_another_process_is_found_and_copied_to_memory() -> None:
     shared = MemoryStore(LIMIT)
     careful = FailSafeStore(lambda: shared, 30.0, lambda: 0.0)
     ResponseCache(MemoryStore(LIMIT), careful, LIMIT).put("name", ENTRY)
@@ -21,7 +21,7 @@ def test_what_another_process_has_put_is_found_and_then_at_hand() -> None:
     assert cache.get("name", 1500.0) == (ENTRY, "memory")
 
 
-def test_a_damaged_entry_is_replaced_by_the_next() -> None:
+def test_a_damaged_entry_is_a_miss_and_is_replaced() -> None:
     shared = MemoryStore(LIMIT)
     cache = ResponseCache(MemoryStore(0), FailSafeStore(lambda: shared, 30.0, lambda: 0.0), LIMIT)
     shared.put("name", b"damaged", 1.0, 2.0)

@@ -30,35 +30,35 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CacheStore
 
 
 class TestEveryStore:
-    def test_what_is_put_is_there_and_the_newer_one_wins(self, store: CacheStore) -> None:
+    def test_the_newer_value_wins(self, store: CacheStore) -> None:
         assert store.get("a") is None
         store.put("a", b"one", 1.0, 100.0)
         store.put("a", b"two", 2.0, 100.0)
         assert store.get("a") == b"two"
 
-    def test_it_never_holds_more_than_it_may(self, store: CacheStore) -> None:
+    def test_the_limit_of_bytes_is_kept(self, store: CacheStore) -> None:
         for number in range(100):
             store.put(f"entry {number}", bytes(10_000), 1.0, 100.0 + number)
         held = [number for number in range(100) if store.get(f"entry {number}") is not None]
         assert 5 <= len(held) <= 10
         assert 99 in held
 
-    def test_a_value_too_large_for_it_is_not_held_and_pushes_nothing_out(self, store: CacheStore) -> None:
+    def test_a_value_above_the_limit_is_not_stored_and_evicts_nothing(self, store: CacheStore) -> None:
         store.put("small", b"small", 1.0, 100.0)
         store.put("large", bytes(200_000), 1.0, 100.0)
         assert store.get("large") is None
         assert store.get("small") == b"small"
 
-    def test_it_counts(self, store: CacheStore) -> None:
+    def test_increment_counts_per_key(self, store: CacheStore) -> None:
         assert [store.increment("n", 100.0) for _ in range(3)] == [1, 2, 3]
         assert store.increment("m", 100.0) == 1
 
-    def test_a_turn_is_taken_by_one(self, store: CacheStore) -> None:
+    def test_a_slot_is_acquired_once(self, store: CacheStore) -> None:
         assert store.acquire_slot("turn", 10.0, 11.0) == 0
         assert store.acquire_slot("turn", 10.5, 11.5) == 11.0
         assert store.acquire_slot("turn", 11.0, 12.0) == 0
 
-    def test_many_threads_lose_nothing(self, store: CacheStore) -> None:
+    def test_increments_of_many_threads_are_all_counted(self, store: CacheStore) -> None:
         def work() -> None:
             for _ in range(20):
                 store.increment("n", 100.0)
@@ -72,7 +72,7 @@ class TestEveryStore:
 
 
 class TestSQLiteStore:
-    def test_two_processes_share_it(self, tmp_path: Path) -> None:
+    def test_two_processes_share_the_file(self, tmp_path: Path) -> None:
         one = SQLiteStore(tmp_path / "answers.sqlite", LIMIT, 0.3)
         two = SQLiteStore(tmp_path / "answers.sqlite", LIMIT, 0.3)
         one.put("a", b"value", 1.0, 2.0)
@@ -82,7 +82,7 @@ class TestSQLiteStore:
         assert two.get("a") == b"value"
 
     @pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
-    def test_nobody_else_may_read_it(self, tmp_path: Path) -> None:
+    def test_other_users_may_not_read_the_file(self, tmp_path: Path) -> None:
         before = os.umask(0)
         try:
             file = SQLiteStore(tmp_path / "new" / "answers.sqlite", LIMIT, 0.3)
@@ -95,7 +95,7 @@ class TestSQLiteStore:
         assert len(modes) == 3  # the database, its log, and the index of that
 
     @pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
-    def test_one_that_others_could_read_is_closed_to_them(self, tmp_path: Path) -> None:
+    def test_permissions_of_an_existing_file_are_restricted(self, tmp_path: Path) -> None:
         path = tmp_path / "answers.sqlite"
         path.touch(0o644)
         file = SQLiteStore(path, LIMIT, 0.3)
@@ -103,14 +103,14 @@ class TestSQLiteStore:
         file.close()
 
     @pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + bytes(5000)])
-    def test_a_damaged_one_is_replaced(self, tmp_path: Path, content: bytes) -> None:
+    def test_a_damaged_file_is_replaced(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "answers.sqlite"
         path.write_bytes(content)
         file = SQLiteStore(path, LIMIT, 0.3)
         file.put("a", b"value", 1.0, 2.0)
         assert file.get("a") == b"value"
 
-    def test_one_of_another_layout_is_replaced(self, tmp_path: Path) -> None:
+    def test_a_file_of_another_layout_is_replaced(self, tmp_path: Path) -> None:
         path = tmp_path / "answers.sqlite"
         with sqlite3.connect(path) as other:
             other.execute("CREATE TABLE entries (something TEXT)")
@@ -120,7 +120,7 @@ class TestSQLiteStore:
         file.put("a", b"value", 1.0, 2.0)
         assert file.get("a") == b"value"
 
-    def test_one_that_is_damaged_while_in_use_is_replaced(self, tmp_path: Path) -> None:
+    def test_a_file_damaged_while_in_use_is_replaced(self, tmp_path: Path) -> None:
         path = tmp_path / "answers.sqlite"
         file = SQLiteStore(path, LIMIT, 0.3)
         file.put("a", bytes(50_000), 1.0, 2.0)
@@ -131,7 +131,7 @@ class TestSQLiteStore:
         file.put("b", b"value", 1.0, 2.0)
         assert file.get("b") == b"value"
 
-    def test_a_busy_one_is_an_error_that_is_over_soon(self, tmp_path: Path) -> None:
+    def test_a_busy_file_is_an_error_after_the_timeout(self, tmp_path: Path) -> None:
         path = tmp_path / "answers.sqlite"
         file = SQLiteStore(path, LIMIT, 0.05)
         other = sqlite3.connect(path, isolation_level=None)

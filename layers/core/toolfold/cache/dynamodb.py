@@ -39,14 +39,14 @@ class DynamoDBStore:
         self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
 
     def get(self, key: str) -> bytes | None:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Return the value last put, or None."""
         item = self._dynamodb.get_item(TableName=self._table, Key=_key(key)).get("Item", {})
         if "large" in item and self._bucket:
             return self._get_object(item["large"]["S"])
         return bytes(item["v"]["B"]) if "v" in item else None
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Store ``value``, unless a newer one is stored."""
         item = {**_key(key), "at": _number(created_at), "expires_at": _number(math.ceil(expires_at))}
         if len(value) <= _MAX_ITEM_BYTES:
             item["v"] = {"B": value}
@@ -72,7 +72,7 @@ class DynamoDBStore:
                 raise
 
     def increment(self, key: str, expires_at: float) -> int:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Add 1 to the counter ``key`` and return its new value."""
         changed = self._dynamodb.update_item(
             TableName=self._table,
             Key=_key(key),
@@ -83,7 +83,7 @@ class DynamoDBStore:
         return int(changed["Attributes"]["n"]["N"])
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Take the slot ``key``: return 0, or the time at which it becomes free."""
         try:
             self._dynamodb.update_item(
                 TableName=self._table,

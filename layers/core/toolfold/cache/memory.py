@@ -23,26 +23,26 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Return the value last put, or None."""
         with self._lock:
             return self._values.get(key)
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
-        """See :class:`~toolfold.cache.base.CacheStore`. The last value put wins."""
+        """Store ``value``; the last one put wins."""
         with self._lock:
             self._values.pop(key, None)
             if len(value) <= self._values.maxsize:
                 self._values[key] = value
 
     def increment(self, key: str, expires_at: float) -> int:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Add 1 to the counter ``key`` and return its new value."""
         with self._lock:
             count = int(self._numbers.get(key, 0)) + 1
             self._numbers[key] = count
             return count
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Take the slot ``key``: return 0, or the time at which it becomes free."""
         with self._lock:
             taken_until = self._numbers.get(key, 0.0)
             if taken_until > now:

@@ -1,4 +1,4 @@
-"""A store in one SQLite file, shared by all processes of a user and readable by nobody else."""
+"""A store in one SQLite file, shared by all processes of a user and readable by that user only."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class SQLiteStore:
         self._connection = self._run_repairing(self._connect)
 
     def get(self, key: str) -> bytes | None:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Return the value last put, or None."""
         rows = self._execute("SELECT value FROM entries WHERE key = ?", key)
         return bytes(rows[0][0]) if rows else None
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Store ``value``, unless a newer one is stored."""
         if len(value) * _MAX_SHARE > self._max_bytes:
             return
         self._execute(
@@ -65,7 +65,7 @@ class SQLiteStore:
         self._evict(created_at)
 
     def increment(self, key: str, expires_at: float) -> int:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Add 1 to the counter ``key`` and return its new value."""
         rows = self._execute(
             "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value",
             key, expires_at,
@@ -73,7 +73,7 @@ class SQLiteStore:
         return int(rows[0][0])
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """See :class:`~toolfold.cache.base.CacheStore`."""
+        """Take the slot ``key``: return 0, or the time at which it becomes free."""
         acquired = self._execute(
             "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE"
             " SET value = excluded.value, expires_at = excluded.expires_at WHERE value <= ? RETURNING value",

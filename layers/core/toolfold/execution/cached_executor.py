@@ -1,7 +1,7 @@
 """Perform validated calls: from the cache, together with an equal call, or by a request; and store what it returns.
 
 Made by the first call: listing and describing tools never pays for it. Only tools that read are cached, joined,
-retried or answered with stale data. A write is sent once, whatever happens.
+retried or answered with stale data. A write is sent once, even when it fails.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CachedExecutor:
         settings: the settings in force.
         aws: creates the clients of AWS.
         http_client: sends the requests of all sources.
-        on_call: told of every call that is finished.
+        on_call: called with the log of every finished call.
         adapters: finds the adapters of sources.
         clock: the clocks.
     """
@@ -247,7 +247,7 @@ class CachedExecutor:
     def _upstream(self, source: Source) -> _Upstream:
         with self._lock:
             upstream = self._upstreams.get(source.id)
-            # A new catalog may describe the source anew.
+            # A new catalog may describe the source differently.
             if upstream is None or upstream.source != source:
                 upstream = self._upstreams[source.id] = self._connect(source)
             return upstream

@@ -1,4 +1,4 @@
-"""Find the API key of a call. A key lives for one call, and is never stored, logged or returned."""
+"""Find the API key of a call. A key is used for one call, and is never stored, logged or returned."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def resolve_api_key(
         The key; empty for a source that needs none.
 
     Raises:
-        AuthRequired: the source needs a key and there is none, or AWS does not return it.
+        AuthRequired: the source needs a key and has no key, or AWS does not return it.
     """
     auth = source.auth
     if auth is None:

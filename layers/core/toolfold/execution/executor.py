@@ -34,7 +34,7 @@ class ToolExecutor:
     Args:
         settings: the settings in force.
         aws: creates the clients of AWS (default: its own).
-        on_call: told of every call that is finished, whether it succeeded or not.
+        on_call: called with the log of every finished call, successful or not.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
     """

@@ -6,7 +6,7 @@ refuses no call unless the operator set a limit, since some plans have none and 
 - Daily quota used up: the key is refused at once until the quota is reset (``SourceAdapter.quota_resets_at``). In case
   that is another hour, or the plan was changed, one call is let through every ``TOOLFOLD_QUOTA_RECHECK_S`` seconds.
 - Too many calls in a second: calls with the key are spaced from then on, for a day.
-- Too many calls in a minute: refused for as long as the upstream said.
+- Too many calls in a minute: refused for as long as the upstream stated.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def acquire(self, key_id: str, deadline: float) -> float:
-        """Let one request with this key pass, now or after a short wait, and count it.
+        """Wait until one request with this key may be sent, and count it.
 
         Args:
             key_id: the hash of the key.
@@ -118,7 +118,7 @@ class RateLimiter:
         if limit and count > limit:
             raise RateLimited(
                 f"The {limit} calls that are allowed in a day are used up.",
-                "Do not call again today; tell the user. What was answered before can still be asked for.",
+                "Do not call again today; tell the user. Earlier answers are still cached.",
                 retry_after_s=_whole_seconds(self._quota_resets_at(now) - now),
                 limit=f"{limit} per day",
                 used=limit,
@@ -126,7 +126,7 @@ class RateLimiter:
         return waited_s
 
     def record_refusal(self, key_id: str, error: RateLimited) -> RateLimited:
-        """Learn from a refusal of the upstream.
+        """Record what a refusal of the upstream says about the key.
 
         Returns:
             The error to report: ``error``, with the usage and the time of the reset where they are known.

@@ -56,7 +56,7 @@ def _system_random() -> float:
 class RetryingClient:
     """Send calls through a source's adapter, as its rate limiter allows.
 
-    Only a tool that reads is sent more than once: after a broken connection nobody knows whether a write took effect.
+    Only a tool that reads is sent more than once: after a broken connection it is unknown whether a write took effect.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""An answer is held until the data behind it can change, and no longer."""
+"""A response is fresh until the data behind it can change, and no longer."""
 
 from __future__ import annotations
 

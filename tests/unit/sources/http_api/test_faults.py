@@ -1,4 +1,4 @@
-"""An upstream's reply is read for what it is: data, or one of the failures that come as HTTP 200."""
+"""A response is data, or one of the failures that come with status 200."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY = "CANARYKEY0123456"
 PREMIUM_AD = "subscribe to any of the premium plans at https://www.alphavantage.co/premium/"
 
 # The texts are the vendor's, in part, as facts to be recognised; their wording changes, so only fragments count.
-ENVELOPES = [
+FAULTS = [
     ("Error Message", "the parameter apikey is invalid or missing. Please claim your free API key", "AUTH_REJECTED"),
     ("Information", "the parameter apikey is invalid or missing.", "AUTH_REJECTED"),
     ("Information", "The **demo** API key is for demo purposes only.", "AUTH_REJECTED"),
@@ -68,8 +68,8 @@ def fault(catalog: Catalog, body: str, **how: Any) -> CallError:
 
 
 @pytest.mark.parametrize("datatype", ["csv", "json"])
-@pytest.mark.parametrize(("key", "text", "code"), ENVELOPES)
-def test_every_envelope_has_its_code_in_both_formats(
+@pytest.mark.parametrize(("key", "text", "code"), FAULTS)
+def test_every_fault_has_its_code_in_both_formats(
     catalog: Catalog, key: str, text: str, code: str, datatype: str
 ) -> None:
     error = fault(catalog, json.dumps({key: text}), datatype=datatype)
@@ -87,11 +87,11 @@ def test_every_envelope_has_its_code_in_both_formats(
         ("rate limit is 25 requests per day", 86400),
     ],
 )
-def test_a_rate_limit_says_how_long_to_wait(catalog: Catalog, fragment: str, seconds: int) -> None:
+def test_a_rate_limit_has_the_seconds_to_wait(catalog: Catalog, fragment: str, seconds: int) -> None:
     assert fault(catalog, json.dumps({"Information": fragment})).details["retry_after_s"] == seconds
 
 
-def test_an_unknown_notice_is_passed_on_without_the_key_and_cut(catalog: Catalog) -> None:
+def test_an_unknown_notice_is_passed_on_truncated_and_without_the_key(catalog: Catalog) -> None:
     text = f"New rule for your API key as OTHERKEY99 and {KEY}: " + "x" * 1000
     said = fault(catalog, json.dumps({"Information": text})).details["upstream_says"]
     assert said.startswith("New rule for your API key as [key] and [key]: ")
@@ -114,11 +114,11 @@ def test_an_unknown_notice_is_passed_on_without_the_key_and_cut(catalog: Catalog
         ("TIME_SERIES_DAILY", "[]", {}),
     ],
 )
-def test_an_answer_without_rows_is_no_data(catalog: Catalog, name: str, body: str, arguments: dict[str, Any]) -> None:
+def test_a_response_without_rows_is_no_data(catalog: Catalog, name: str, body: str, arguments: dict[str, Any]) -> None:
     assert fault(catalog, body, name=name, **arguments).code == "NO_DATA"
 
 
-def test_half_an_answer_is_data(catalog: Catalog) -> None:
+def test_a_response_with_some_empty_parts_is_data(catalog: Catalog) -> None:
     body = '{"symbol":"X","annualReports":[],"quarterlyReports":[{"ebit":"None"}]}'
     assert read(catalog, body, "INCOME_STATEMENT") == ("json", body)
 
@@ -150,7 +150,7 @@ def test_made_up_premium_rows_are_never_data_in_either_format(catalog: Catalog) 
         ("one,two\n1,2", {}),
     ],
 )
-def test_nonsense_is_an_upstream_error(catalog: Catalog, body: str, how: dict[str, Any]) -> None:
+def test_an_unreadable_response_is_an_upstream_error(catalog: Catalog, body: str, how: dict[str, Any]) -> None:
     error = fault(catalog, body, **how)
     assert error.code == "UPSTREAM_ERROR"
     assert error.details["retryable"] is True
@@ -161,15 +161,15 @@ def test_nonsense_is_an_upstream_error(catalog: Catalog, body: str, how: dict[st
     [(302, "UPSTREAM_ERROR"), (401, "AUTH_REJECTED"), (404, "UPSTREAM_ERROR"), (429, "RATE_LIMITED"),
      (500, "UPSTREAM_ERROR"), (503, "UPSTREAM_ERROR")],
 )  # fmt: skip
-def test_an_http_error_has_its_code_whatever_the_body(catalog: Catalog, status: int, code: str) -> None:
+def test_an_http_error_has_its_code_for_every_body(catalog: Catalog, status: int, code: str) -> None:
     assert fault(catalog, '{"Global Quote": {"a": "b"}}', status=status).code == code
 
 
-def test_a_429_passes_on_how_long_to_wait(catalog: Catalog) -> None:
+def test_a_429_has_the_seconds_to_wait(catalog: Catalog) -> None:
     assert fault(catalog, "", status=429, retry_after_s=7).details["retry_after_s"] == 7
 
 
-def test_data_is_handed_on_as_the_upstream_wrote_it(catalog: Catalog) -> None:
+def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
     csv = "timestamp,open\r\n2026-01-13,1.0"
     assert read(catalog, csv + "\r\n") == ("csv", csv)
     json_ = '{\n "Global Quote": {\n  "05. price": 261.050, "x": NaN}\n}'
@@ -177,7 +177,7 @@ def test_data_is_handed_on_as_the_upstream_wrote_it(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
-def test_what_may_pass_by_itself_is_told_from_what_will_not(catalog: Catalog, status: int) -> None:
+def test_transient_failures_are_retryable(catalog: Catalog, status: int) -> None:
     passing = fault(catalog, "", status=status, retry_after_s=2)
     assert isinstance(passing, Retryable)
     assert passing.retry_after_s == 2
@@ -199,16 +199,16 @@ def test_what_may_pass_by_itself_is_told_from_what_will_not(catalog: Catalog, st
         ("standard API call frequency is 5 calls per minute and 500 calls per day", "5 per minute"),
     ],
 )
-def test_a_rate_limit_names_the_limit_that_was_hit(catalog: Catalog, text: str, limit: str | None) -> None:
+def test_a_rate_limit_names_the_limit(catalog: Catalog, text: str, limit: str | None) -> None:
     assert fault(catalog, json.dumps({"Information": text})).details.get("limit") == limit
 
 
 @pytest.mark.parametrize("body", ['{"data": [{"date": "%s"}]}', "timestamp,open\n%s,1"])
-def test_a_key_that_turns_up_in_data_is_blanked_out(catalog: Catalog, body: str) -> None:
+def test_the_key_is_replaced_in_data(catalog: Catalog, body: str) -> None:
     _, text = read(catalog, body % KEY)
     assert KEY not in text
     assert "[key]" in text
 
 
-def test_a_byte_order_mark_is_not_taken_for_nonsense(catalog: Catalog) -> None:
+def test_a_byte_order_mark_is_removed(catalog: Catalog) -> None:
     assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0") == ("csv", "timestamp,open\n2026-01-13,1.0")

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
 
 _KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
-"""An API key, anybody's, as notices quote it: "We have detected your API key as …"."""
+"""An API key as notices quote it: "We have detected your API key as …"."""
 
 
 class AlphaVantageParser(ResponseParser):
     """Read the limits that notices name, and remove API keys from notices."""
 
     def fault_details(self, fault: Mapping[str, Any], body: str) -> dict[str, Any]:
-        """Add ``limit``, e.g. ``25 per day``. A notice names several limits; the length of the wait tells which."""
+        """Add ``limit``, e.g. ``25 per day``: of the limits in a notice the one that the wait is for."""
         details = super().fault_details(fault, body)
         wait_s = fault.get("retry_after_s")
         if wait_s is None:

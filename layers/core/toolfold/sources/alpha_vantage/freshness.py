@@ -14,7 +14,7 @@ FX        the tools for currency pairs           Sunday 17:00 to Friday 17:00
 (none)    crypto, and everything else            always
 ========  =====================================  ==================================================================
 
-Within those hours a response lives as long as its class says.
+Within those hours a response is fresh for as long as its class says.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _US_TICKER = re.compile(r"[A-Za-z]{1,5}(-[A-Za-z]{1,2})?\Z")
 _VENUE_TICKER = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z]{1,4}\Z")
 
 _PREMARKET, _CLOSE, _AFTER_HOURS, _SETTLED = time(4), time(16), time(20, 30), time(6)
-"""Extended hours are 04:00 to 20:00, with half an hour for the last trades to arrive. By 06:00, before anybody trades,
+"""Extended hours are 04:00 to 20:00, with half an hour for the last trades to arrive. By 06:00, before trading starts,
 the upstream is assumed to have finished the day before."""
 
 
@@ -119,7 +119,7 @@ def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, st
         entitlement = arguments.get("entitlement")
         if entitlement is not None:
             return True, "realtime" if entitlement == "realtime" else "intraday"
-        # Without entitlement these tools serve end-of-day figures, whatever the length of a bar.
+        # Without entitlement these tools serve end-of-day figures, for every length of a bar.
         return False, "daily" if tool.freshness in ("realtime", "intraday") else tool.freshness
     return tool.freshness in ("realtime", "intraday"), tool.freshness
 

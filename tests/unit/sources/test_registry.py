@@ -1,0 +1,58 @@
+"""Adapters are found by name: those that are given, built-in ones, and those of installed packages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from toolfold.catalog.model import Catalog, Source
+from toolfold.errors import InternalError
+from toolfold.network.session import HttpClient
+from toolfold.settings import Settings
+from toolfold.sources.alpha_vantage.adapter import AlphaVantageAdapter
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.http_api.adapter import HttpApiAdapter
+from toolfold.sources.registry import AdapterRegistry
+
+
+class OtherAdapter(HttpApiAdapter):
+    """An adapter that the package does not know."""
+
+
+@pytest.fixture
+def context() -> AdapterContext:
+    return AdapterContext(Settings.from_environment({}), HttpClient())
+
+
+def source(catalog: Catalog, adapter: str) -> Source:
+    return replace(catalog.source("alpha_vantage"), adapter=adapter)
+
+
+@pytest.mark.parametrize(("name", "adapter"), [("alpha_vantage", AlphaVantageAdapter), ("http_api", HttpApiAdapter)])
+def test_built_in_adapters_are_found(
+    catalog: Catalog, context: AdapterContext, name: str, adapter: type[HttpApiAdapter]
+) -> None:
+    assert type(AdapterRegistry().create(source(catalog, name), context)) is adapter
+
+
+def test_a_given_adapter_replaces_a_built_in_one(catalog: Catalog, context: AdapterContext) -> None:
+    registry = AdapterRegistry({"http_api": OtherAdapter})
+    assert type(registry.create(source(catalog, "http_api"), context)) is OtherAdapter
+
+
+def test_an_adapter_of_an_installed_package_is_found(
+    catalog: Catalog, context: AdapterContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = EntryPoints([EntryPoint("other", f"{__name__}:OtherAdapter", "toolfold.adapters")])
+    monkeypatch.setattr(EntryPoint, "load", lambda _: OtherAdapter)
+
+    def entry_points(**wanted: Any) -> EntryPoints:
+        return installed.select(**wanted)
+
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    assert type(AdapterRegistry().create(source(catalog, "other"), context)) is OtherAdapter
+    with pytest.raises(InternalError, match="not installed"):
+        AdapterRegistry().create(source(catalog, "unknown"), context)
