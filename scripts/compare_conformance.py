@@ -77,6 +77,8 @@ def pinned(package: str) -> str:
 
 
 def servers() -> list[Server]:
+    """Return toolfold and its peers."""
+
     def peer(heading: str, script: str) -> Server:
         return Server(heading, [PEERS_PYTHON, ROOT / "scripts/peers" / f"{script}.py"])
 
@@ -136,12 +138,14 @@ def compare() -> dict[str, list[ScenarioResult]]:
 
 
 def cell(result: ScenarioResult) -> str:
+    """Return passed and run checks of one result as text."""
     passed, failed, warned = result.summary()
     warnings = f", {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
     return f"{passed} / {passed + failed}{warnings}" if passed + failed + warned else "–"
 
 
 def table(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:
+    """Return the table as Markdown."""
     suite = json.loads((FOLDER / "package.json").read_text())["dependencies"]["@modelcontextprotocol/conformance"]
     head = ["version", "scenario", *verdicts]
     rows = [head, ["---", "---", *("---:" for _ in verdicts)]]
@@ -160,6 +164,7 @@ def explained(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> None:
 
 
 def failures(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:
+    """Return the suite's message of each check not passed."""
     lines = []
     for heading, of_server in verdicts.items():
         for (version, scenario, _), result in zip(SCENARIOS, of_server, strict=True):
@@ -168,6 +173,7 @@ def failures(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:
 
 
 def main() -> int:
+    """Print, write or check the table; return the exit code."""
     options = measured_tables.parse_options(__doc__, "--write FILE", "--check FILE", flags=["--failures"])
     verdicts = compare()
     explained(verdicts)

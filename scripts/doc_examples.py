@@ -32,6 +32,7 @@ def render_examples(document: str, tools: MetaTools) -> str:
 
 
 def main() -> int:
+    """Check or write the results; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--write", action="store_true")

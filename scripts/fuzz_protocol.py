@@ -58,6 +58,7 @@ class Run:
         self.started = time.perf_counter()
 
     def one(self, data: bytes) -> None:
+        """Check one input, cut to the size limit."""
         self._judge(data[:SIZE_LIMIT])
         self.done += 1
         if self.done % PROGRESS_INTERVAL == 0:
@@ -137,6 +138,7 @@ def _leave(code: int) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run the fuzzer; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

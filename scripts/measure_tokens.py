@@ -65,9 +65,9 @@ SHAPED: dict[str, dict[str, Any]] = {
 
 BUDGETS = (300, 500, 700, 1000, 2000)
 OTHERWISE: tuple[tuple[str, str, tuple[float, ...]], ...] = (
-    ("at most so many tools:", "SEARCH_TOOLS", (3, 5, 15)),
+    ("at most this many tools:", "SEARCH_TOOLS", (3, 5, 15)),
     ("none below this share of the best score:", "MIN_RELATIVE_SCORE", (0, 0.2, 0.6)),
-    ("so many in tier 2:", "MEDIUM_TOOLS", (0, 7)),
+    ("tools at detail level 2:", "MEDIUM_TOOLS", (0, 7)),
 )
 """What a search shows, with other values than were chosen."""
 
@@ -75,6 +75,7 @@ encode: Callable[[str], Sequence[int]] = bpe_openai.get_encoding("o200k_base").e
 
 
 def tokens(value: Any) -> int:
+    """Return the number of o200k tokens of a text, or of a value as JSON."""
     return len(encode(value if isinstance(value, str) else dumps_compact(value)))
 
 
@@ -117,6 +118,7 @@ def listing_forms(catalog: Catalog) -> dict[str, str]:
 
 
 def measure() -> str:
+    """Return all tables."""
     with MockApi() as mock_api:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
@@ -145,7 +147,7 @@ def _journey(tools: MetaTools) -> str:
     longest = folded + listed + described + called + asked
     theirs = exposed + called + tokens({"symbol": "AAPL"})
     rows = [
-        (f"`tools/list`: what every conversation carries ({len(catalog)} tools)", folded, exposed),
+        (f"`tools/list`: part of every conversation ({len(catalog)} tools)", folded, exposed),
         (f'`TOOL_LIST("{QUESTION["query"]}")`', found, 0),
         ("**discovery**: definitions, arguments and answer until the call can be made", discovery, exposed),
         ("`TOOL_LIST()`", listed, 0),
@@ -175,8 +177,8 @@ def _tiers(tools: MetaTools) -> str:
         texts, data = [tokens(text) for _, text in shown], [tokens(entry) for entry, _ in shown]
         mean, as_json = sum(texts) / len(every), sum(data) / len(every)
         cells.append((name, f"{mean:.0f}", f"{max(texts)}", f"{as_json:.0f}", f"{as_json / mean:.1f}"))
-    head = ("tier", "text, mean", "text, longest", "JSON, mean", "ratio")
-    return f"### A tool in each tier, in tokens, over all {len(every)}\n\n" + markdown_table(head, cells)
+    head = ("detail level", "text, mean", "text, longest", "JSON, mean", "ratio")
+    return f"### A tool at each detail level, in tokens, over all {len(every)}\n\n" + markdown_table(head, cells)
 
 
 def _budgets(tools: MetaTools) -> str:
@@ -185,7 +187,7 @@ def _budgets(tools: MetaTools) -> str:
     The columns are the search as it is, with token budgets, and with each chosen constant changed.
     """
     requests = [one for one in request_set.load() if one.half == request_set.TUNING and one.tools]
-    cells = [("as it comes", *_enough(tools, requests, {}))]
+    cells = [("unchanged", *_enough(tools, requests, {}))]
     for budget in BUDGETS:
         more = {"token_budget": budget, "limit": tool_list.SEARCH_TOOLS}
         cells.append((f"`token_budget` {budget:,}, `limit` {tool_list.SEARCH_TOOLS}", *_enough(tools, requests, more)))
@@ -193,7 +195,7 @@ def _budgets(tools: MetaTools) -> str:
         for value in values:
             with mock.patch.object(tool_list, name, value):
                 cells.append((f"{what} {value}", *_enough(tools, requests, {})))
-    head = ("", "right tool shown", "right tool in tier 1", "tools in tier 1", "tokens, mean", "90 % below")
+    head = ("", "right tool shown", "right tool at level 1", "tools at level 1", "tokens, mean", "90 % below")
     title = f"### `TOOL_LIST(query)`: how often one search is enough, over {len(requests)} requests"
     return f"{title}\n\n" + markdown_table(head, cells)
 
@@ -271,6 +273,7 @@ def _csv(tables: Sequence[shape.Table]) -> str:
 
 
 def main() -> int:
+    """Print, write or check the tables; return the exit code."""
     options = measured_tables.parse_options(__doc__, "--write FILE", "--check FILE")
     return measured_tables.update_page(
         options.write or options.check, COMMAND, measure(), write=options.write is not None

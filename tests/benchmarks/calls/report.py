@@ -50,8 +50,8 @@ def comparison_table(title: str, ours: Day, theirs: Day, unlimited: Day, *, free
         _row("tokens read: answers", [read(answered(day)) for day in both]),
         _row("tokens read: errors", [read(day) - read(answered(day)) for day in both]),
         _row("tokens read, all", [read(day) for day in both]),
-        _row("tokens read for each call answered", [round(read(day) / max(1, len(answered(day)))) for day in both]),
-        _row("the answers that toolfold gave, as they are and passed through", [read(answered(ours)), whole]),
+        _row("tokens read per answered call", [round(read(day) / max(1, len(answered(day)))) for day in both]),
+        _row("toolfold's answers, as they are and passed through", [read(answered(ours)), whole]),
         _row("tokens of an answer, median", [_middle(answered(day)) for day in both]),
         _row(f"answers over {LONG:,} tokens", [_long(day) for day in both]),
         _row("tokens written: names, arguments, `select`", [sum(one.written for one in day) for day in both]),
@@ -80,11 +80,11 @@ def variants_table(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:
     rows += [
         ("passed through: JSON as it is sent", passed, _n(read(theirs)), _n(_long(theirs)), time),
         ("passed through: JSON without white space", passed, _n(sum(compacted)), _n(_over(compacted)), time),
-        ("passed through: CSV where there is CSV", passed, _n(read(csv)), _n(_long(csv)), time),
+        ("passed through: CSV where it is offered", passed, _n(read(csv)), _n(_long(csv)), time),
         (f"passed through: JSON without white space, cut at {LONG:,} tokens", passed, _n(cut), "0", time),
     ]
     head = ("", "requests", "tokens read", f"answers over {LONG:,} tokens", "time, median")
-    return "### Other ways, without limits\n\n" + markdown_table(head, rows)
+    return "### Variants, without limits\n\n" + markdown_table(head, rows)
 
 
 def describe_calls(calls: Sequence[Call]) -> str:
