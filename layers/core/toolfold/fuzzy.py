@@ -1,24 +1,31 @@
-"""Names as people and models write them: when two are the same, and which one a wrong one may have meant."""
+"""Compare names as people and models write them: when two are the same, and which known one a wrong one may mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-_READ = 64
-"""Characters of a wrong name that are looked at: what is longer is none, and comparing takes time."""
+_MAX_CHARACTERS = 64
+"""Characters of a wrong name that are compared: no name is longer, and comparing takes time."""
 
 
 def normalize(name: str) -> str:
-    """``name`` by which two spellings of it are the same: small letters and digits alone."""
+    """Return ``name`` in lower case with letters and digits alone: two spellings of one name become the same."""
     return "".join(filter(str.isalnum, name)).casefold()
 
 
 def closest_matches(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> list[str]:
-    """Of ``known`` those that ``name`` may have meant, best first, by their letters alone; ``least`` is how alike they
-    must be, from 0 to 1."""
-    import difflib  # for mistakes alone
+    """Return the names of ``known`` that ``name`` may mean, best first.
+
+    Args:
+        name: the wrong name.
+        known: names to choose from.
+        most: how many are returned.
+        least: how similar a name must be, from 0 to 1: the share of their letters in the same order.
+    """
+    from rapidfuzz import fuzz, process  # only mistakes need it
 
     spellings = {normalize(other): other for other in known}
-    return [
-        spellings[near] for near in difflib.get_close_matches(normalize(name[:_READ]), list(spellings), most, least)
-    ]
+    matches = process.extract(
+        normalize(name[:_MAX_CHARACTERS]), list(spellings), scorer=fuzz.ratio, limit=most, score_cutoff=100 * least
+    )
+    return [spellings[match] for match, _, _ in matches]

@@ -1,4 +1,4 @@
-"""Misspelt words: the distance is the textbook's, and the word that was meant is found."""
+"""Misspelt words: the distance is that of the textbook, and the word that was meant is found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfold.catalog.spelling import Pattern, correct
+from toolfold.catalog.spelling import correct, distance
 from toolfold.catalog.store import FileStore, bundled_path
 
 CATALOG = FileStore(bundled_path())()
@@ -26,15 +26,15 @@ def by_the_book(word: str, other: str) -> int:
 
 
 @given(few_letters.filter(bool), few_letters)
-def test_slips_are_counted_as_the_table_counts_them(word: str, other: str) -> None:
-    assert Pattern(word).distance(other) == by_the_book(word, other)
+def test_edits_are_counted_as_in_the_textbook(word: str, other: str) -> None:
+    assert distance(word, other) == by_the_book(word, other)
 
 
 @given(few_letters.filter(bool), few_letters, st.integers(1, 9))
 def test_a_bound_changes_no_smaller_distance(word: str, other: str, below: int) -> None:
-    distance = by_the_book(word, other)
-    counted = Pattern(word).distance(other, below)
-    assert counted == distance if distance < below else counted >= below
+    edits = by_the_book(word, other)
+    counted = distance(word, other, below)
+    assert counted == edits if edits <= below else counted > below
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_bound_changes_no_smaller_distance(word: str, other: str, below: int) 
         ("stok", "stock"),
     ],
 )
-def test_a_slip_is_mended(written: str, meant: str) -> None:
+def test_a_typo_is_corrected(written: str, meant: str) -> None:
     assert correct(CATALOG, written) == meant
 
 

@@ -112,7 +112,7 @@ class Category:
 _HEAD = {"count": int, "sources": dict, "categories": list, "counts": dict, "listing": str, "sections": dict}
 """What the head holds: key → type."""
 
-_SECTIONS = {"tools", "names", "lines", "members", "index", "spellings"}
+_SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonyms"}
 """What must be there: name → Tool's fields, name → position, position → [name, summary, category, access],
 field:value → positions, term → postings, letter and length → words."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from toolfold.catalog.model import name_key
 from toolfold.catalog.query import ParsedQuery, Term, parse_query
-from toolfold.catalog.spelling import Pattern
+from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words
 
 if TYPE_CHECKING:
@@ -124,9 +124,8 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     (STOCK_PRICE: GLOBAL_QUOTE), and then by spelling from afar.
     """
     spelled = "_".join(name.upper().split())[:64]
-    pattern = Pattern(spelled)
     known = catalog if spelled and len(catalog) <= _SCANNED else ()
-    likeness = {other: 1 - pattern.distance(name_key(other)) / max(len(spelled), len(other)) for other in known}
+    likeness = {other: 1 - distance(spelled, name_key(other)) / max(len(spelled), len(other)) for other in known}
     alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
     if surely := [other for other in alike if likeness[other] >= _SPELLED]:
         return surely[:most]

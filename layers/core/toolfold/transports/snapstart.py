@@ -47,6 +47,7 @@ _USED_BY_TOOL_CALL = (
     # of libraries: by the first expression in a select, schema that is checked, and host name that is resolved
     "jmespath",
     "jsonschema_rs",
+    "rapidfuzz",
     "encodings.idna",
 )
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
