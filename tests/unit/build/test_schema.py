@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog.model import Tool as CompiledTool
 from toolfold.catalog.search import closest_names, search
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
+from toolfold.execution.validation import validate_arguments
 from toolfold.meta_tools.definitions import instructions
 from toolfold.meta_tools.filters import parse_filters
 
@@ -294,3 +296,67 @@ def test_a_category_of_one_source_is_also_found_by_its_source(tmp_path: Path) ->
     assert [category.name for category in catalog.categories] == ["forecasts"]
     for given in ("forecasts", "weather/forecasts"):
         assert parse_filters("TOOL_LIST", catalog, {"category": given}).positions(catalog) == {0}
+
+
+AREA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"corners": {"type": "array", "items": {"$ref": "#/$defs/point"}, "minItems": 3}},
+    "required": ["corners"],
+    "$defs": {"point": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}},
+}
+TRIANGLE = {"area": {"corners": [[0, 0], [0, 1], [1, 0]]}}
+
+
+def compiled(folder: Path, **changes: Any) -> CompiledTool:
+    tool = parse_catalog(compile_folder(written(folder, SOURCE, changed(**changes))).encode()).get("FORECAST")
+    assert tool is not None
+    return tool
+
+
+def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
+    tool = compiled(
+        tmp_path,
+        parameters=[{"name": "area", "required": True, "description": "Where.", "schema": AREA}],
+        example=TRIANGLE,
+    )
+    assert tool.parameters["required"] == ["area"]
+    assert tool.parameters["$defs"] == AREA["$defs"]
+    assert tool.parameters["properties"]["area"]["description"] == "Where."
+    checked, problems = validate_arguments(
+        tool.parameters, tool.call, {"area": {"corners": [["0", 0], [0, 1], [1, 0]]}}
+    )
+    assert (checked, problems) == (TRIANGLE, [])
+    _, problems = validate_arguments(tool.parameters, tool.call, {"area": {"corners": []}})
+    assert [problem["parameter"] for problem in problems] == ["area.corners"]
+
+
+def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None:
+    whole = {"type": "object", "properties": {"userId": {"type": "string"}, "n": {"type": ["integer", "null"]}}}
+    tool = compiled(tmp_path, parameters=whole, example={"userId": ""})
+    assert tool.parameters == whole
+    assert validate_arguments(tool.parameters, tool.call, {"userId": " ", "n": None})[1] == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"type": "objct"}, "parameters.type: "),
+        ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
+        ({"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}},
+         "parameters.properties.a.$ref: 'http://127.0.0.1:9/x' leads out"),
+        ([{"name": "a", "schema": {"pattern": "("}}], "parameters.0.schema.pattern: "),
+        ({"properties": {"a": {"$ref": "#/$defs/b"}}}, "parameters.properties.a.$ref: '#/$defs/b' leads nowhere"),
+        ({"$schema": "http://127.0.0.1:9/x"}, "parameters.$schema: must be https://json-schema.org/draft/2020-12/schema"),
+        ({"properties": {"city": {"type": "string", "examples": [7]}}}, "city: example 7 must be a string"),
+        ({"properties": {"a": {"pattern": "("}}}, "parameters.properties.a.pattern"),
+        ([{"name": "a", "schema": {"minimum": "x"}}], "parameters.0.schema.minimum: "),
+        ([{"name": "a", "schema": {}, "type": "string"}], "these belong into it: type"),
+        ([{"name": "a", "description": "A."}], "type missing; or give the whole schema"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, told: str) -> None:
+    problem = mistakes(written(tmp_path, SOURCE, changed(parameters=parameters, example={})))
+    assert told in problem
+    lines = (tmp_path / "weather" / "forecasts.yaml").read_text().splitlines()
+    at = next(int(line.split("forecasts.yaml:")[1].split(":")[0]) for line in problem.splitlines() if told in line)
+    assert at > lines.index("  parameters:")

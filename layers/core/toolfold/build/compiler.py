@@ -186,6 +186,9 @@ def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, 
         return data
     tools = []
     for number, tool in enumerate(data["tools"]):
+        if isinstance(tool, dict) and isinstance(tool.get("parameters"), dict):
+            tools.append({**tool, "parameters": [], "parameters_schema": tool["parameters"]})
+            continue
         if not isinstance(tool, dict) or not isinstance(tool.get("parameters"), list):
             tools.append(tool)
             continue

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.build.schema import Parameter, Source, Tool
+from toolfold.catalog import json_schema
 
 MOST_SEE_ALSO = 3
 
@@ -75,6 +76,8 @@ def finish(tools: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _json_schema(tool: Tool) -> dict[str, Any]:
+    if tool.parameters_schema is not None:
+        return tool.parameters_schema
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {parameter.name: _property(parameter) for parameter in tool.parameters},
@@ -85,10 +88,18 @@ def _json_schema(tool: Tool) -> dict[str, Any]:
     if tool.any_of:
         schema["anyOf"] = [{"required": [name]} for name in tool.any_of]
     schema["additionalProperties"] = False
-    return schema
+    definitions = {
+        name: definition
+        for parameter in tool.parameters
+        for name, definition in (parameter.schema_ or {}).get("$defs", {}).items()
+    }
+    return {**schema, "$defs": definitions} if definitions else schema
 
 
 def _property(parameter: Parameter) -> dict[str, Any]:
+    if parameter.schema_ is not None:
+        described = {"description": parameter.description} if parameter.description else {}
+        return {**described, **{key: value for key, value in parameter.schema_.items() if key != "$defs"}}
     rule: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
     if parameter.item_enum:
         rule["description"] += " Any of: " + ", ".join(parameter.item_enum) + "."
@@ -126,7 +137,7 @@ def _call(tool: Tool) -> dict[str, Any]:
         for parameter in tool.parameters
         if parameter.separator
     }
-    call = {
+    call: dict[str, Any] = {
         "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
         "lists": lists,
         "sends": {
@@ -135,6 +146,11 @@ def _call(tool: Tool) -> dict[str, Any]:
             if parameter.send_default or parameter.sends is not None
         },
     }
+    # Of a schema that is given whole, the schema alone says whether blank text is a value.
+    call["blank_allowed"] = [
+        *(parameter.name for parameter in tool.parameters if parameter.schema_ is not None),
+        *(json_schema.properties(tool.parameters_schema) if tool.parameters_schema else ()),
+    ]
     return {"function": tool.function or tool.name, **{key: value for key, value in call.items() if value}}
 
 

@@ -54,9 +54,11 @@ class Model(BaseModel):
 class Parameter(Model):
     """One parameter of a tool, after references to shared parameters are resolved."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
-    type: Literal["string", "integer", "number", "boolean"]
-    description: Prose
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    """The whole JSON Schema (2020-12) of the parameter: objects, arrays, alternatives. Its ``$defs`` are the tool's."""
+    type: Literal["string", "integer", "number", "boolean"] | None = None
+    description: Prose | None = None
     required: bool = False
     enum: list[JsonScalar] | None = Field(default=None, min_length=1)
     default: JsonScalar | None = None
@@ -80,7 +82,18 @@ class Parameter(Model):
     """Whether the default is sent when the caller leaves the parameter out, since the upstream's own is another."""
 
     @model_validator(mode="after")
+    def _is_whole_or_described(self) -> Parameter:
+        if self.schema_ is None:
+            if missing := [key for key in ("type", "description") if getattr(self, key) is None]:
+                raise ValueError(f"{' and '.join(missing)} missing; or give the whole schema")
+        elif beside := self.model_fields_set - {"name", "schema_", "description", "required", "query"}:
+            raise ValueError(f"the schema is given whole, so these belong into it: {', '.join(sorted(beside))}")
+        return self
+
+    @model_validator(mode="after")
     def _is_consistent(self) -> Parameter:
+        if self.schema_ is not None:
+            return self
         if self.default is not None and self.enum is not None and self.default not in self.enum:
             raise ValueError(f"default {self.default!r} is not in the enum {self.enum}")
         if self.send_default and self.default is None:
@@ -146,6 +159,8 @@ class Tool(Model):
     freshness: str
     formats: list[Literal["csv", "json"]] = Field(min_length=1)
     parameters: list[Parameter] = []
+    parameters_schema: dict[str, Any] | None = None
+    """``parameters`` given as one JSON Schema (2020-12); the compiler puts it here."""
     any_of: list[str] = []
     """At least one of these parameters must be given."""
     returns: Returns
@@ -158,6 +173,11 @@ class Tool(Model):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"parameters given twice: {', '.join(twice)}")
+        definitions: dict[str, Any] = {}
+        for parameter in self.parameters:
+            for name, definition in (parameter.schema_ or {}).get("$defs", {}).items():
+                if definitions.setdefault(name, definition) != definition:
+                    raise ValueError(f"two parameters define $defs.{name} differently")
         if unknown := sorted(set(self.any_of) - set(names)):
             raise ValueError(f"any_of names parameters that do not exist: {', '.join(unknown)}")
         if "json" in self.formats and self.returns.json_ is None and self.returns.outline is None:

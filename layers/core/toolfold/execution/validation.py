@@ -10,7 +10,7 @@ backtracking one with a limit. Nesting is bounded, because the library recurses 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,15 @@ _BACKTRACK_LIMIT = 100_000
 
 
 class SchemaError(ValueError):
-    """A schema that cannot be used: no JSON Schema, a reference that leads nowhere or away, a pattern too large."""
+    """A schema that cannot be used: no JSON Schema, a reference that leads nowhere or away, a pattern too large.
+
+    Attributes:
+        path: where in the schema the mistake is, as far as it is known.
+    """
+
+    def __init__(self, problem: str, path: Sequence[str | int] = ()) -> None:
+        super().__init__(problem)
+        self.path = path
 
 
 class ArgumentValidator:
@@ -195,7 +203,7 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator:
 
     linear = jsonschema_rs.RegexOptions()
     bounded = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_LIMIT)
-    problem = ""
+    problem, path = "", list[str | int]()
     for engine in (linear, bounded):
         try:
             return jsonschema_rs.validator_for(
@@ -203,7 +211,8 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator:
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             problem = str(getattr(error, "message", error)).partition("\n")[0]
-    raise SchemaError(problem)
+            path = list(getattr(error, "instance_path", ()))
+    raise SchemaError(problem, path)
 
 
 def _tidied_list(listed: Mapping[str, Any], value: str) -> tuple[str, str]:
