@@ -14,7 +14,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
@@ -56,15 +55,17 @@ class CurrentStdout:
         sys.stdout.flush()
 
 
-@dataclass(frozen=True)
 class Telemetry:
     """The logger, the metrics and the tracer of one process; ``tracer`` is None where tracing is off."""
 
-    logger: Logger
-    metrics: Metrics
-    tracer: Tracer | None
-    service: str
-    namespace: str
+    def __init__(
+        self, logger: Logger, metrics: Metrics, tracer: Tracer | None, *, service: str, namespace: str
+    ) -> None:
+        self.logger = logger
+        self.metrics = metrics
+        self.tracer = tracer
+        self._service = service
+        self._namespace = namespace
 
     def capture_lambda_handler(self, handler: Handler) -> Handler:
         """Trace ``handler`` as a subsegment with X-Ray, where tracing is on (a decorator)."""
@@ -79,12 +80,12 @@ class Telemetry:
         The dimensions are the service and the code, but not the tool: CloudWatch bills each combination of values as a
         metric of its own.
         """
-        dimensions = {"service": self.service, "code": call.code}
+        dimensions = {"service": self._service, "code": call.code}
         try:
             # A metric of its own, not one of self.metrics, whose dimensions all share: an invocation may make more
             # than one call.
             with single_metric(
-                name="Calls", unit=MetricUnit.Count, value=1, namespace=self.namespace, default_dimensions=dimensions
+                name="Calls", unit=MetricUnit.Count, value=1, namespace=self._namespace, default_dimensions=dimensions
             ):
                 pass
         except Exception as error:  # noqa: BLE001 - a metric that cannot be written must not fail the call
