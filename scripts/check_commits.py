@@ -27,7 +27,7 @@ def find_problems(subject: str, verbs: frozenset[str]) -> Iterator[str]:
         yield "ends with a period"
     if not subject[:1].isupper():
         yield "does not start with a capital letter"
-    verb = subject.split(" ", maxsplit=1)[0].lower()
+    verb = subject.split(" ", maxsplit=1)[0].lower().rstrip(",")
     if verb not in verbs:
         yield f"starts with “{verb}”, which is no verb of {VERBS.name}"
 

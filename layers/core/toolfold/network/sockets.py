@@ -95,6 +95,7 @@ class DeadlineSocket(socket.socket):
     _is_paused = False
 
     def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
+        """Receive bytes before the deadline, and count them against the limit of the headers."""
         if self._is_paused:
             raise BlockingIOError(errno.EAGAIN, "the response is complete")
         with self._until_deadline() as request:
@@ -110,14 +111,17 @@ class DeadlineSocket(socket.socket):
         return count
 
     def send(self, data: Any, flags: int = 0) -> int:
+        """Send bytes before the deadline."""
         with self._until_deadline():
             return super().send(data, flags)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
+        """Send all bytes before the deadline."""
         with self._until_deadline():
             super().sendall(data, flags)
 
     def makefile(self, *_: Any, **__: Any) -> Any:
+        """Return a reader for one response, which reports its end to this socket."""
         return _ResponseReader(super().makefile("rb", buffering=0), self)
 
     def end_response(self, reader: io.BufferedReader) -> None:
@@ -140,6 +144,7 @@ class DeadlineTlsSocket(DeadlineSocket, ssl.SSLSocket):
     """The same with TLS. The time-out of a handshake is one for all of it."""
 
     def do_handshake(self, block: bool = False) -> None:
+        """Perform the TLS handshake before the deadline."""
         self.settimeout(current_request.get().remaining_s())
         super().do_handshake(block)
 
