@@ -23,7 +23,7 @@ _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
 def tool(source: Source, written: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
-    """A tool against its source, and its defaults and examples against its own compiled schema (``entry``).
+    """Yield a tool against its source, and its defaults and examples against its own compiled schema (``entry``).
 
     ``where`` gives the place of a key of the tool.
     """
@@ -119,7 +119,7 @@ def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str |
 
 
 def mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:
-    """Names of tools in descriptions must exist: a model will call what it reads."""
+    """Yield names of tools in descriptions must exist: a model will call what it reads."""
     values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in tools.values()])))
     values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in tools.values())))
     for name, entry in tools.items():
@@ -129,7 +129,7 @@ def mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[st
 
 
 def neighbours(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
-    """What a tool is not for must name another tool that is."""
+    """Yield what a tool is not for must name another tool that is."""
     for tool in tools:
         for other in tool.use_instead:
             if other.tool not in places or other.tool == tool.name:
@@ -137,7 +137,7 @@ def neighbours(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
 
 
 def meant(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:
-    """Tools that a kind of proper names is said to mean, and that do not exist."""
+    """Yield tools that a kind of proper names is said to mean, and that do not exist."""
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
             for name in {*names.tools, *names.preferred} - tools.keys():

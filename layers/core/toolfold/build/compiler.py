@@ -127,7 +127,7 @@ def _parse(model: type[ModelT], document: yaml_loader.Document, data: Any, probl
 
 
 def _located(error: ValidationError, document: yaml_loader.Document, at: yaml_loader.Location) -> list[str]:
-    """Each mistake once, as ``file:line: key: what is wrong``."""
+    """Return each mistake once, as ``file:line: key: what is wrong``."""
     found: dict[str, None] = {}
     for item in error.errors():
         location, message = (*at, *item["loc"]), item["msg"].removeprefix("Value error, ")
@@ -146,7 +146,7 @@ def _check_shared(source: Source, document: yaml_loader.Document, problems: list
 
 
 def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:
-    """What is in ``vocabulary.yaml`` beside the source, which may be missing."""
+    """Return what is in ``vocabulary.yaml`` beside the source, which may be missing."""
     path = folder / VOCABULARY
     if not path.exists():
         return Vocabulary()
@@ -180,7 +180,7 @@ def _categories(source: Source, folder: Path, problems: list[str]) -> Iterator[t
 
 
 def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, Any]], problems: list[str]) -> Any:
-    """The document's data with references to shared parameters replaced: ``key``, or ``{ref: key, …overrides}``."""
+    """Return the data with references to shared parameters replaced: ``key``, or ``{ref: key, …overrides}``."""
     data = document.data
     if not isinstance(data, dict) or not isinstance(data.get("tools"), list):
         return data
@@ -236,7 +236,7 @@ def _texts(one: _Written, vocabulary: Vocabulary, redirected: list[str]) -> dict
 
 
 def _out_of_scope(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
-    """What no tool serves, each topic as if it were one more tool after the last."""
+    """Return what no tool serves, each topic as if it were one more tool after the last."""
     return [
         {"example_queries": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
         for vocabulary in vocabularies.values()
@@ -245,7 +245,7 @@ def _out_of_scope(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list
 
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
-    """The text of ``TOOL_LIST()``. One heading a category, one line a tool: the smallest form measured (see
+    """Return the text of ``TOOL_LIST()``. One heading a category, one line a tool: the smallest form measured (see
     ``docs/explanation/decisions/listing-format.md``)."""
     lines = [f"{len(tools)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."]
     for category in categories:

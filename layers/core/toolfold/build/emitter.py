@@ -22,7 +22,7 @@ HASH_DIGITS = 8
 
 
 def source_entry(source: Source) -> dict[str, Any]:
-    """What is kept of ``source``: all but its shared parameters, which its tools hold by now."""
+    """Return what is kept of ``source``: all but its shared parameters, which its tools hold by now."""
     entry = source.model_dump(
         include={"title", "description", "adapter", "base_url", "function_key", "auth", "freshness", "no_data"}
     )
@@ -32,8 +32,10 @@ def source_entry(source: Source) -> dict[str, Any]:
 
 
 def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
-    """What is kept of ``tool``; the fields are those of ``catalog.model.Tool``. ``see_also`` and ``hash`` come later
-    (:func:`finish`), since they depend on the other tools."""
+    """Return the entry of ``tool``, with the fields of ``catalog.model.Tool``.
+
+    :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
+    """
     shape = tool.returns.json_
     return {
         "source": source.id,
@@ -127,7 +129,7 @@ def _plain(number: float | None) -> float | int | None:
 
 
 def _call(tool: Tool) -> dict[str, Any]:
-    """What the adapter needs to send the call; keys that would be empty are left out."""
+    """Return what the adapter needs to send the call; keys that would be empty are left out."""
     lists = {
         parameter.name: {
             "separator": parameter.separator,
@@ -155,7 +157,7 @@ def _call(tool: Tool) -> dict[str, Any]:
 
 
 def _outline(tool: Tool) -> str:
-    """The shape of the answer in a line: ``csv: columns`` and ``json: {keys, rows: […]}``, as far as known."""
+    """Return the shape of the answer in a line: ``csv: columns`` and ``json: {keys, rows: […]}``, as far as known."""
     parts = []
     if "csv" in tool.formats:
         parts.append(f"csv: {tool.returns.csv or 'the JSON columns'}")

@@ -92,7 +92,7 @@ _EMPTY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to mend. ``str()`` is ``file:line: rule: what is wrong; what to do``."""
+    """One thing to correct. ``str()`` is ``file:line: rule: what is wrong; what to do``."""
 
     file: str
     line: int
@@ -142,8 +142,10 @@ class _Tool:
 
 
 def check(folder: Path) -> list[Finding]:
-    """What is wrong with the catalog below ``folder``, in the order of its files; what does not compile is all there
-    is to say of it. Nothing is written."""
+    """Return what is wrong with the catalog below ``folder``, in the order of its files. Nothing is written.
+
+    Of a catalog that does not compile only the compiler's problems are returned.
+    """
     try:
         catalog = parse_catalog(compile_folder(folder).encode())
     except SourceError as error:
@@ -206,7 +208,7 @@ def _path(at: yaml_loader.Location) -> str:
 
 
 def _worded(tool: _Tool) -> Iterator[Finding]:
-    """What its words leave a model to choose by."""
+    """Yield what its words leave a model to choose by."""
     if not tool.summary - tool.named - GENERIC:
         advice = "say what comes back, of what, and how often or how far"
         yield tool.finding("says-the-name", "the summary says nothing beyond the name", advice, "summary")
@@ -224,7 +226,7 @@ def _worded(tool: _Tool) -> Iterator[Finding]:
 
 
 def _weighed(tool: _Tool) -> Iterator[Finding]:
-    """What it costs to read."""
+    """Yield what it costs to read."""
     compiled = tool.compiled
     if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > LINE_TOKENS:
         problem = f"name and summary have about {cost} tokens"
@@ -269,7 +271,7 @@ def _alike(tools: list[_Tool]) -> Iterator[Finding]:
 
 
 def _is_set_apart(one: _Tool, other: _Tool) -> bool:
-    """Whether each names, in its summary, a thing that is in its own name and nowhere with the other (copper,
+    """Return whether each names, in its summary, a thing that is in its own name and nowhere with the other (copper,
     aluminum), or one says which requests belong to the other (``use_instead``)."""
     if other.name in one.compiled.use_instead.values() or one.name in other.compiled.use_instead.values():
         return True
@@ -285,7 +287,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 
 def _shared(tools: list[_Tool]) -> Iterator[Finding]:
-    """Names, aliases and example queries that two tools claim: a search could not tell whose they are."""
+    """Yield names, aliases and example queries that two tools claim: a search could not tell whose they are."""
     named = {_spelled(in_words(tool.name)): (tool.name, "names") for tool in tools}
     asked: dict[str, tuple[str, str]] = {}
     for tool in tools:

@@ -97,7 +97,7 @@ _COMPILED = {what: re.compile("|".join(forms), re.IGNORECASE) for what, forms in
 
 
 def find_prompt_injection(text: str) -> Iterator[tuple[str, str]]:
-    """What in ``text`` speaks to the model: ``(what it does, the words that show it)``, each kind once at most."""
+    """Yield what in ``text`` addresses the model: ``(what it does, the words that show it)``, each kind once."""
     if hidden := sorted(set(_HIDDEN.findall(text))):
         yield "holds characters that nobody sees", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])
     # As a model reads it: wide and styled letters are letters, lines flow, what is hidden does not part words.
@@ -114,7 +114,7 @@ def find_prompt_injection(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_encoded(blob: str) -> bool:
-    """Whether ``blob`` is more than a long name, which has no digits or one case of letters."""
+    """Return whether ``blob`` is more than a long name, which has no digits or one case of letters."""
     if not re.match(r"[\w+/-]{40}", blob):
         return True
     return bool(re.search("[a-z]", blob) and re.search("[A-Z]", blob) and re.search("[0-9]", blob))

@@ -263,7 +263,7 @@ class Names(Model):
     words: str
 
     def holds(self, category: str, tool: str) -> bool:
-        """Whether such a name may be meant for that tool."""
+        """Return whether such a name may be meant for that tool."""
         return category in self.categories or tool in self.tools or tool in self.preferred
 
 

@@ -50,7 +50,7 @@ A term is a word without its ending, two of them with a blank between, or ``@`` 
 
 
 def build(tools: Sequence[Mapping[str, Sequence[str]]], outside: Sequence[Mapping[str, Sequence[str]]] = ()) -> Index:
-    """The index over ``tools``, each a mapping from field to its texts.
+    """Return the index over ``tools``, each a mapping from field to its texts.
 
     ``outside`` are topics that no tool serves: they stand after the last tool, and do not make a word less telling.
     """
@@ -62,7 +62,7 @@ def build(tools: Sequence[Mapping[str, Sequence[str]]], outside: Sequence[Mappin
 
 
 def spellings(tools: Sequence[Mapping[str, Sequence[str]]], vocabularies: Iterable[Vocabulary] = ()) -> dict[str, str]:
-    """Every word of the texts as it is written, by first letter and length (``p5``: "peaks pence price …"): what
+    """Return every word of the texts as it is written, by first letter and length (``p5``: "peaks pence price …"): what
     misspelt words are held against."""
     written = {word for fields in tools for texts in fields.values() for text in texts for word in words(text)}
     written.update(word for phrase in synonyms(vocabularies) for word in phrase.split())
@@ -73,7 +73,7 @@ def spellings(tools: Sequence[Mapping[str, Sequence[str]]], vocabularies: Iterab
 
 
 def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
-    """Word, or two in a row → the terms that they stand for beside themselves; none for a word that means nothing."""
+    """Return word, or two in a row → the terms that they also stand for; none for a word without meaning."""
     found: dict[str, dict[str, None]] = {}
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():

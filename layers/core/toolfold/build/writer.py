@@ -36,7 +36,7 @@ Lines = Iterable[tuple[str, Any]]
 
 
 def dumps(compiled: Mapping[str, Any]) -> str:
-    """The catalog that ``compiled`` describes: ``sources``, ``categories`` and ``listing`` for the head, and the
+    """Return the catalog that ``compiled`` describes: ``sources``, ``categories`` and ``listing`` for the head, and the
     mappings of :data:`COMPILED`, with the tools in the order of the listing."""
     out = io.BytesIO()
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
@@ -46,7 +46,7 @@ def dumps(compiled: Mapping[str, Any]) -> str:
 
 
 def sort_lines(mapping: Mapping[str, Any]) -> Lines:
-    """The lines of ``mapping``, sorted."""
+    """Return the lines of ``mapping``, sorted."""
     return sorted(mapping.items(), key=lambda item: needle(item[0]))
 
 
@@ -108,7 +108,7 @@ def _described(
 
 
 def _runs(positions: Sequence[int]) -> list[int]:
-    """``[first, past the last, first, …]`` of neighbours: a category is one run, however many tools it has."""
+    """Return ``[first, past the last, first, …]`` of neighbours: a category is one run, however many tools it has."""
     runs: list[int] = []
     for position in positions:
         if runs and runs[-1] == position:
@@ -119,7 +119,7 @@ def _runs(positions: Sequence[int]) -> list[int]:
 
 
 def _cut(terms: Lines) -> Iterator[tuple[str, list[int]]]:
-    """The terms with their :data:`MOST_POSTINGS` loudest tools, still in the order of their positions."""
+    """Yield the terms with their :data:`MOST_POSTINGS` loudest tools, still in the order of their positions."""
     for term, postings in terms:
         pairs: Iterable[tuple[int, int]] = zip(postings[::2], postings[1::2], strict=True)
         if len(postings) > 2 * MOST_POSTINGS:
@@ -137,7 +137,7 @@ def write_section(out: BinaryIO, lines: Lines, block_bytes: int = BLOCK_BYTES) -
 
 
 def split_blocks(lines: Lines, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[str, bytes]]:
-    """First key and bytes of each block of ``lines``, of at most ``block_bytes`` unless one line is longer."""
+    """Yield first key and bytes of each block of ``lines``, of at most ``block_bytes`` unless one line is longer."""
     first, held, size = "", list[bytes](), 0
     for key, value in lines:
         line = needle(key) + _json(value)

@@ -37,7 +37,7 @@ class Document:
     lines: dict[Location, int] = field(repr=False)
 
     def where(self, location: Location) -> str:
-        """``file:line`` of ``location``, or of the nearest value around it that exists."""
+        """Return ``file:line`` of ``location``, or of the nearest value around it that exists."""
         for length in range(len(location), -1, -1):
             line = self.lines.get(location[:length])
             if line is not None:
@@ -49,7 +49,7 @@ def load(path: Path) -> Document:
     """Read one YAML file.
 
     Raises:
-        SourceError: the file is missing, is no YAML, or has a key twice in one mapping.
+        SourceError: the file is missing, is not YAML, or has a key twice in one mapping.
     """
     try:
         text = path.read_text(encoding="utf-8")

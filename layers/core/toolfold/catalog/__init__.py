@@ -1,8 +1,7 @@
-"""The catalog: what can be called.
+"""The compiled catalog, as the request path reads it: opening, reading, searching.
 
-Read side (``model``, ``store``, ``search``): on the request path, standard library only. One type flows through it:
-:class:`toolfold.catalog.model.Catalog`.
-
-Build side (``yaml_lines``, ``sources``, ``lint``, ``compile``, ``publish``): YAML → checked → compiled JSON → S3. It
-may import pydantic, PyYAML and boto3; the read side may not import the build side.
+Data flows through one type, :class:`toolfold.catalog.model.Catalog`. May import ``aws``, ``errors`` and ``settings``;
+never ``build``.
 """
+
+__all__ = ["block_cache", "json_schema", "model", "query", "reader", "search", "spelling", "store", "tokenizer"]

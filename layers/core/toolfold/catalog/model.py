@@ -35,7 +35,7 @@ class Auth:
 
 @dataclass(frozen=True)
 class Source:
-    """A place that tools live at. Fields as in ``build.schema.Source``."""
+    """What tools belong to: an API or another service. Fields as in ``build.schema.Source``."""
 
     id: str
     title: str
@@ -176,12 +176,14 @@ class Catalog:
         return int(self._head["count"])
 
     def __iter__(self) -> Iterator[str]:
-        """Names, in listing order."""
+        """Yield names, in listing order."""
         return (line.name for line in self._lines())
 
     def memoize(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` made for ``key`` before, or makes now: for what follows from the catalog alone and is asked for
-        again and again. Kept with the catalog, up to some thousand things."""
+        """Return what ``make`` returns, from memory after the first call with ``key``.
+
+        For values that follow from the catalog alone. They are kept with it, up to two thousand.
+        """
         found = self._kept.get(key)
         if found is None:
             found = make()
@@ -202,16 +204,16 @@ class Catalog:
         self._read(sorted(blocks))
 
     def prefetch_summaries(self, positions: Iterable[int]) -> None:
-        """As :meth:`expect`, for :meth:`brief`."""
+        """Do as :meth:`expect`, for :meth:`brief`."""
         self.prefetch(lines=map(line_key, positions))
 
     def canonical_name(self, name: str) -> str | None:
-        """The catalog's spelling of ``name``, or None."""
+        """Return the catalog's spelling of ``name``, or None."""
         position = self.position(name)
         return None if position is None else self.summary(position).name
 
     def get(self, name: str) -> Tool | None:
-        """The tool called ``name``, or None."""
+        """Return the tool called ``name``, or None."""
         entry = self._sections["tools"].get(name_key(name), _is_tool)
         if entry is None:
             return None
@@ -219,11 +221,11 @@ class Catalog:
         return Tool(**fields)
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
-        """``(name, summary, category)`` of every tool, in listing order."""
+        """Yield ``(name, summary, category)`` of every tool, in listing order."""
         return ((line.name, line.summary, line.category) for line in self._lines())
 
     def summary(self, position: int) -> ToolSummary:
-        """The line of the tool at ``position``, counted from 0 in listing order."""
+        """Return the line of the tool at ``position``, counted from 0 in listing order."""
         line = self._sections["lines"].get(line_key(position), _is_line)
         if line is None:
             raise damaged(f"no line for the tool at {position}")
@@ -235,42 +237,42 @@ class Catalog:
         return found
 
     def tags(self) -> Mapping[str, Sequence[int]]:
-        """Tag → positions of the tools that carry it. A tag's positions are read when they are asked for."""
+        """Return tag → positions of the tools that carry it. A tag's positions are read when they are asked for."""
         return self.positions_of("tags")
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Value → positions of the tools with it, for ``category``, ``access``, ``effect`` or ``tags``.
+        """Return value → positions of the tools with it, for ``category``, ``access``, ``effect`` or ``tags``.
 
         A value's positions are read when they are iterated over.
         """
         return Members(field, self._counts[field], self._sections["members"])
 
     def counts(self, field: str) -> Mapping[str, int]:
-        """Value → how many tools have it, for ``category``, ``access``, ``effect`` or ``tags``."""
+        """Return value → how many tools have it, for ``category``, ``access``, ``effect`` or ``tags``."""
         return self._counts[field]
 
     @property
     def description(self) -> str:
-        """What the catalog holds, in a sentence or two: the descriptions of its sources."""
+        """Return what the catalog holds, in a sentence or two: the descriptions of its sources."""
         return " ".join(str(source["description"]) for source in self._head["sources"].values())
 
     @property
     def listing(self) -> str:
-        """The text of ``TOOL_LIST()``, made when the catalog was compiled; empty for a large catalog."""
+        """Return the text of ``TOOL_LIST()``, made when the catalog was compiled; empty for a large catalog."""
         return str(self._head["listing"])
 
     def postings(self, term: str) -> Sequence[int]:
-        """What a search adds up for ``term``: position, weight, position, weight, …; empty for an unknown term."""
+        """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
         found: Sequence[int] = self._sections["index"].get(term, numbers) or ()
         return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
-        """The words of the catalog with that first letter and length."""
+        """Return the words of the catalog with that first letter and length."""
         shelf: str = self._sections["spellings"].get(f"{letter}{length}", _is_text) or ""
         return shelf.split()
 
     def synonyms(self, word: str) -> Sequence[str] | None:
-        """The terms that ``word`` stands for beside itself: none for a word that means nothing, None for an unknown."""
+        """Return the terms that ``word`` also stands for: none for a word without meaning, None for an unknown one."""
         found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_texts)
         return found
 
@@ -280,7 +282,7 @@ class Catalog:
         return self._sources.values()
 
     def source(self, id_: str) -> Source:
-        """The source called ``id_``.
+        """Return the source called ``id_``.
 
         Raises:
             KeyError: no such source.

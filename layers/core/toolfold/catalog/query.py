@@ -28,7 +28,7 @@ _KIND = 1.5
 _LIKE_A_NAME = 0.5
 
 _UNKNOWN_NAME = "@company"
-"""What a capitalised word that nobody knows is taken for: most requests that name something name a company."""
+"""What a capitalised word that is unknown is taken for: most requests that name something name a company."""
 
 _SHORTEST_PART, _LONGEST_SIGN = 4, 8
 """Letters of a part of a compound, at least; signs of a word in a script that puts no spaces, at most."""
@@ -43,7 +43,7 @@ _JOINED = re.compile(r"[\w.-]+")
 _WORD = re.compile(r"[^\W_]+")
 
 MOST_WORDS = 64
-"""Of a request that are read, and signs of a script without spaces: nobody needs more, and each costs time."""
+"""Of a request that are read, and signs of a script without spaces: no request needs more, and each costs time."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ParsedQuery:
 
 
 def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
-    """What ``text`` asks for."""
+    """Return what ``text`` asks for."""
     reading = ParsedQuery()
     shouting = text.isupper()
     term = word = ""
@@ -107,7 +107,7 @@ def _expect(catalog: Catalog, tokens: list[str]) -> None:
 
 
 def _phrase(catalog: Catalog, before: str, word: str) -> list[Term]:
-    """What two words in a row mean together."""
+    """Return what two words in a row mean together."""
     phrase = f"{before} {word}"
     return [Term(term, _RELATED, phrase) for term in catalog.synonyms(phrase) or ()]
 
@@ -137,7 +137,7 @@ def _is_kind(term: str) -> bool:
 
 
 def _terms(catalog: Catalog, word: str, a_name: bool) -> list[Term] | None:
-    """The terms that ``word`` counts for; none for one that means nothing, None for one that nobody knows."""
+    """Return the terms that ``word`` counts for; none for one that means nothing, None for one that is unknown."""
     found = _known(catalog, word, word, 1.0)
     if found is None and (not a_name or len(word) > 5):
         other = spelling.correct(catalog, word, most=1 if a_name else 2)
@@ -162,7 +162,7 @@ def _known(catalog: Catalog, word: str, source_word: str, weight: float) -> list
 
 
 def _parts(catalog: Catalog, word: str) -> Iterator[str]:
-    """The known words that ``word`` is made of, from the left, the longest first; none if they are too little of it."""
+    """Yield the known words that ``word`` is made of, from the left; none if they cover too little of it."""
     spaced = unicodedata.category(word[0]) != "Lo"
     shortest, longest = (_SHORTEST_PART, len(word) - 1) if spaced else (1, _LONGEST_SIGN)
     if spaced and not 2 * _SHORTEST_PART <= len(word) <= _LONGEST_COMPOUND:

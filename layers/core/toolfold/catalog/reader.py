@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         is_remote: bool
 
         def __call__(self, blocks: Sequence[Block], /) -> Sequence[Span]:
-            """The blocks, in their order.
+            """Return the blocks, in their order.
 
             Raises:
                 CatalogUnavailable: one of them cannot be had.
@@ -55,7 +55,7 @@ Span = tuple[bytes, int, int]
 
 
 HASH_DIGITS = 32
-"""Of a block's SHA-256: 128 bits, which nobody can match on purpose, in half the head."""
+"""Of a block's SHA-256: 128 bits, which cannot be matched on purpose, in half the head."""
 
 _KEPT_BYTES, _EACH_BYTES = 1 << 20, 200
 """Of lines whose values each section keeps parsed, and what each counts for beside its length; in memory it is some
@@ -65,7 +65,7 @@ _UNREAD = object()
 
 
 def unavailable(problem: str) -> CatalogUnavailable:
-    """The error for a catalog that cannot be served, wholly or in part."""
+    """Return the error for a catalog that cannot be served, wholly or in part."""
     return CatalogUnavailable(
         f"The tool catalog {problem}.",
         "Try again in a minute; the operator can publish it with: toolfold catalog publish s3://bucket/prefix",
@@ -73,16 +73,16 @@ def unavailable(problem: str) -> CatalogUnavailable:
 
 
 def damaged(where: str) -> CatalogUnavailable:
-    """The error, logged here, for a part of the catalog that is not what it should be."""
+    """Return the error, logged here, for a part of the catalog that is not what it should be."""
     logger.error("catalog is damaged: %s", where)
     return unavailable("is damaged")
 
 
 def parse_head(line: bytes) -> Any:
-    """The head in ``line``, the first of a catalog.
+    """Return the head in ``line``, the first of a catalog.
 
     Raises:
-        ValueError, RecursionError: it is no JSON.
+        ValueError, RecursionError: it is not JSON.
     """
     return json.loads(line.rstrip(b"\n").decode() + "}")
 
@@ -101,7 +101,7 @@ class MemoryBlocks:
 
 
 def needle(key: str) -> bytes:
-    """How the line of ``key`` begins; lines are sorted by this. No needle is the beginning of another."""
+    """Return how the line of ``key`` begins; lines are sorted by this. No needle is the beginning of another."""
     return f"{_quoted(key)}:".encode(errors="surrogatepass")
 
 
@@ -118,7 +118,7 @@ class Section:
         self._kept_bytes = 0
 
     def get(self, key: str, fits: Callable[[Any], bool]) -> Any:
-        """The value of ``key``, or None.
+        """Return the value of ``key``, or None.
 
         Raises:
             CatalogUnavailable: its block cannot be had, its line is damaged, or the value is not one that ``fits``.
@@ -137,13 +137,13 @@ class Section:
         return value
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Every key with its value, in the order of their bytes."""
+        """Yield every key with its value, in the order of their bytes."""
         for at in range(len(self._blocks)):
             ((data, low, high),) = self._read([self._block(at)])
             yield from self._parsed(b"{" + data[low:high].rstrip(b",\n") + b"}").items()
 
     def blocks_of(self, keys: Iterable[str]) -> set[Block]:
-        """The blocks in which ``keys`` are, if they are anywhere."""
+        """Return the blocks in which ``keys`` are, if they are anywhere."""
         return {self._block(at) for key in keys if (at := self._block_of(needle(key))) >= 0}
 
     def _block_of(self, wanted: bytes) -> int:
@@ -173,10 +173,10 @@ class Section:
 
 
 def sections_of(table: Mapping[str, Any], read: BlockReader) -> dict[str, Section]:
-    """The sections that ``table``, of a head, names.
+    """Return the sections that ``table``, of a head, names.
 
     Raises:
-        ValueError: it is no table of sections.
+        ValueError: it is not a table of sections.
     """
     if not all(isinstance(blocks, list) for blocks in table.values()):
         raise ValueError("its table of sections is damaged")
@@ -217,26 +217,26 @@ class _Positions(Sequence[int]):
 
 
 def numbers(value: Any) -> bool:
-    """Whether ``value`` is a list of pairs of integers."""
+    """Return whether ``value`` is a list of pairs of integers."""
     try:
-        # Half a million of them in a millisecond; one that is no integer spoils the sum, or its type.
+        # Half a million of them in a millisecond; one that is not an integer spoils the sum, or its type.
         return isinstance(value, list) and len(value) % 2 == 0 and type(sum(value)) is int
     except TypeError:
         return False
 
 
 def line_key(position: int) -> str:
-    """The key of a tool's line: of one width, so that the order of the keys is that of the listing."""
+    """Return the key of a tool's line: of one width, so that the order of the keys is that of the listing."""
     return f"{position:07d}"
 
 
 def member_key(field: str, value: str) -> str:
-    """The key of the tools that have ``value`` in ``field``: as runs, ``[first, past the last, first, …]``."""
+    """Return the key of the tools that have ``value`` in ``field``: as runs, ``[first, past the last, first, …]``."""
     return f"{field}:{value}"
 
 
 def _find(data: bytes, low: int, high: int, wanted: bytes) -> bytes | None:
-    """What follows ``wanted`` in the line that begins with it, of the sorted lines between ``low`` and ``high``."""
+    """Return the rest of the line that begins with ``wanted``, of the sorted lines between ``low`` and ``high``."""
     size = len(wanted)
     while low < high:
         middle = (low + high) // 2

@@ -65,7 +65,7 @@ class SearchResult:
 
 
 def search(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> SearchResult:
-    """The tools that fit ``query``; only those at the positions ``candidates``, where it is given.
+    """Return the tools that fit ``query``; only those at the positions ``candidates``, where it is given.
 
     Raises:
         CatalogUnavailable: a part of the catalog that is needed cannot be had.
@@ -118,7 +118,7 @@ def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, flo
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
-    """Names of the tools that ``name`` may have meant, best first.
+    """Return names of the tools that ``name`` may have meant, best first.
 
     One that is spelled nearly so; else by the words that it is made of, which finds other names of a thing as well
     (STOCK_PRICE: GLOBAL_QUOTE), and then by spelling from afar.

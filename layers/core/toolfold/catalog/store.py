@@ -54,7 +54,7 @@ def object_name(sha256: str) -> str:
 
 
 def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[], Catalog]:
-    """A function that returns the current catalog, for ``settings.catalog``. Nothing is read before it is called.
+    """Return a function that returns the current catalog of ``settings.catalog``. Nothing is read before its call.
 
     The function raises :class:`CatalogUnavailable` when there is no catalog to serve.
 
@@ -70,7 +70,7 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[]
 
 
 def bundled_path() -> Path:
-    """The catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
+    """Return the catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
     from pathlib import Path  # costs time that a first response need not wait for
 
     return Path(_bundled())
@@ -240,7 +240,7 @@ class S3Store:
 
 
 def parse_catalog(content: bytes, sha256: str = "") -> Catalog:
-    """The catalog in ``content``, whose hash, where that is known, is ``sha256``.
+    """Return the catalog in ``content``, whose hash, where that is known, is ``sha256``.
 
     Raises:
         CatalogUnavailable: it is none, or not all of it.

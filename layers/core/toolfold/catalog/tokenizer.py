@@ -45,13 +45,15 @@ def in_words(name: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of ``text`` in its order, in lower case and without accents; those that mean nothing alone left out."""
+    """Return the words of ``text`` in its order, in lower case, without accents and without stop words."""
     return [word for word in _WORD.findall(normalize(text).lower()) if word not in STOP_WORDS]
 
 
 def normalize(text: str) -> str:
-    """``text`` without accents and apostrophes, with numbers apart from their units (5min: 5 min) and scripts that put
-    no spaces apart from others (のRSI: の RSI)."""
+    """Return ``text`` without accents and apostrophes.
+
+    Numbers are separated from their units (5min: 5 min), scripts without spaces from others (のRSI: の RSI).
+    """
     text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
     if not text.isascii():
         import unicodedata  # not for most requests
@@ -64,12 +66,12 @@ def normalize(text: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """The words of ``text`` without their endings."""
+    """Return the words of ``text`` without their endings."""
     return [stem(word) for word in words(text)]
 
 
 def stem(word: str) -> str:
-    """``word`` without its ending: prices, priced and pricing are one term."""
+    """Return ``word`` without its ending: prices, priced and pricing are one term."""
     if len(word) < 4 or word == "news" or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _ENDINGS:
