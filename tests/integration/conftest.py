@@ -42,7 +42,7 @@ def calls(make: Make) -> Calls:
 
 @pytest.fixture
 def no_aws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Credentials and a region, and an endpoint where nobody listens."""
+    """Credentials and a region, and an endpoint where no server listens."""
     from tests.support.aws_services import use_aws_endpoint
 
     for name in list(os.environ):

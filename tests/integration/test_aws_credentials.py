@@ -37,7 +37,7 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    # botocore waits a second before it asks a container's endpoint again.
+    # botocore waits a second before it calls a container's endpoint again.
     monkeypatch.setattr(botocore_utils.ContainerMetadataFetcher, "SLEEP_TIME", 0)
 
 
@@ -121,7 +121,7 @@ class TestContainer:
         container.replies = [credentials_reply("A", SOON_S), credentials_reply("A", SOON_S), credentials_reply("B")]
         get = by_obstore(aws)
         get()
-        time.sleep(0.15)  # obstore asks ten times a second at most
+        time.sleep(0.15)  # obstore requests credentials at most ten times a second
         get()
         assert signers(s3)[-1] == "B B-TOKEN"
 

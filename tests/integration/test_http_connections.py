@@ -254,7 +254,7 @@ class TestLog:
         self, send: Send, lines: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("http.client.HTTPConnection.debuglevel", 1)  # prints requests
-        # urllib3 warns of the header that is none, with the URL, and of connections beyond those it keeps.
+        # urllib3 warns of a malformed header, with the URL, and of connections beyond the size of its pool.
         with Upstream((200, {"no header\r\nx": "y"}, CSV.encode())) as upstream:
             run_concurrently([partial(send, upstream.url)] * 20)
         with pytest.raises(ConnectionFailed):

@@ -203,7 +203,7 @@ class TestFailure:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{proxy.address}")
             with pytest.raises(UpstreamError, match="requires a user name and a password") as caught:
                 send(f"https://{NAME}/query")
-        assert not isinstance(caught.value, ConnectionFailed)  # another try would not mend it
+        assert not isinstance(caught.value, ConnectionFailed)  # a retry would fail too
         assert "secret" not in repr(caught.value.as_dict())
 
     @pytest.mark.parametrize("status", [403, 502])

@@ -1,4 +1,4 @@
-"""Any bytes that a server may send: a response or an error of ours, in time; and the next call works."""
+"""Any bytes that a server may send lead to a response or an error of toolfold, in time; and the next call works."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def ask(server: Server) -> Ask:
-    """What a call brings that is answered with these pieces: anything but a reply or an error of ours is raised."""
+    """Call a tool that is answered with these pieces; raise everything except errors of toolfold."""
     from toolfold.catalog.store import FileStore, bundled_path
 
     send = Send(FileStore(bundled_path())())
@@ -226,7 +226,7 @@ def test_a_dripping_response_ends_at_the_deadline(ask: Ask, drips: bytes, drop: 
 
 @pytest.mark.parametrize("rows", [1, 60])
 def test_a_malformed_header_takes_little_time(ask: Ask, rows: int) -> None:
-    # The parser of e-mail takes four times as long for twice as much of this, and knows no deadline.
+    # The parser of e-mail takes four times as long for twice as much of this, and has no deadline.
     line = b'Content-Type: multipart/x; a="' + b"\r\n ".join([b";" * (16_000 // rows)] * rows)
     assert isinstance(ask([(HEAD + line + b"\r\n\r\n" + CSV.encode(), 0.0)], within_s=5.0), UpstreamResponse)
     assert isinstance(ask([(HEAD + line * 5 + b"\r\n\r\n" + CSV.encode(), 0.0)]), ConnectionFailed)

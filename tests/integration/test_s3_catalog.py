@@ -129,7 +129,7 @@ def test_the_last_good_catalog_is_used_when_the_pointer_is_damaged(s3: Any, capl
     assert store() is before
     assert "using the last one" in caplog.text
     caplog.clear()
-    assert store() is before  # S3 is left alone for a while
+    assert store() is before  # S3 is not called again for a while
     assert caplog.text == ""
 
 
@@ -160,7 +160,7 @@ NAMES = generate.Tools(1400).names()
 
 
 class RecordedRanges:
-    """The ranges that a store asks S3 for."""
+    """The ranges that a store requests from S3."""
 
     def __init__(self, store: S3Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lengths: list[list[int]] = []

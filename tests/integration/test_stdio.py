@@ -110,7 +110,7 @@ def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
         TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
         ALPHA_VANTAGE_API_KEY=KEY,
         TOOLFOLD_TIMEOUT_S="1",
-        TOOLFOLD_CONNECT_TIMEOUT_S="40",  # what is owed is waited for as long as a call may take: 41 s here
+        TOOLFOLD_CONNECT_TIMEOUT_S="40",  # pending answers may take as long as a call: 41 s here
     )
     assert [answer["id"] for answer in answers] == [0]
     assert time.monotonic() - started < 20

@@ -1,4 +1,4 @@
-"""Arguments against schemas: the verdict is jsonschema's, except where a value cannot be misread and is mended."""
+"""Arguments against schemas: the verdict is jsonschema's, except for values that are coerced to their only meaning."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def accepts(schema: Any, arguments: dict[str, Any]) -> bool:
 
 
 BEYOND_SCHEMA = ("is empty", "has an empty item", "is not one of", "at most")
-"""What no schema of ours says: text without content, and the items of lists that are sent as one string."""
+"""Problems that no schema of the catalog states: text without content, and items of lists sent as one string."""
 
 
 @examples(500, many=20_000)
@@ -170,7 +170,7 @@ def test_what_the_schema_allows_is_not_refused(call: tuple[str, dict[str, Any]])
 @examples(500, many=20_000)
 @given(calls())
 def test_what_is_let_through_satisfies_the_schema(call: tuple[str, dict[str, Any]]) -> None:
-    """Whatever comes in, arguments that pass are, as they will be sent, valid for the judge we did not write."""
+    """Arguments that pass are, as they will be sent, valid for jsonschema too."""
     name, arguments = call
     tool = CATALOG.get(name)
     assert tool is not None

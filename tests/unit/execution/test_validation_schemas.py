@@ -287,9 +287,7 @@ def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
     )
 
 
-SCHEMAS = st.recursive(
-    st.booleans() | st.fixed_dictionaries({"type": TYPE}) | st.just({}), lambda inner: keywords(inner), max_leaves=6
-)
+SCHEMAS = st.recursive(st.booleans() | st.fixed_dictionaries({"type": TYPE}) | st.just({}), keywords, max_leaves=6)
 
 
 def without_references(schema: Any) -> Any:

@@ -111,7 +111,7 @@ def test_hashes_are_unique() -> None:
     assert len({hash_of(name) for name in CATALOG}) == len(CATALOG)
 
 
-# Names that are none
+# Unknown names
 
 WRONG = {
     "STOCK_PRICE": "GLOBAL_QUOTE",

@@ -1,4 +1,4 @@
-"""The protocol as a function of a request: what each era is owed, and how each wrong request is refused."""
+"""The protocol as a function of a request: what each era receives, and how each wrong request is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shaping loses nothing and adds nothing: every cell of every tool's answer, and of answers nobody has seen."""
+"""Shaping loses nothing and adds nothing: every cell of every tool's answer, and of generated answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIME = re.compile(r"\d{4}-?\d\d-?\d\d([ T][\d:.]+)?")
 
 
 def canonical(value: Any) -> Any:
-    """What a cell means, whoever wrote it: a number, a moment, a text, or nothing."""
+    """Return what a cell means in any spelling: a number, a point in time, a text, or nothing."""
     if value is None or value in NOTHING:
         return None
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Counting tokens without a tokenizer, held against the real vocabulary (o200k): every bound that the module states."""
+"""Counting tokens without a tokenizer, compared with the o200k vocabulary: every bound that the module states."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: Moc
     for number, (name, query) in enumerate(EXPECTED.items()):
         tool = catalog.get(name)
         assert tool is not None
-        # One form of each tool, by turns: neighbours answer alike, and the mock API takes its time over the longest.
+        # One format of each tool, in turn: similar tools have similar answers, and the longest take time to generate.
         form = tool.formats[number % len(tool.formats)]
         asked = [pair for pair in query.split("&") if not pair.startswith("datatype=")]
         with urlopen(f"{mock_api.url}?{'&'.join(asked)}&datatype={form}&apikey=mock-key") as response:

@@ -57,7 +57,7 @@ class AwsClients:
         """Return botocore's ``ReadOnlyCredentials`` (access key, secret key, token) to sign with now.
 
         Raises:
-            botocore.exceptions.BotoCoreError: there are none, or they cannot be read.
+            botocore.exceptions.BotoCoreError: No credentials are configured, or they cannot be read.
         """
         with self._lock:
             found = self.session().get_credentials()
@@ -98,7 +98,7 @@ class AwsClients:
                 _create_client(session, service, timeout_s=1.0, region="us-east-1").close()
 
     def reset(self) -> None:
-        """Close all connections and forget clients and credentials."""
+        """Close all connections and drop the clients and credentials."""
         with self._lock:
             clients = list(self._clients.values())
             self._clients.clear()

@@ -10,7 +10,7 @@ from toolfold.aws.clients import AwsClients
 
 _CREDENTIALS_TTL = timedelta(minutes=10)
 """botocore renews credentials at the latest this long before they end (``RefreshableCredentials``), so what it returns
-is good for this long. obstore asks again five minutes earlier."""
+is good for this long. obstore requests new ones five minutes earlier."""
 
 
 def open_bucket(bucket: str, prefix: str, *, timeout_s: float, max_retries: int, aws: AwsClients) -> Any:

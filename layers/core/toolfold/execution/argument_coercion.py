@@ -124,7 +124,7 @@ class Coercion:
         return rules
 
     def _likeness(self, branch: Any, value: Any) -> int:
-        """Count what ``value`` shares with ``branch``: its keys, and twice the constants that tell branches apart."""
+        """Count what ``value`` shares with ``branch``: its keys, and twice the constants that distinguish branches."""
         if not isinstance(value, dict):
             return 0
         points = 0

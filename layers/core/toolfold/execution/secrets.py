@@ -55,7 +55,7 @@ class SecretProvider:
         return self._last_good.get(reference, "")
 
     def reset(self) -> None:
-        """Forget all keys: the next call reads its key again."""
+        """Drop all keys, so that the next call reads its key again."""
         self._providers.clear()
         self._last_good.clear()
 

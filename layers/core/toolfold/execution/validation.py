@@ -263,7 +263,7 @@ def _count_values(value: Any, most: int) -> int:
 
 
 def _is_unicode(value: Any) -> bool:
-    """Whether every text in ``value`` can be encoded. JSON may hold half of a surrogate pair."""
+    """Return whether every text in ``value`` can be encoded: JSON may contain half of a surrogate pair."""
     for level in _levels(value):
         for inner in level:
             texts = [inner] if isinstance(inner, str) else list(inner) if isinstance(inner, dict) else ()

@@ -156,7 +156,7 @@ class Translator:
 
     def _problem(self, path: Sequence[str | int], text: str) -> Problem:
         expected = describe_expected(self._rule(path), self._root) if path else describe_expected(self._root)
-        # An item is told by its value, or by its number; a nested value by its path.
+        # An item is identified by its value or its index, a nested value by its path.
         if len(path) == 2 and isinstance(path[1], int):
             path = path[:1]
             expected = describe_expected(self._rule(path), self._root)

@@ -107,7 +107,7 @@ def parse_choice(tool: str, arguments: Mapping[str, Any], name: str, options: Se
     """Return which of ``options`` is given as ``name``, without regard to case; None when it was not given.
 
     Raises:
-        InvalidArguments: it is none of them.
+        InvalidArguments: the value is not one of ``options``.
     """
     given = arguments.get(name)
     if is_blank(given):
@@ -123,7 +123,7 @@ def parse_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[st
     """Return the strings given as ``name``: a list, its JSON text, one string or several separated by commas.
 
     Raises:
-        InvalidArguments: it is none of these, or has more than :data:`MAX_ITEMS` items.
+        InvalidArguments: the value has another type, or more than :data:`MAX_ITEMS` items.
     """
     given = arguments.get(name)
     if given is None:

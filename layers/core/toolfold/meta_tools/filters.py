@@ -21,7 +21,7 @@ _MAX_SUGGESTED = 10
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on a tool. An empty tuple is no condition; names are the catalog's own.
+    """Conditions on a tool. An empty tuple adds no condition; names are spelled as in the catalog.
 
     Attributes:
         categories: the tool is in one of these.

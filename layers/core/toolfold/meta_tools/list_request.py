@@ -27,10 +27,10 @@ MAX_OFFSET = 10**9
 
 @dataclass(frozen=True)
 class ListRequest:
-    """What a TOOL_LIST asks for; None stands for an argument that was not given.
+    """The parsed arguments of a TOOL_LIST call. None stands for an argument that was not given.
 
     Attributes:
-        query: the request on one line, empty when there is none.
+        query: the request on one line, empty when it was not given.
         filters: conditions that a tool must meet.
         limit: most tools to return.
         offset: tools to skip.

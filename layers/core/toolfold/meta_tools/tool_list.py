@@ -179,7 +179,7 @@ def _heading(catalog: Catalog, request: ListRequest, step: str, returned: int, m
 
 
 def _no_match(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
-    """Return an answer without tools, which is no error, and what to try instead."""
+    """Return an answer without tools, which is not an error, and what to try instead."""
     if not request.query:
         reason, step = "No tool passes all of the filters.", "Next: leave out one."
     elif candidates is not None and (elsewhere := len(search.search(catalog, request.query).hits)):

@@ -114,7 +114,7 @@ class HttpClient:
             max_bytes: The largest body, as sent and decompressed.
             idempotent: Whether the request may be sent again, once and on a new connection, after an idle connection
                 was closed by the server without a byte of a response.
-            is_allowed: Whether a host may have an IP address; asked before anything is sent to it.
+            is_allowed: Whether a host may have an IP address; called before anything is sent to it.
 
         Raises:
             TransportError: There is no response; see ``toolfold.network.errors``.

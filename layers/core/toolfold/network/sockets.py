@@ -1,7 +1,7 @@
 """Sockets that keep to the limits of one request: its deadline, and the size of the response's headers.
 
-urllib3 and http.client start a time-out anew for every read, so a server that sends a byte now and then could hold a
-request forever. Here each operation of a socket gets what is left until the deadline of the current request.
+urllib3 and http.client restart a time-out with every read, so a server that sends one byte now and then could keep a
+request open forever. Here each socket operation gets the time that is left until the deadline of the current request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from toolfold.network.errors import ConnectionBroken, ConnectTimeout, InvalidResponse, ReadTimeout, TransportError
 
 MAX_HEADER_BYTES = 16384
-"""As in Node. The parser of headers in the standard library takes quadratic time for some, and knows no deadline."""
+"""As in Node. For some headers, the parser of the standard library takes quadratic time, and it has no deadline."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class RequestState:
     Attributes:
         deadline: When the response must be complete, by ``time.monotonic``.
         connect_timeout_s: Seconds for a new connection, including proxy and TLS.
-        is_allowed: Whether a host may have an address. Not asked behind a proxy, which resolves names itself.
+        is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
         needs_new_connection: Whether pooled connections must not be used.
         expires_at: When the current step must be done: connecting, or all of it.
         header_bytes_left: Bytes that the headers may still have.
@@ -58,8 +58,8 @@ class RequestState:
         """Return the seconds that the current step has left.
 
         Raises:
-            ConnectTimeout: There are none, and the step is to connect.
-            ReadTimeout: There are none.
+            ConnectTimeout: No time is left to connect.
+            ReadTimeout: No time is left for another step.
         """
         remaining = self.expires_at - time.monotonic()
         if remaining <= 0:

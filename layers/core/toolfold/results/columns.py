@@ -16,7 +16,7 @@ _DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
 
 
 def column_index(table: Table, name: str) -> int | None:
-    """Return the index of a column, or None when there is none.
+    """Return the index of a column, or None when the table does not have it.
 
     The exact name comes first, then one that differs in case and punctuation only, then the date column for any of
     its usual names.

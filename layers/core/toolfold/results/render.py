@@ -28,7 +28,7 @@ def to_structured(document: Document, row_counts: tuple[int, ...] | None = None)
 
     Returns:
         For one table ``{"columns": [name], "rows": [[cell]], "row_count": n, "meta": metadata}``, for several
-        ``{"tables": {name: such a table}, "meta": metadata}``, without ``meta`` where there is none; for no table the
+        ``{"tables": {name: such a table}, "meta": metadata}``, without ``meta`` when it is empty; for no table the
         value itself.
     """
     if not document.tables:

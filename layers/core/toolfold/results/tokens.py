@@ -17,7 +17,7 @@ MAX_ENTRY_EXCESS = 0.15, 6
 real one, and above it by at most this share plus this number of tokens; the median is 6 %."""
 
 MAX_LINE_ERROR = 7
-"""On a single ``NAME: summary`` a count is at most this many tokens too high or too low; the median is none."""
+"""On a single ``NAME: summary`` a count is at most this many tokens too high or too low; the median error is 0."""
 
 MAX_ANSWER_ERROR = 0.10, 0.30
 """On answers, CSV or compact JSON, a count is below the real one by at most the first share, above by at most the

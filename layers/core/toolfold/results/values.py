@@ -71,8 +71,8 @@ def _clean_name(key: str) -> str:
 def typed_column(name: str, cells: Sequence[Any], other_names: Container[str] = ()) -> tuple[str, list[Any]]:
     """Return a column's name and its cells as values.
 
-    Percentages become numbers, and the name says so: ``yield`` → ``yield_percent``. They stay text where no name can
-    say it: in a list without a name (``""``), under a date, or when that name is among ``other_names``.
+    Percentages become numbers, and the name states the unit: ``yield`` → ``yield_percent``. They stay text where no
+    name can state it: in a list without a name (``""``), under a date, or when that name is among ``other_names``.
     """
     if _IDENTIFIER.search(name):
         return name, _words(cells)

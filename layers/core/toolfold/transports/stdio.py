@@ -2,7 +2,7 @@
 
 Three kinds of thread, so that a slow call delays nothing else. A reader thread reads stdin and answers at once what
 needs no upstream. Worker threads run ``tools/call``, which may wait for an upstream; an answer is sent as soon as it is
-ready, whatever the order. The main thread alone writes to stdout; logs go to stderr.
+ready, in any order. The main thread alone writes to stdout; logs go to stderr.
 
 From the specification, 2026-07-28: a server of both eras answers each request by the era it belongs to, in one process
 (Versioning); a cancelled request is never answered, and the end of stdin ends the server (Transports, stdio).
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 MAX_LINE_BYTES = 32 << 20
-"""Longest line that is read: far more than any request, and little enough to be held in memory."""
+"""Longest line that is read: far longer than any request, and short enough for the memory of the process."""
 
 MAX_WORKERS = 40
 """Calls that run at the same time; further ones are queued. A call spends most of its time waiting for the upstream."""

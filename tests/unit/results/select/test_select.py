@@ -1,4 +1,4 @@
-"""``select``: what can be written, what comes back, and what is said when it cannot be followed."""
+"""``select``: what can be written, what it returns, and the errors of what cannot be evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is told when a request has no response."""
+"""The errors that a model receives when a request has no response."""
 
 from __future__ import annotations
 

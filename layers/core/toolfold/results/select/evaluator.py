@@ -1,7 +1,7 @@
 """Apply a ``select`` to a document: rows by condition and date, columns, and functions of the rows.
 
-``first`` and ``last`` go by the first date column, whichever way the upstream orders its rows; among equal dates the
-order of the table decides. A null meets no condition except ``=null``, and functions ignore it.
+``first`` and ``last`` go by the first date column, regardless of how the upstream orders its rows; among equal dates
+the order of the table decides. A null meets no condition except ``=null``, and functions ignore it.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class _Parser:
                 self._conditions.append(_condition(match))
             elif kind in ("take", "top"):
                 if self._row_limit is not None:
-                    raise invalid_select("only one of last, first, top and bottom can be asked for", offset)
+                    raise invalid_select("only one of last, first, top and bottom can be used", offset)
                 self._row_limit = _row_limit(match, kind)
             elif kind == "table":
                 self._table = _name(match, "name")

@@ -1,4 +1,4 @@
-"""What a model is told when a request has no response: one sentence with the host, and the next step."""
+"""Error messages for requests without a response: one sentence with the host, and the next step."""
 
 from __future__ import annotations
 
