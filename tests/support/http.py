@@ -32,6 +32,6 @@ class Send:
         tool = self._catalog.get(name)
         assert tool is not None
         adapter = AdapterRegistry().create(
-            self._catalog.source(tool.source), AdapterContext(settings, self.http_client)
+            self._catalog.source(tool.source), AdapterContext(settings, lambda: self.http_client)
         )
         return adapter.call(tool, arguments, SourceCredentials(KEY), time.monotonic() + within_s)

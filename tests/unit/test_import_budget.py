@@ -7,12 +7,15 @@ nothing more. ``tests/integration/test_built_artifact.py`` checks the same for t
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
+from toolfold.mock_api.server import MockApi
 
 RUNTIME = "concurrent.futures.thread decimal importlib.util json logging math pwd runpy string traceback"
 """Modules that awslambdaric 4 imports, with all that these import."""
@@ -98,3 +101,25 @@ def test_listing_and_describing_tools_imports_nothing_that_calls_need(event: str
     packages = {".".join(module.split(".")[:2]) for module in ours(imported(event))}
 
     assert packages.isdisjoint({"toolfold.cache", "toolfold.network", "toolfold.sources"})
+
+
+def test_a_cached_response_is_returned_without_importing_requests(mock_api: MockApi, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from toolfold.app import build_app\n"
+        "from toolfold.settings import Settings\n"
+        "tools = build_app(Settings.from_environment()).server.tools\n"
+        "result = tools.call('TOOL_CALL', {'tool_name': 'CPI', 'arguments': {}})\n"
+        "print(result.structured.get('cached', False), 'requests' in sys.modules)\n"
+    )
+    environment = {
+        **os.environ,
+        "ALPHA_VANTAGE_API_KEY": "mock-key",
+        "TOOLFOLD_CACHE": str(tmp_path / "cache.sqlite"),
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+    }
+    command = [sys.executable, "-c", program]
+    printed = [
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)
+    ]
+    assert printed == ["False True\n", "True False\n"]

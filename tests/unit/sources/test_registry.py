@@ -24,7 +24,7 @@ class OtherAdapter(HttpApiAdapter):
 
 @pytest.fixture
 def context() -> AdapterContext:
-    return AdapterContext(Settings.from_environment({}), HttpClient())
+    return AdapterContext(Settings.from_environment({}), HttpClient)
 
 
 def source(catalog: Catalog, adapter: str) -> Source:

@@ -6,6 +6,7 @@ retried or answered with stale data. A write is sent once, even when it fails.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -34,13 +35,13 @@ from toolfold.execution.rate_limiter import RateLimiter
 from toolfold.execution.result import CallResult
 from toolfold.execution.retry import Request, RetryingClient
 from toolfold.execution.single_flight import SingleFlight
-from toolfold.network.session import HttpClient
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.registry import AdapterRegistry
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
     from toolfold.models import ResultKind, SourceCredentials
+    from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
     from toolfold.sources.base import SourceAdapter
 
@@ -61,7 +62,7 @@ class CachedExecutor:
     Args:
         settings: the settings in force.
         aws: creates the clients of AWS.
-        http_client: sends the requests of all sources.
+        get_http_client: returns what sends the requests of all sources; called for the first request.
         on_call: called with the log of every finished call.
         adapters: finds the adapters of sources.
         clock: the clocks.
@@ -72,7 +73,7 @@ class CachedExecutor:
         settings: Settings,
         *,
         aws: AwsClients | None = None,
-        http_client: HttpClient | None = None,
+        get_http_client: Callable[[], HttpClient] | None = None,
         on_call: Callable[[CallLog], None] | None = None,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
@@ -86,7 +87,7 @@ class CachedExecutor:
             if settings.cache == "off"
             else ResponseCache(self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s)
         )
-        self._http_client = http_client or HttpClient()
+        self._get_http_client = get_http_client or functools.cache(_create_http_client)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._upstreams: dict[str, _Upstream] = {}
         self._lock = threading.Lock()
@@ -254,7 +255,7 @@ class CachedExecutor:
 
     def _connect(self, source: Source) -> _Upstream:
         settings = self._settings
-        adapter = self._adapters.create(source, AdapterContext(settings, self._http_client))
+        adapter = self._adapters.create(source, AdapterContext(settings, self._get_http_client))
         limiter = RateLimiter(source.title, adapter.quota_resets_at, settings, self._memory, self._shared, self._clock)
         return _Upstream(
             source,
@@ -262,6 +263,12 @@ class CachedExecutor:
             CircuitBreaker(settings.breaker_failures, settings.breaker_cooldown_s, self._clock.monotonic),
             RetryingClient(adapter, limiter, settings, self._clock),
         )
+
+
+def _create_http_client() -> HttpClient:
+    from toolfold.network.session import HttpClient  # imports requests
+
+    return HttpClient()
 
 
 def _error_key(key: str, request: Request) -> str:

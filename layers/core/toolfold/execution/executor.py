@@ -6,7 +6,6 @@ listing and describing tools never pays for it.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -53,6 +52,7 @@ class ToolExecutor:
         self._secrets = SecretProvider(self.aws, settings.secret_ttl_s, settings.secret_timeout_s)
         self._on_call, self._adapters, self._clock = on_call, adapters, clock
         self._cached_executor: CachedExecutor | None = None
+        self._http_client: HttpClient | None = None
         self._lock = threading.Lock()
 
     def call(
@@ -105,15 +105,18 @@ class ToolExecutor:
             self._cached_executor = None
             self._secrets.reset()
             self.aws.reset()
-            if "http_client" in vars(self):
-                self.http_client.close()
+            if self._http_client is not None:
+                self._http_client.close()
 
-    @functools.cached_property
+    @property
     def http_client(self) -> HttpClient:
-        """The HTTP client of all calls, made by the first one: its import takes longer than a first response."""
-        from toolfold.network.session import HttpClient
+        """The HTTP client of all calls, made for the first request that is sent: its import takes the longest."""
+        with self._lock:
+            if self._http_client is None:
+                from toolfold.network.session import HttpClient
 
-        return HttpClient()
+                self._http_client = HttpClient()
+            return self._http_client
 
     def cached_executor(self) -> CachedExecutor:
         """Return what performs validated calls; made by the first call."""
@@ -124,7 +127,7 @@ class ToolExecutor:
                 self._cached_executor = CachedExecutor(
                     self.settings,
                     aws=self.aws,
-                    http_client=self.http_client,
+                    get_http_client=lambda: self.http_client,
                     on_call=self._on_call,
                     adapters=self._adapters,
                     clock=self._clock,

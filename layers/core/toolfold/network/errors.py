@@ -28,6 +28,9 @@ Messages name the host and nothing else of the URL: paths and queries may hold a
 
 from __future__ import annotations
 
+MAX_DECOMPRESSION_RATIO = 100
+"""Prices as JSON shrink to a tenth at best, so what expands a hundredfold, and to over 1 MB, is made to do harm."""
+
 
 class TransportError(Exception):
     """A request that has no response.

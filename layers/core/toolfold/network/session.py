@@ -23,6 +23,7 @@ from urllib3.util import parse_url
 
 from toolfold.network.connection import POOL_CLASSES
 from toolfold.network.errors import (
+    MAX_DECOMPRESSION_RATIO,
     CertificateBundleError,
     ConnectionBroken,
     DecompressionBomb,
@@ -35,9 +36,6 @@ from toolfold.network.errors import (
 )
 from toolfold.network.sockets import RequestState, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address
-
-MAX_DECOMPRESSION_RATIO = 100
-"""Prices as JSON shrink to a tenth at best, so what expands a hundredfold, and to over 1 MB, is made to do harm."""
 
 _MAX_ENCODINGS = 2
 """Of three on top of each other, a kilobyte can keep a processor busy for half a minute without a byte of content."""

@@ -32,11 +32,12 @@ class AdapterContext:
 
     Attributes:
         settings: the settings in force.
-        http_client: sends HTTP requests, with one pool of connections for all sources.
+        get_http_client: returns what sends HTTP requests, with one pool of connections for all sources. Called when
+            something is to be sent: importing requests takes longer than answering from the cache.
     """
 
     settings: Settings
-    http_client: HttpClient
+    get_http_client: Callable[[], HttpClient]
 
 
 class SourceAdapter(Protocol):

@@ -55,7 +55,7 @@ def read(
     tool = catalog.get(name)
     assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
-    context = AdapterContext(Settings.from_environment({}), HttpClient())
+    context = AdapterContext(Settings.from_environment({}), HttpClient)
     adapter = AdapterRegistry().create(catalog.source(tool.source), context)
     response = UpstreamResponse(status, body, retry_after)
     return adapter.parse(tool, arguments, response, SourceCredentials(KEY))

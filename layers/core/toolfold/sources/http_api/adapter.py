@@ -59,7 +59,7 @@ class HttpApiAdapter:
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
         self.source = source
-        self._settings, self._http_client = context.settings, context.http_client
+        self._settings, self._get_http_client = context.settings, context.get_http_client
         self._parser = self.parser_type(source)
 
     @property
@@ -110,7 +110,7 @@ class HttpApiAdapter:
             raise upstream_timeout(self.source)
         max_bytes = self._settings.max_response_bytes
         try:
-            response = self._http_client.request(
+            response = self._get_http_client().request(
                 request.method,
                 request.url,
                 headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*", **request.headers},

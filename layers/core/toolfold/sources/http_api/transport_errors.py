@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolfold.errors import TRY_AGAIN, CallError, UpstreamError, UpstreamTimeout
 from toolfold.network import errors
-from toolfold.network.session import MAX_DECOMPRESSION_RATIO
 from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def to_call_error(
         return upstream_timeout(source)
     message, suggestion = next(_MESSAGES[kind] for kind in type(error).__mro__ if kind in _MESSAGES)
     message = message.format(
-        host=error.host, reason=error.reason, ratio=MAX_DECOMPRESSION_RATIO, max_mb=max_bytes / 1e6
+        host=error.host, reason=error.reason, ratio=errors.MAX_DECOMPRESSION_RATIO, max_mb=max_bytes / 1e6
     )
     suggestion = suggestion.replace("{smaller_response_hint}", smaller_response_hint)
     if isinstance(error, errors.RetryableTransportError):
