@@ -46,7 +46,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     for path in (Path("catalog/alpha_vantage"), *Path("tests/fixtures/sources").iterdir()):
         if (path / "source.yaml").exists():
             shutil.copytree(path, folder / path.name)
-    return parse_catalog(compile_folder(folder).encode())
+    return parse_catalog(compile_folder(folder, adapters=["alpha_vantage", "http_api", "weather"]).encode())
 
 
 @pytest.fixture

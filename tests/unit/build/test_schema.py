@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,24 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
     }
     assert tool["returns"] == "json: {city, days: [{date, rain}]}"
     assert "FORECAST: Temperature and rain for the next days" in compiled["listing"]
+
+
+def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    complaint = "source.yaml:4: adapter 'htp_api' is not installed; known are alpha_vantage, http_api"
+    assert complaint in mistakes(written(tmp_path, {**SOURCE, "adapter": "htp_api"}))
+
+
+def test_an_adapter_of_an_installed_package_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = EntryPoints([EntryPoint("tides", "tides:Adapter", "toolfold.adapters")])
+    monkeypatch.setattr("importlib.metadata.entry_points", installed.select)
+    assert compile_folder(written(tmp_path, {**SOURCE, "adapter": "tides"}))
+
+
+def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
+    written(tmp_path, {**SOURCE, "adapter": "tides"})
+    assert compile_folder(tmp_path, adapters=["tides"])
+    with pytest.raises(SourceError, match="adapter 'tides' is not installed; known are currents, waves"):
+        compile_folder(tmp_path, adapters=["waves", "currents"])
 
 
 def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,6 +20,7 @@ from toolfold.build.schema import VOCABULARY, Category, Parameter, Source, Tool,
 from toolfold.catalog.model import name_key
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
+from toolfold.sources.registry import adapter_names
 
 
 class _Written(NamedTuple):
@@ -36,8 +37,12 @@ _UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
 """What pydantic appends to a location when no type of a union fits."""
 
 
-def compile_folder(folder: Path) -> str:
+def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str:
     """Compile every source below ``folder``.
+
+    Args:
+        folder: The folder that contains ``<source>/source.yaml``.
+        adapters: Names that ``adapter`` may have. None: the adapters that ``sources.registry`` finds here.
 
     Returns:
         The compiled catalog as JSON text, ending in a line feed.
@@ -55,6 +60,7 @@ def compile_folder(folder: Path) -> str:
     spellings: dict[str, str] = {}
     paths = sorted(folder.glob("*/source.yaml"))
     shared = _shared_categories(paths)
+    known_adapters = adapter_names() if adapters is None else sorted(adapters)
     if not paths:
         raise SourceError([f"{folder}:1: holds no <source>/source.yaml"])
     for path in paths:
@@ -62,6 +68,11 @@ def compile_folder(folder: Path) -> str:
         source = _parse(Source, source_document, source_document.data, problems)
         if source is None:
             continue
+        if source.adapter not in known_adapters:
+            where_adapter = source_document.where(("adapter",))
+            problems.append(
+                f"{where_adapter}: adapter {source.adapter!r} is not installed; known are {', '.join(known_adapters)}"
+            )
         _check_shared(source, source_document, problems)
         sources[source.id] = emitter.source_entry(source)
         vocabularies[source.id] = _vocabulary(source, path.parent, problems)

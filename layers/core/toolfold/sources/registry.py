@@ -43,6 +43,13 @@ class AdapterRegistry:
         return self._factories[source.adapter](source, context)
 
 
+def adapter_names() -> list[str]:
+    """Return the names of all adapters that :class:`AdapterRegistry` finds here: built-in ones and entry points."""
+    from importlib.metadata import entry_points
+
+    return sorted({*BUILT_IN, *(entry_point.name for entry_point in entry_points(group=ENTRY_POINT_GROUP))})
+
+
 def _load(source: Source) -> AdapterFactory:
     name = source.adapter
     if name in BUILT_IN:
