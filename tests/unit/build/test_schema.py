@@ -115,6 +115,22 @@ def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
         compile_folder(tmp_path, adapters=["waves", "currents"])
 
 
+@pytest.mark.parametrize(
+    ("changes", "suffix"),
+    [
+        ({}, ""),
+        ({"access": "premium"}, " (premium)"),
+        ({"effect": "write"}, " (writes)"),
+        ({"effect": "destructive"}, " (destructive)"),
+        ({"access": "premium", "effect": "write"}, " (premium, writes)"),
+    ],
+)
+def test_the_listing_states_an_effect_that_is_not_read(tmp_path: Path, changes: dict[str, Any], suffix: str) -> None:
+    catalog = parse_catalog(compile_folder(written(tmp_path, SOURCE, {**TOOL, **changes})).encode())
+    assert catalog.listing.endswith(f"FORECAST: {TOOL['summary']}{suffix}")
+    assert catalog.summary(0).effect == changes.get("effect", "read")
+
+
 def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
     assert compile_folder(written(tmp_path)) == compile_folder(tmp_path)
 

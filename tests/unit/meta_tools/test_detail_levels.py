@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from toolfold.catalog.model import Effect, ToolSummary
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.meta_tools import detail_levels
 
@@ -37,6 +38,24 @@ def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, 
     tool = replace(QUOTE, parameters={"type": "object", "properties": {"x": rule}}, example={})
     assert detail_levels.medium(tool)[1].startswith(f"GLOBAL_QUOTE({medium}): ")
     assert line in detail_levels.full(tool)[1].splitlines()
+
+
+@pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive")])
+def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str) -> None:
+    assert QUOTE is not None
+    tool = replace(QUOTE, effect=effect)
+    summary = ToolSummary(tool.name, tool.summary, tool.category, tool.access, effect)
+    for entry, text in (detail_levels.minimal(summary), detail_levels.medium(tool), detail_levels.full(tool)):
+        assert entry["effect"] == word
+        assert f" ({word})" in text.splitlines()[0]
+
+
+def test_no_level_mentions_that_a_tool_reads() -> None:
+    assert QUOTE is not None
+    summary = ToolSummary(QUOTE.name, QUOTE.summary, QUOTE.category, QUOTE.access)
+    for entry, text in (detail_levels.minimal(summary), detail_levels.medium(QUOTE), detail_levels.full(QUOTE)):
+        assert "effect" not in entry
+        assert "read" not in text.splitlines()[0]
 
 
 def test_a_schema_without_properties_can_be_rendered() -> None:

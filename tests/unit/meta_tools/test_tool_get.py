@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 from tests.support.meta_tools import error, tokens
-from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.build import writer
+from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.tool_get import tool_get
@@ -89,7 +90,21 @@ def test_minimal_entry_is_name_summary_and_hash() -> None:
     ]
 
 
-# What the caller holds already
+@pytest.mark.parametrize("detail", ["full", "medium", "minimal"])
+@pytest.mark.parametrize(
+    ("effect", "field"),
+    [("read", {}), ("write", {"effect": "writes"}), ("destructive", {"effect": "destructive"})],
+)
+def test_entry_states_an_effect_that_is_not_read(detail: str, effect: str, field: dict[str, str]) -> None:
+    compiled = json.loads(bundled_path().read_bytes())
+    sections = {name: {} for name in ("sources", "index", "spellings", "synonyms")}
+    tools = {"WAVE": compiled["tools"]["GLOBAL_QUOTE"] | {"effect": effect, "see_also": [], "use_instead": {}}}
+    catalog = parse_catalog(writer.dumps({**sections, "categories": [], "listing": "", "tools": tools}).encode())
+    (entry,) = tool_get(catalog, {"tool_name": "WAVE", "detail": detail}).structured["tools"]
+    assert {key: value for key, value in entry.items() if key == "effect"} == field
+
+
+# What the caller has already
 
 
 @pytest.mark.parametrize("as_text", [False, True])

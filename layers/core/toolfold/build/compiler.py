@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from toolfold.build import checks, emitter, search_index, writer, yaml_loader
 from toolfold.build.schema import VOCABULARY, Category, Parameter, Source, Tool, Vocabulary
-from toolfold.catalog.model import name_key
+from toolfold.catalog.model import name_key, summary_suffix
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.sources.registry import adapter_names
@@ -263,5 +263,5 @@ def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
         lines.append(f"# {category['name']}: {category['title']}")
         for name, tool in tools.items():
             if tool["category"] == category["name"]:
-                lines.append(f"{name}: {tool['summary']}" + (" (premium)" if tool["access"] == "premium" else ""))
+                lines.append(f"{name}: {tool['summary']}{summary_suffix(tool['access'], tool['effect'])}")
     return "\n".join(lines)

@@ -99,7 +99,8 @@ def _described(
     lines: list[list[str]] = []
     members: dict[tuple[str, str], list[int]] = {}
     for position, (name, entry) in enumerate(listed):
-        lines.append([name, entry["summary"], entry["category"], entry["access"]])
+        line = [name, entry["summary"], entry["category"], entry["access"]]
+        lines.append(line if entry["effect"] == "read" else [*line, entry["effect"]])
         for field in ("category", "access", "effect"):
             members.setdefault((field, entry[field]), []).append(position)
         for tag in dict.fromkeys(entry["tags"]):

@@ -22,6 +22,9 @@ Effect = Literal["read", "write", "destructive"]
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
+EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructive"}
+"""Effect → the word that model-visible texts add to a tool. ``read`` is the usual effect and is not mentioned."""
+
 
 @dataclass(frozen=True)
 class Auth:
@@ -87,12 +90,13 @@ class Tool:
 
 @dataclass(frozen=True)
 class ToolSummary:
-    """What a listing shows of a tool."""
+    """The part of a tool that a listing shows."""
 
     name: str
     summary: str
     category: str
     access: str
+    effect: Effect = "read"
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,8 @@ _HEAD = {"count": int, "sources": dict, "categories": list, "counts": dict, "lis
 """What the head holds: key → type."""
 
 _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonyms"}
-"""What must be there: name → Tool's fields, name → position, position → [name, summary, category, access],
+"""What must be there: name → Tool's fields, name → position, position → [name, summary, category, access]
+(and the effect where it is not read),
 field:value → positions, term → postings, letter and length → words."""
 
 _TOOL = {
@@ -302,6 +307,14 @@ class Catalog:
             yield ToolSummary(*line)
 
 
+def summary_suffix(access: str, effect: str) -> str:
+    """Return what the line of a tool says after its summary: nothing, or for example `` (premium, writes)``."""
+    remarks = [access] if access == "premium" else []
+    if effect in EFFECT_WORDS:
+        remarks.append(EFFECT_WORDS[effect])
+    return f" ({', '.join(remarks)})" if remarks else ""
+
+
 def name_key(name: str) -> str:
     """Return the key under which a tool's name is looked up: two names that differ by case alone have the same."""
     return name.strip().upper()
@@ -316,7 +329,8 @@ def _is_tool(value: Any) -> bool:
 
 
 def _is_line(value: Any) -> bool:
-    return _is_texts(value) and len(value) == len(ToolSummary.__annotations__)
+    # The effect is left out of the line of a tool that only reads.
+    return _is_texts(value) and (len(value) == 4 or (len(value) == 5 and value[4] in EFFECTS))
 
 
 def _is_position(value: Any) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
+from toolfold.catalog.model import summary_suffix
 from toolfold.meta_tools import list_request
 
 if TYPE_CHECKING:
@@ -88,4 +89,4 @@ def _print_table(
 
 
 def _text(summary: ToolSummary) -> str:
-    return summary.summary + (" (premium)" if summary.access == "premium" else "")
+    return summary.summary + summary_suffix(summary.access, summary.effect)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.model import EFFECT_WORDS, summary_suffix
 from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
@@ -26,8 +27,11 @@ _BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("
 
 
 def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
-    """Render ``{"name", "tier", "description", "category"}``, and ``access`` where a free key is not enough."""
-    return _entry(tool, MINIMAL, tool.summary), f"{tool.name}: {tool.summary}{_premium(tool)}"
+    """Render ``{"name", "tier", "description", "category"}``.
+
+    ``access`` is added where a free key is not enough, ``effect`` where a call does more than read.
+    """
+    return _entry(tool, MINIMAL, tool.summary), f"{tool.name}: {tool.summary}{_suffix(tool)}"
 
 
 def medium(tool: Tool) -> tuple[dict[str, Any], str]:
@@ -38,7 +42,7 @@ def medium(tool: Tool) -> tuple[dict[str, Any], str]:
         for name, schema in properties(tool.parameters).items()
     )
     entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
-    return entry, f"{tool.name}({parameters}): {tool.summary}{_premium(tool)}"
+    return entry, f"{tool.name}({parameters}): {tool.summary}{_suffix(tool)}"
 
 
 def full(tool: Tool) -> tuple[dict[str, Any], str]:
@@ -51,7 +55,7 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
         "example_call": example_call(tool),
         "hash": tool.hash,
     }
-    lines = [f"{tool.name}{_premium(tool)}: {description}", *_parameter_lines(tool.parameters, tool.example)]
+    lines = [f"{tool.name}{_suffix(tool)}: {description}", *_parameter_lines(tool.parameters, tool.example)]
     # Of two formats the text names the default one, from which the model learns the fields.
     lines += [f"Returns {tool.returns.partition('; json: ')[0]}", f"Example: {dumps_compact(example_call(tool))}"]
     return entry, "\n".join(lines)
@@ -100,11 +104,18 @@ def _only_type(schema: Any) -> dict[str, Any]:
 
 def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
     entry = {"name": tool.name, "tier": level, "description": description, "category": tool.category}
-    return entry if tool.access == "free" else {**entry, "access": tool.access}
+    access = {} if tool.access == "free" else {"access": tool.access}
+    return {**entry, **access, **effect_field(tool)}
 
 
-def _premium(tool: Tool | ToolSummary) -> str:
-    return " (premium)" if tool.access == "premium" else ""
+def effect_field(tool: Tool | ToolSummary) -> dict[str, str]:
+    """Return ``{"effect": "writes"}`` or ``{"effect": "destructive"}``; empty for a tool that only reads."""
+    word = EFFECT_WORDS.get(tool.effect)
+    return {"effect": word} if word else {}
+
+
+def _suffix(tool: Tool | ToolSummary) -> str:
+    return summary_suffix(tool.access, tool.effect)
 
 
 def _parameter_lines(schema: Mapping[str, Any], example: Mapping[str, Any]) -> Iterator[str]:

@@ -29,7 +29,8 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
         ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
         "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
-        medium or minimal. For a tool whose hash is in ``known`` it is
+        medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read.
+        For a tool whose hash is in ``known`` it is
         ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
 
     Raises:
@@ -100,6 +101,7 @@ def _full(tool: Tool) -> dict[str, Any]:
         "description": description,
         "category": tool.category,
         "access": tool.access,
+        **detail_levels.effect_field(tool),
         "parameters": tool.parameters,
         "returns": tool.returns,
         "example_call": detail_levels.example_call(tool),
@@ -114,13 +116,14 @@ def _medium(tool: Tool) -> dict[str, Any]:
         "description": tool.summary,
         "category": tool.category,
         "access": tool.access,
+        **detail_levels.effect_field(tool),
         "parameters": detail_levels.without_constraints(tool.parameters),
         "returns": tool.returns,
     }
 
 
 def _minimal(tool: Tool) -> dict[str, Any]:
-    return {"description": tool.summary}
+    return {"description": tool.summary, **detail_levels.effect_field(tool)}
 
 
 _FIELDS = {"full": _full, "medium": _medium, "minimal": _minimal}
