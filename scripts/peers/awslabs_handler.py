@@ -14,6 +14,8 @@ server = MCPLambdaHandler("meta-tools", "1")
 
 
 def offer(name: str) -> None:
+    """Register the meta-tool called ``name``."""
+
     def run(**arguments: Any) -> str:
         return str(call(name, arguments).text)
 

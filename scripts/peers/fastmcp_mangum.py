@@ -16,6 +16,7 @@ server = make_server(in_thread=False, cache_ttl=3600, cache_scope="public")
 
 
 def lambda_handler(**options: Any) -> Mangum:
+    """Return the Lambda handler; ``options`` are those of FastMCP's ``http_app``."""
     return Mangum(server.http_app(path="/mcp", stateless_http=True, json_response=True, **options))
 
 

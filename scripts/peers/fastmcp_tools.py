@@ -17,6 +17,7 @@ class MetaTool(Tool):
     in_thread: bool
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Call the meta-tool, in another thread when ``in_thread`` is set."""
         given = self.name, arguments
         result = await asyncio.to_thread(call, *given) if self.in_thread else call(*given)
         return ToolResult(content=result.text, structured_content=dict(result.structured), is_error=result.is_error)

@@ -1,8 +1,7 @@
-"""The meta-tools on the protocol's Python SDK: its high-level server, stateless, with JSON answers; in Lambda by way
-of Mangum, elsewhere under uvicorn.
+"""The meta-tools on the high-level server of the protocol's Python SDK, stateless, with JSON answers.
 
-SDK's way for several replicas: https://github.com/modelcontextprotocol/python-sdk, `stateless_http` and
-`json_response`.
+In Lambda it runs in Mangum, elsewhere in uvicorn. `stateless_http` and `json_response` are the SDK's configuration for
+several replicas: https://github.com/modelcontextprotocol/python-sdk
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ class Server(MCPServer[Any]):
     """Lists the tools with toolfold's schemas; those that the SDK would derive from the functions differ in detail."""
 
     async def list_tools(self) -> list[types.Tool]:
+        """Return toolfold's definitions."""
         return TOOLS
 
 
@@ -34,6 +34,7 @@ server = Server(
 
 
 def given(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a call has, without those that are None."""
     return {name: value for name, value in parameters.items() if value is not None}
 
 
@@ -49,6 +50,7 @@ def tool_list(
     token_budget: int | None = None,
     detail: str | None = None,
 ) -> types.CallToolResult:
+    """Call ``TOOL_LIST``."""
     return answer("TOOL_LIST", given(locals()))
 
 
@@ -56,6 +58,7 @@ def tool_list(
 def tool_get(
     tool_name: str | list[str], detail: str | None = None, known: dict[str, Any] | None = None
 ) -> types.CallToolResult:
+    """Call ``TOOL_GET``."""
     return answer("TOOL_GET", given(locals()))
 
 
@@ -67,6 +70,7 @@ def tool_call(
     max_tokens: int | None = None,
     fresh: bool | None = None,
 ) -> types.CallToolResult:
+    """Call ``TOOL_CALL``."""
     return answer("TOOL_CALL", given(locals()))
 
 

@@ -1,5 +1,7 @@
-"""What every peer is given: toolfold's three meta-tools. Their definitions are there at once, what does the work is
-imported by the first call: a peer's start pays for its own library and for nothing of toolfold.
+"""toolfold's three meta-tools, for every peer.
+
+The definitions are read at the start; the rest of toolfold is imported by the first call, so that the measured start of
+a peer contains its own library only.
 
 The definitions come from ``meta_tools.json`` beside this file, or from the file that $META_TOOLS names
 (``scripts.peers.hosting`` writes it).

@@ -14,14 +14,17 @@ from sdk_tools import TOOLS, answer
 
 
 async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+    """Answer ``tools/list``."""
     return types.ListToolsResult(tools=TOOLS)
 
 
 async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    """Answer ``tools/call``, in another thread."""
     return await anyio.to_thread.run_sync(answer, params.name, params.arguments or {})
 
 
 async def serve() -> None:
+    """Serve over stdio until stdin ends."""
     server: Server[Any] = Server(
         "meta-tools", version="1", instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
     )

@@ -12,6 +12,7 @@ TOOLS = [types.Tool.model_validate(definition) for definition in definitions.val
 
 
 def answer(name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    """Return the result of the meta-tool called ``name``."""
     result = call(name, arguments)
     content = [types.TextContent(type="text", text=result.text)]
     return types.CallToolResult(content=content, structured_content=dict(result.structured), is_error=result.is_error)
