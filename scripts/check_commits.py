@@ -1,8 +1,8 @@
 """Check the subjects of commits: ``make prose``.
 
 A subject is at most 72 characters, starts with a capital letter and an imperative verb, and ends without a period.
-Checked are the commits since the base: the merge base with ``origin/main`` when this branch is ahead of it, otherwise
-every commit after :data:`BEFORE_CONVENTION`.
+The commits after the merge base with ``origin/main`` are checked when this branch is ahead of it, otherwise the commits
+after :data:`BEFORE_CONVENTION`. Older commits are never checked.
 
     python -m scripts.check_commits [--base REVISION]
 """
@@ -17,8 +17,6 @@ from scripts.check_prose import GIT_TIMEOUT_S, ROOT, VERBS, parse_verbs
 # The last commit before the convention; older subjects do not follow it, and history is not rewritten.
 BEFORE_CONVENTION = "6f2406d610a094ec44d44bd34a919bd450530059"
 MAX_SUBJECT = 72
-# Made while this check did not exist yet; history is not rewritten for it.
-EXEMPT = frozenset({"7f69ab41873b26d415bd81ccbdd080cb83e9e2dc"})
 
 
 def find_problems(subject: str, verbs: frozenset[str]) -> Iterator[str]:
@@ -42,11 +40,13 @@ def read_subjects(base: str) -> list[tuple[str, str]]:
 
 def find_base() -> str | None:
     """Return the revision after which commits are checked; None in a shallow clone that does not contain it."""
-    for revision in ("origin/main", BEFORE_CONVENTION):
-        merge_base = _git("merge-base", "HEAD", revision, check=False).strip()
-        if merge_base and merge_base != _git("rev-parse", "HEAD").strip():
-            return merge_base
-    return None
+    # A clone may have no origin/main, and a shallow one no common ancestor with it: git prints nothing for either.
+    found = (
+        _git("merge-base", "HEAD", revision, check=False).strip() for revision in ("origin/main", BEFORE_CONVENTION)
+    )
+    bases = [base for base in found if base and base != _git("rev-parse", "HEAD").strip()]
+    # The newer of the two: origin/main may be older than the convention.
+    return _git("merge-base", "--independent", *bases).split()[0] if bases else None
 
 
 def _git(*arguments: str, check: bool = True) -> str:
@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     verbs = parse_verbs(VERBS.read_text(encoding="utf-8"))
     failed = False
     for revision, subject in read_subjects(base):
-        for problem in () if revision in EXEMPT else find_problems(subject, verbs):
+        for problem in find_problems(subject, verbs):
             failed = True
             print(f"{revision[:7]}: {problem}: {subject}")
     return 1 if failed else 0
