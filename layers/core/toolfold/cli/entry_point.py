@@ -15,6 +15,7 @@ _EXTRAS = {
     "yaml": "build",
     "pydantic": "build",
     "boto3": "aws",
+    "botocore": "aws",
     "obstore": "aws",
     "aws_xray_sdk": "tracer",
 }
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments == ["stdio"]:  # started by an agent that waits: argparse would take longer than the command
-        return _exit_code(serve_stdio)
+        return _exit_code(_serve_stdio)
     if arguments and arguments[0] in _DEPRECATED:
         name = _DEPRECATED[arguments[0]]
         print(f"`toolfold {arguments[0]}` is deprecated: use `toolfold {name}`.", file=sys.stderr)
@@ -46,13 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _exit_code(lambda: options.run(options))
 
 
-def serve_stdio() -> int:
-    """Serve MCP on stdin and stdout until stdin ends. Here, and not in ``cli.stdio``, to start with fewer imports."""
-    from toolfold.settings import Settings
+def _serve_stdio() -> int:
     from toolfold.transports import stdio
 
-    stdio.run(Settings.from_environment())
-    return 0
+    return stdio.main()
 
 
 def _exit_code(run: Callable[[], int]) -> int:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from toolfold.cli.entry_point import serve_stdio
-
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("stdio", help="serve MCP on stdin and stdout, for an agent on this machine")
-    parser.set_defaults(run=lambda _options: serve_stdio())
+    parser = commands.add_parser(
+        "stdio",
+        help="serve MCP on stdin and stdout, for an agent on this machine",
+        description="Serve MCP on stdin and stdout, one JSON-RPC message per line, until stdin ends. Messages for "
+        "people go to stderr. An MCP client starts this command itself: docs/how-to/connect-a-client.md.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Serve until stdin ends."""
+    from toolfold.transports import stdio
+
+    return stdio.main()

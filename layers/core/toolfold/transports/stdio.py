@@ -37,6 +37,14 @@ MAX_WORKERS = 40
 """Calls that run at the same time; further ones are queued. A call spends most of its time waiting for the upstream."""
 
 
+def main() -> int:
+    """Serve stdin and stdout with the settings of the environment, and return the exit code."""
+    from toolfold.settings import Settings
+
+    run(Settings.from_environment())
+    return 0
+
+
 def run(settings: Settings) -> None:
     """Serve stdin and stdout until stdin ends.
 
