@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -227,6 +228,18 @@ def test_catalog_compile_prints_mistakes_with_file_and_line(run: Run, tmp_path: 
 def test_publish_to_an_invalid_location_is_rejected(run: Run, tmp_path: Path) -> None:
     assert "s3://bucket/prefix" in run("catalog", "publish", "somewhere")[2]
     assert "cannot be read" in run("catalog", "publish", "s3://b/p", "--file", str(tmp_path / "none"))[2]
+
+
+def test_publish_reports_an_error_of_aws_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    code, out, err = run("catalog", "publish", "s3://bucket/prefix")
+    assert (code, out) == (1, "")
+    assert err.startswith("s3://bucket/prefix cannot be written (NoCredentialsError).")
+    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["serve", "mock-api"])

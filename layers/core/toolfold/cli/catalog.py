@@ -63,7 +63,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     listing.set_defaults(run=_list)
 
     get = subcommands.add_parser("get", help="describe tools: what TOOL_GET returns")
-    get.add_argument("names", metavar="TOOL_NAME", nargs="+")
+    get.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
     get.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
     get.add_argument("--json", action="store_true", help="print compact JSON (default: indented)")
     get.set_defaults(run=_get)
@@ -71,7 +71,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     search = subcommands.add_parser(
         "search",
         help="find the tools for a request, best first, with scores",
-        description="Finds tools by what you need, in English words. Typos are corrected.",
+        description="Find tools by what you need, in English words. Typos are corrected.",
         epilog=_SEARCH_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -81,7 +81,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     search.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
     search.set_defaults(run=_search)
 
-    compile_ = subcommands.add_parser("compile", help="check the YAML of all sources and write the compiled catalog")
+    compile_ = subcommands.add_parser(
+        "compile",
+        help="check the YAML of all sources and write the compiled catalog",
+        description="Check the YAML of all sources and write the compiled catalog. The format of the YAML: "
+        "docs/reference/catalog-format.md.",
+    )
     compile_.add_argument(
         "--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)"
     )
@@ -102,8 +107,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     lint.add_argument("--json", action="store_true", help="print a JSON list of {file, line, rule, problem, advice}")
     lint.set_defaults(run=_lint)
 
-    publish = subcommands.add_parser("publish", help="upload a compiled catalog to S3 and make it the current one")
-    publish.add_argument("location", metavar="s3://BUCKET/PREFIX")
+    publish = subcommands.add_parser(
+        "publish",
+        help="upload a compiled catalog to S3 and make it the current one",
+        description="Check a compiled catalog, upload it to S3, and make it the current one. Readers find a complete "
+        "catalog at any moment. Uses the AWS credentials of this machine.",
+    )
+    publish.add_argument("location", metavar="s3://BUCKET/PREFIX", help="where the catalog is, as in TOOLFOLD_CATALOG")
     publish.add_argument("--file", type=Path, help="compiled catalog (default: the one in the package)")
     publish.set_defaults(run=_publish)
 
@@ -180,6 +190,9 @@ def _lint(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> int:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from toolfold.aws.clients import error_code
     from toolfold.build.publisher import publish
     from toolfold.catalog.store import bundled_path
 
@@ -188,6 +201,13 @@ def _publish(options: argparse.Namespace) -> int:
         content = path.read_bytes()
     except OSError as error:
         raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
-    sha256 = publish(content, options.location)
+    try:
+        sha256 = publish(content, options.location)
+    except (BotoCoreError, ClientError) as error:
+        # Its text may contain a URL or an ARN.
+        raise ToolfoldError(
+            f"{options.location} cannot be written ({error_code(error)}). Check the bucket, the region and the "
+            "credentials of AWS."
+        ) from None
     print(f"{options.location} now has catalog {sha256[:12]} ({len(content):,} bytes).")
     return 0

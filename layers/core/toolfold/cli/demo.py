@@ -7,7 +7,12 @@ import argparse
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("demo", help='answer "give me aapl price" step by step, offline')
+    parser = commands.add_parser(
+        "demo",
+        help='answer "give me aapl price" step by step, offline',
+        description="Find the tool for a question, call it, and print each step. Uses the mock API: no network, no "
+        "API key, no configuration.",
+    )
     parser.set_defaults(run=run)
 
 

@@ -10,7 +10,12 @@ from toolfold.cli.option_types import listen, port_number, whole_number
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("mock-api", help="imitate the Alpha Vantage API on this machine, with made-up data")
+    parser = commands.add_parser(
+        "mock-api",
+        help="imitate the Alpha Vantage API on this machine, with made-up data",
+        description="Serve all functions of the Alpha Vantage API with made-up data, and its errors on request: "
+        "docs/reference/mock-api.md. Prints the settings that point toolfold at it.",
+    )
     parser.add_argument("--port", type=port_number, default=8787, help="port to listen on (default 8787; 0: any free)")
     parser.add_argument(
         "--plan", choices=["free"], help="limit requests as the free plan does: 25 a day, one a second (default: none)"

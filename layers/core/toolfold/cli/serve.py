@@ -11,7 +11,12 @@ from toolfold.settings import Settings
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("serve", help="serve MCP over HTTP on this machine, through the Lambda handler")
+    parser = commands.add_parser(
+        "serve",
+        help="serve MCP over HTTP on this machine, through the Lambda handler",
+        description="Serve MCP at http://127.0.0.1:PORT/mcp until interrupted. Requests become API Gateway events, "
+        "which the Lambda handler answers. Only this machine can connect.",
+    )
     parser.add_argument("--port", type=port_number, default=8080, help="port to listen on (default 8080; 0: any free)")
     parser.set_defaults(run=run)
 
