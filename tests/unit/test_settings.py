@@ -47,6 +47,7 @@ def test_a_source_can_have_another_url() -> None:
     [
         ("TOOLFOLD_TIMEOUT_S", "soon"),
         ("TOOLFOLD_TIMEOUT_S", "inf"),
+        ("TOOLFOLD_BREAKER_FAILURES", "0.5"),
         ("TOOLFOLD_CACHE", "dynamodb://"),
         ("TOOLFOLD_CACHE", "redis://host"),
         ("TOOLFOLD_OFFLOAD", "ftp://host"),

@@ -38,7 +38,11 @@ def _positive(name: str, value: str) -> float:
 
 
 def _positive_integer(name: str, value: str) -> int:
-    return int(_positive(name, value))
+    """Parse a whole number from 1, also as ``25e6``."""
+    number = _positive(name, value)
+    if not number.is_integer():
+        raise SettingsError(f"{name} must be a whole number above 0, not {value!r}.")
+    return int(number)
 
 
 def _optional_positive(name: str, value: str) -> float | None:
