@@ -6,6 +6,7 @@ May import ``catalog.model``, ``cache``, ``sources.base``, ``sources.registry``,
 """
 
 __all__ = [
+    "argument_coercion",
     "cached_executor",
     "call_log",
     "circuit_breaker",
@@ -18,4 +19,5 @@ __all__ = [
     "secrets",
     "single_flight",
     "validation",
+    "validation_problems",
 ]

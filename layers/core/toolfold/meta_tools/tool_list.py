@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.packing import RenderedTool
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
-"""Defaults of a search (docs/decisions/tiers-in-one-answer.md has the measurements)."""
+"""Defaults of a search (docs/explanation/decisions/tiers-in-one-answer.md has the measurements)."""
 
 MIN_RELATIVE_SCORE = 0.4
 """A search leaves out tools below this share of the best score by default; measured there as well."""
