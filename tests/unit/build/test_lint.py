@@ -295,7 +295,7 @@ HARMLESS = [
     "The model is ARIMA(1,1,1), refitted every night.",
     "Use EMA for quicker reaction, BBANDS for bands.",
     "Use this for dates before 2000.",
-    "RowLimit GLOBAL_QUOTE instead for one symbol.",
+    "Take GLOBAL_QUOTE instead for one symbol.",
     "Old highs act as resistance, old lows as support.",
     "Insider trades that owners report within two days.",
     "A key of the user's own is needed; a free one will do.",

@@ -44,7 +44,7 @@ def large(path: Path) -> Catalog:
 
 
 class Counted:
-    """CachedBlockReader of a file's bytes that count how often they are asked for."""
+    """Ranges of a file's bytes, and how often they were fetched."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
