@@ -88,12 +88,12 @@ class DynamoDBStore:
             self._dynamodb.update_item(
                 TableName=self._table,
                 Key=_key(key),
-                UpdateExpression="SET n = :until, expires_at = :forget",
+                UpdateExpression="SET n = :until, expires_at = :deleted_after",
                 ConditionExpression="attribute_not_exists(n) OR n <= :now",
                 ExpressionAttributeValues={
                     ":until": _number(expires_at),
                     ":now": _number(now),
-                    ":forget": _number(math.ceil(expires_at) + 60),
+                    ":deleted_after": _number(math.ceil(expires_at) + 60),
                 },
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )

@@ -19,7 +19,7 @@ from .endpoints import (
     statements,
 )
 
-_FAMILIES = (
+_ENDPOINT_MODULES = (
     core_stocks,
     quotes,
     options,
@@ -35,4 +35,6 @@ _FAMILIES = (
     congress,
 )
 
-ENDPOINTS: dict[str, Endpoint] = {endpoint.function: endpoint for family in _FAMILIES for endpoint in family.ENDPOINTS}
+ENDPOINTS: dict[str, Endpoint] = {
+    endpoint.function: endpoint for module in _ENDPOINT_MODULES for endpoint in module.ENDPOINTS
+}
