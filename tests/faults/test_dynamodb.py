@@ -105,8 +105,10 @@ def test_shared_cache(
     assert failing.warnings() == [row.log.strip("`")]
 
 
-@parametrize_rows("test_what_the_cache_holds")
-def test_what_the_cache_holds(row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream) -> None:
+@parametrize_rows("test_unusable_cache_item_is_a_miss")
+def test_unusable_cache_item_is_a_miss(
+    row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream
+) -> None:
     upstream.replies = [(200, {}, large())]
     place = {"CACHE": f"dynamodb://{TABLE}", **QUICK}
     scenario(upstream.url, **place).call("CPI", select="last 1")
@@ -139,5 +141,7 @@ def test_what_the_cache_holds(row: Row, scenario: Callable[..., Scenario], aws: 
 def test_every_prepared_fault_is_on_the_page() -> None:
     from tests.faults.docs_table import all_rows
 
-    shown = {row.fault for row in all_rows() if row.test in ("`test_shared_cache`", "`test_what_the_cache_holds`")}
+    shown = {
+        row.fault for row in all_rows() if row.test in ("`test_shared_cache`", "`test_unusable_cache_item_is_a_miss`")
+    }
     assert shown == set(FAULTS) | set(STORED_FAULTS)

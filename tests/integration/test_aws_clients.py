@@ -129,7 +129,7 @@ class TestConnections:
         read(clients)
         assert aws.connections == 2
 
-    def test_a_reset_closes_connections_even_when_a_client_is_still_held(
+    def test_reset_closes_connections_of_clients_in_use(
         self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ended = threading.Event()

@@ -93,7 +93,7 @@ Open = Callable[[AwsClients], Callable[[], object]]
 
 class TestContainer:
     @BOTH
-    def test_the_endpoint_is_asked_once_and_again_after_a_reset(
+    def test_credentials_are_fetched_once_and_again_after_a_reset(
         self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open
     ) -> None:
         container.replies = [credentials_reply("A"), credentials_reply("B")]
@@ -166,7 +166,9 @@ class TestContainer:
         assert found == ["A"] * 8
         assert len(container.requests) == 1
 
-    def test_no_proxy_is_asked(self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_credentials_are_fetched_without_a_proxy(
+        self, aws: AwsClients, container: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
         assert aws.credentials().access_key == "A"

@@ -262,7 +262,7 @@ class TestLog:
         assert lines == []
         assert KEY not in str(capsys.readouterr())
 
-    def test_what_urllib3_logs_for_others_is_left(self, send: Send, lines: list[str]) -> None:
+    def test_urllib3_logs_of_other_code_are_unchanged(self, send: Send, lines: list[str]) -> None:
         import urllib3
 
         with Upstream() as upstream:

@@ -115,7 +115,7 @@ def test_tables_keep_outside_requests_apart_and_are_the_same_again() -> None:
     assert "| **all** | words | 1 | 1.000 |" in first.split("Outside")[1]
 
 
-def test_misses_show_nothing_of_the_held_half(catalog: Catalog) -> None:
+def test_misses_omit_the_held_out_half(catalog: Catalog) -> None:
     requests = [Request(f"words for {name}", "direct", (name,)) for name in catalog]
     shown = misses([(request, []) for request in requests])
     assert {HELD_OUT, TUNING} == {request.half for request in requests}

@@ -46,7 +46,7 @@ def test_every_tool_is_a_right_answer_at_least_three_times_and_once_the_best(
     assert {request.tools[0] for request in requests if request.tools} == set(catalog)
 
 
-def test_what_people_ask_most_is_asked_most(requests: tuple[Request, ...]) -> None:
+def test_popular_tools_have_at_least_five_requests(requests: tuple[Request, ...]) -> None:
     answers = Counter(tool for request in requests for tool in request.tools)
     assert {tool: answers[tool] for tool in POPULAR if answers[tool] < 5} == {}
 

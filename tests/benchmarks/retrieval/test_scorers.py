@@ -31,7 +31,7 @@ def test_a_sum_puts_parts_of_any_scale_on_one() -> None:
     assert weighted_sum((1, 2), ([0, 0, 900], [0.7, 0.7, 0.7])) == pytest.approx([-0.5, -0.5, 1])
 
 
-def test_ranks_are_fused_without_regard_to_scores_and_who_scores_nothing_has_none() -> None:
+def test_reciprocal_ranks_ignore_scores_and_skip_zero_scores() -> None:
     fused = reciprocal_ranks(1, ([9, 8, 0], [0.1, 0.3, 0.2]))
     assert fused == pytest.approx([1 / 2 + 1 / 4, 1 / 3 + 1 / 2, 1 / 3])
 
@@ -45,7 +45,7 @@ def test_nothing_fits_when_a_topic_outside_passes_the_bar() -> None:
 
 
 @pytest.mark.parametrize("size", [3, 4])
-def test_runs_of_letters_find_what_is_misspelt_or_joined(size: int) -> None:
+def test_letter_grams_match_misspelt_and_joined_words(size: int) -> None:
     grams = Grams(TEXTS, tools=2, size=size)
     tin, rain, outside = grams("rianfall rainfalls")
     assert rain > tin == outside == 0

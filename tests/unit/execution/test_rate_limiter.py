@@ -98,7 +98,7 @@ class TestDailyQuota:
 
 
 class TestPerMinute:
-    def test_a_key_is_refused_for_as_long_as_the_upstream_said(self, make: Make, clock: Clock) -> None:
+    def test_key_is_refused_until_the_stated_wait_is_over(self, make: Make, clock: Clock) -> None:
         limits = make()
         limits.record_refusal("key", MINUTE)
         clock.now += 20
@@ -122,7 +122,7 @@ class TestPerSecond:
         limits.acquire("key", FOREVER)
         assert len(clock.slept) == slept
 
-    def test_the_interval_is_what_the_upstream_named(self, make: Make, clock: Clock) -> None:
+    def test_interval_follows_the_stated_rate(self, make: Make, clock: Clock) -> None:
         limits = make()
         limits.record_refusal("key", RateLimited("", "", retry_after_s=2, limit="20 per second"))
         limits.acquire("key", FOREVER)

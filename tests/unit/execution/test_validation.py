@@ -52,7 +52,7 @@ def test_good_arguments_come_back_in_the_order_of_the_schema() -> None:
         ("TIME_SERIES_DAILY", {"outputsize": None}, {}),
     ],
 )  # fmt: skip
-def test_what_cannot_be_misread_is_mended(name: str, given: dict[str, Any], understood: dict[str, Any]) -> None:
+def test_unambiguous_values_are_coerced(name: str, given: dict[str, Any], understood: dict[str, Any]) -> None:
     checked, problems = check(name, given)
     assert {key: value for key, value in checked.items() if key in given} == understood
     assert not [problem for problem in problems if problem["parameter"] in given]
@@ -90,11 +90,11 @@ def test_what_cannot_be_misread_is_mended(name: str, given: dict[str, Any], unde
         ("NEWS_SENTIMENT", {"limit": 1001}, "limit 1001 is too large"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(name: str, arguments: dict[str, Any], complaint: str) -> None:
+def test_invalid_argument_is_named(name: str, arguments: dict[str, Any], complaint: str) -> None:
     assert any(found.startswith(complaint) for found in complaints(name, **arguments))
 
 
-def test_every_problem_says_what_was_expected() -> None:
+def test_every_problem_states_the_expected_value() -> None:
     _, problems = check("SMA", {"interval": "hourly", "time_period": 0, "x": 1})
     assert [problem["expected"] for problem in problems] == [
         "takes symbol, interval, time_period, series_type, month, entitlement, datatype",
@@ -105,7 +105,7 @@ def test_every_problem_says_what_was_expected() -> None:
     ]
 
 
-def test_a_near_miss_is_answered_with_the_name_that_was_meant() -> None:
+def test_misspelt_argument_gets_the_closest_name() -> None:
     _, problems = check("GLOBAL_QUOTE", {"sybmol": "IBM"})
     assert problems[0]["expected"] == "did you mean symbol?"
 
@@ -158,7 +158,7 @@ BEYOND_SCHEMA = ("is empty", "has an empty item", "is not one of", "at most")
 
 @examples(500, many=20_000)
 @given(calls())
-def test_what_the_schema_allows_is_not_refused(call: tuple[str, dict[str, Any]]) -> None:
+def test_arguments_that_the_schema_allows_are_accepted(call: tuple[str, dict[str, Any]]) -> None:
     name, arguments = call
     tool = CATALOG.get(name)
     assert tool is not None
@@ -169,7 +169,7 @@ def test_what_the_schema_allows_is_not_refused(call: tuple[str, dict[str, Any]])
 
 @examples(500, many=20_000)
 @given(calls())
-def test_what_is_let_through_satisfies_the_schema(call: tuple[str, dict[str, Any]]) -> None:
+def test_accepted_arguments_satisfy_the_schema(call: tuple[str, dict[str, Any]]) -> None:
     """Arguments that pass are, as they will be sent, valid for jsonschema too."""
     name, arguments = call
     tool = CATALOG.get(name)

@@ -111,7 +111,7 @@ def test_values_are_brought_into_the_types_of_the_schema(rule: Any, sent: Any, u
         ({"$ref": "#/$defs/point"}, {"lat": []}, "x.lat", "must be a number, not an array", "number, at least -90"),
     ],
 )  # fmt: skip
-def test_a_problem_names_the_place_and_what_was_expected(
+def test_problem_names_the_path_and_the_expected_value(
     rule: Any, sent: Any, parameter: str, problem: str, expected: str
 ) -> None:
     _, problems = check(one(rule, **{"$defs": {"point": POINT}}), {"x": sent})
@@ -142,7 +142,7 @@ def test_one_of_several_arguments_must_be_given() -> None:
     assert problems == [{"parameter": "a", "problem": "one of a or b must be given", "expected": "string"}]
 
 
-def test_a_null_that_the_schema_allows_is_kept_and_another_is_not_given() -> None:
+def test_null_is_a_value_only_where_the_schema_allows_it() -> None:
     schema = {"properties": {"a": {"type": ["string", "null"]}, "b": {"type": "integer"}}}
     assert check(schema, {"a": None, "b": None}) == ({"a": None}, [])
 
@@ -167,7 +167,7 @@ def test_a_reference_that_leads_away_or_nowhere_is_refused_and_never_fetched(ref
 @pytest.mark.parametrize(
     "schema", [{"type": "objct"}, {"properties": []}, {"required": "x"}, {"$schema": "http://x/y"}]
 )
-def test_what_is_no_schema_is_refused(schema: dict[str, Any]) -> None:
+def test_invalid_schema_is_refused(schema: dict[str, Any]) -> None:
     with pytest.raises(SchemaError):
         ArgumentValidator(schema, {})
 

@@ -19,7 +19,7 @@ def test_the_three_definitions_cost_at_most_450_tokens(tools: MetaTools) -> None
     assert tokens(tools.definitions()) <= 450
 
 
-def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> None:
+def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> None:
     defined = tools.definitions()
     assert tuple(definition["name"] for definition in defined) == NAMES
     for definition in defined:
@@ -31,7 +31,7 @@ def test_every_definition_carries_what_the_protocol_wants(tools: MetaTools) -> N
             jsonschema.Draft202012Validator.check_schema(schema)
 
 
-def test_a_model_learns_from_the_first_definition_what_is_in_here(tools: MetaTools) -> None:
+def test_first_definition_describes_the_catalog(tools: MetaTools) -> None:
     assert "Stocks" in tools.definitions()[0]["description"]
 
 
@@ -62,11 +62,11 @@ def test_annotations_of_tool_call_state_what_the_catalog_contains(effects: list[
     assert tool_list["annotations"] == tool_get["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
 
 
-def test_without_a_catalog_tool_call_is_not_said_to_be_read_only() -> None:
+def test_tool_call_is_not_read_only_without_a_catalog() -> None:
     assert definitions(None)[2]["annotations"] == {"readOnlyHint": False, "openWorldHint": True}
 
 
-def test_the_instructions_tell_what_is_here_in_at_most_200_tokens(tools: MetaTools) -> None:
+def test_instructions_name_the_categories_in_at_most_200_tokens(tools: MetaTools) -> None:
     assert "Technical Indicators (53)" in tools.instructions()
     assert tokens(tools.instructions()) <= 200
 
@@ -76,12 +76,12 @@ def test_of_many_categories_the_instructions_name_some(tools: MetaTools, monkeyp
     assert "Market Intelligence (7) and 8 more. " in tools.instructions()
 
 
-def test_a_model_is_told_to_search_first(tools: MetaTools) -> None:
+def test_first_definition_and_instructions_point_to_search(tools: MetaTools) -> None:
     assert "with query" in tools.definitions()[0]["description"]
     assert "TOOL_LIST(query)" in tools.instructions()
 
 
-def test_no_schema_has_what_clients_refuse(tools: MetaTools) -> None:
+def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
     """A list of types, or an enum without a type: Gemini takes neither."""
 
     def nodes(schema: Any) -> Any:
