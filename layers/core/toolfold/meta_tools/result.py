@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolfold.errors import CallError
 
@@ -14,8 +13,7 @@ dumps_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enco
 """Encode a value as JSON without white space, which would cost a model tokens."""
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What a meta-tool returns.
 
     Attributes:

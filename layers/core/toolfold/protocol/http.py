@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -51,18 +53,16 @@ class Request:
         return None
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """One HTTP response; ``log_fields`` describe the request for the log: names and codes, no content and no keys."""
 
     status: int
     headers: Headers = ()
     body: bytes = b""
-    log_fields: Mapping[str, str] = field(default_factory=dict)
+    log_fields: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class OriginPolicy:
+class OriginPolicy(NamedTuple):
     """Which clients may call.
 
     Attributes:

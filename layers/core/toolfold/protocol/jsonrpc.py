@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolfold.protocol.versions import INVALID_REQUEST, PARSE_ERROR
 
 Id = str | int
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """A request, or, where ``id`` is None, a notification."""
 
     method: str
