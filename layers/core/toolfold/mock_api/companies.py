@@ -126,4 +126,4 @@ def get_company(symbol: str) -> Company:
         return known
     rng = SeededRandom("company", symbol)
     dividend = round(rng.uniform(0.2, 4.0), 2) if rng.chance(0.5) else 0.0
-    return Company(symbol, f"{symbol} Sandbox Company", level=round(rng.uniform(12, 320), 0), dividend=dividend)
+    return Company(symbol, f"{symbol} Example Company", level=round(rng.uniform(12, 320), 0), dividend=dividend)

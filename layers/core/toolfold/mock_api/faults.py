@@ -172,7 +172,7 @@ def error_response(name: str, query: Query) -> Response:
 
 def analytics_error_response(_: FaultRequest | None = None) -> Response:
     """Return an error of the analytics functions. Only the two keys are known; the texts are invented."""
-    return json_response({"error": "The window has no data for these symbols.", "trace": "sandbox"})
+    return json_response({"error": "The window has no data for these symbols.", "trace": "mock"})
 
 
 def placeholder_response(function: str, endpoint: Endpoint | None) -> Response:

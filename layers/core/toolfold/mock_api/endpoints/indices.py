@@ -40,7 +40,7 @@ KEYS = ("date", "open", "high", "low", "close")
 
 def _data(request: ApiRequest) -> Document:
     symbol, interval = request.text("symbol").upper(), request.text("interval")
-    name, level = INDICES.get(symbol, (f"{symbol} Sandbox Index", 1000 + 4000 * SeededRandom("index", symbol).random()))
+    name, level = INDICES.get(symbol, (f"{symbol} Example Index", 1000 + 4000 * SeededRandom("index", symbol).random()))
     calm = not name.endswith("Volatility Index")
     series = PriceSeries(f"index {symbol}", level, 0.07 if calm else 0.0, 0.009 if calm else 0.04)
     bars = list(daily_bars(series, request.today))

@@ -30,7 +30,7 @@ RELEVANCE_TEXT = "0 < x <= 1, with a higher score indicating higher relevance."
 STAMP, MINUTE_STAMP = "%Y%m%dT%H%M%S", "%Y%m%dT%H%M"
 FIRST_NEWS = datetime(2022, 3, 1)
 _VERBS = ("outlines", "expands", "reviews", "delays", "doubles", "defends", "trims", "unveils")
-_THINGS = ("its sandbox budget", "a synthetic supply chain", "an imaginary product line", "a pretend factory",
+_THINGS = ("its example budget", "a synthetic supply chain", "an imaginary product line", "a pretend factory",
            "its made-up guidance", "a fictional partnership")  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _article(rng: SeededRandom, time: datetime, tickers: list[str], topics: list
         "url": f"https://news.example/{number}",
         "time_published": time.strftime(STAMP),
         "authors": rng.sample(("Alex Example", "Kim Sample", "Robin Placeholder"), rng.randint(1, 2)),
-        "summary": f"{headline}. This article was invented by a local sandbox and says nothing about any company.",
+        "summary": f"{headline}. This article was invented by the mock API and says nothing about any company.",
         "banner_image": f"https://news.example/{number}.png",
         "source": rng.choice(("Example Wire", "Sample Street Journal", "Placeholder Post")),
         "category_within_source": rng.choice(("General", "Markets", "n/a")),
@@ -213,7 +213,7 @@ def _institutions(request: ApiRequest) -> Document:
         counts[kind] += 1
         changed[kind] += abs(change) if change else held
         percent = f"{100 * change / (held - change):.2f}%"
-        values = [f"SANDBOX CAPITAL {index:02d}", str(held), str(change), percent, kind, last.isoformat()]
+        values = [f"EXAMPLE CAPITAL {index:02d}", str(held), str(change), percent, kind, last.isoformat()]
         rows.append(dict(zip(HOLDING_KEYS, values, strict=True)))
     split = {}
     for kind, count in counts.items():
