@@ -22,7 +22,7 @@ _CODE = re.compile(r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z")
 
 
 class AwsClients:
-    """Creates boto3 clients and keeps them. Creating an instance costs nothing. Safe to use from many threads."""
+    """Create boto3 clients and keep them. Creating an instance costs nothing. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._session: Any = None

@@ -22,7 +22,7 @@ logger = logging.getLogger("toolfold")
 
 
 class SecretProvider:
-    """Reads keys and keeps them for ``ttl_s`` seconds. Safe to use from many threads.
+    """Read keys and cache them for ``ttl_s`` seconds. Safe to use from many threads.
 
     Args:
         aws: creates the clients.

@@ -56,7 +56,7 @@ class SchemaError(ValueError):
 
 
 class ArgumentValidator:
-    """Checks the arguments of one tool. Compiles the schema once; safe to use from many threads.
+    """Check the arguments of one tool. The schema is compiled once. Safe to use from many threads.
 
     Args:
         schema: the tool's ``parameters``.

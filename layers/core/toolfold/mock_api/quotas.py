@@ -26,7 +26,7 @@ PLANS: Mapping[str, Plan] = {"free": Plan("free", per_day=25, per_second=1)}
 
 
 class QuotaCounter:
-    """Counts the requests of every key. Safe to use from many threads.
+    """Count the requests of every key. Safe to use from many threads.
 
     Args:
         plan: The limits of every key.

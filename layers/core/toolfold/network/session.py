@@ -69,7 +69,7 @@ class Response:
 
 
 class HttpClient:
-    """Sends requests over pooled connections. Safe to use from many threads, and in a forked process.
+    """Send requests over pooled connections. Safe to use from many threads, and in a forked process.
 
     Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; trusted certificates from
     ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
@@ -174,7 +174,7 @@ class _Session(requests.Session):
 
 
 class _Adapter(HTTPAdapter):
-    """Makes urllib3 use our connections, and one TLS context for each bundle of certificates."""
+    """Make urllib3 use our connections, and one TLS context for each bundle of certificates."""
 
     def __init__(self) -> None:
         super().__init__(pool_maxsize=_MAX_POOLED_CONNECTIONS)

@@ -146,7 +146,7 @@ class ResponseParser:
 
 
 class _Placeholders(dict[str, object]):
-    """Leaves a placeholder as it is when there is no argument for it."""
+    """Keep a placeholder as it is when there is no argument for it."""
 
     def __missing__(self, key: str) -> str:
         return "{" + key + "}"
