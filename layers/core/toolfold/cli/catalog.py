@@ -7,10 +7,12 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolfold.cli import output
 from toolfold.errors import ToolfoldError
+
+_Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 _LIST_EXAMPLES = """examples:
   toolfold catalog list                                     every tool, by category
@@ -47,75 +49,87 @@ How to write a tool, and the reason for each rule: docs/reference/catalog-format
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: _Subparsers) -> None:
     """Add the command and its subcommands."""
     parser = commands.add_parser("catalog", help="search, check, compile and publish the catalog")
     subcommands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (_add_list, _add_get, _add_search, _add_compile, _add_lint, _add_publish):
+        add(subcommands)
 
-    listing = subcommands.add_parser(
+
+def _add_list(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
         "list",
         help="list all tools, or those of a category, tag or access: what TOOL_LIST returns",
         epilog=_LIST_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_filters(listing)
-    listing.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    listing.set_defaults(run=_list)
+    _add_filters(parser)
+    parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
+    parser.set_defaults(run=_list)
 
-    get = subcommands.add_parser("get", help="describe tools: what TOOL_GET returns")
-    get.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
-    get.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
-    get.add_argument("--json", action="store_true", help="print compact JSON (default: indented)")
-    get.set_defaults(run=_get)
 
-    search = subcommands.add_parser(
+def _add_get(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser("get", help="describe tools: what TOOL_GET returns")
+    parser.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
+    parser.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
+    parser.add_argument("--json", action="store_true", help="print compact JSON (default: indented)")
+    parser.set_defaults(run=_get)
+
+
+def _add_search(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
         "search",
         help="find the tools for a request, best first, with scores",
         description="Find tools by what you need, in English words. Typos are corrected.",
         epilog=_SEARCH_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    search.add_argument("words", metavar="WORD", nargs="+", help="what you need")
-    _add_filters(search)
-    search.add_argument("--explain", action="store_true", help="show which words matched, and how typos were corrected")
-    search.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    search.set_defaults(run=_search)
+    parser.add_argument("words", metavar="WORD", nargs="+", help="what you need")
+    _add_filters(parser)
+    parser.add_argument("--explain", action="store_true", help="show which words matched, and how typos were corrected")
+    parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
+    parser.set_defaults(run=_search)
 
-    compile_ = subcommands.add_parser(
+
+def _add_compile(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
         "compile",
         help="check the YAML of all sources and write the compiled catalog",
         description="Check the YAML of all sources and write the compiled catalog. The format of the YAML: "
         "docs/reference/catalog-format.md.",
     )
-    compile_.add_argument(
-        "--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)"
-    )
-    compile_.add_argument("--output", type=Path, help="compiled catalog (default FOLDER/catalog.json)")
-    compile_.add_argument(
+    parser.add_argument("--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)")
+    parser.add_argument("--output", type=Path, help="compiled catalog (default FOLDER/catalog.json)")
+    parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the compiled catalog is out of date"
     )
-    compile_.set_defaults(run=_compile)
+    parser.set_defaults(run=_compile)
 
-    lint = subcommands.add_parser(
+
+def _add_lint(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
         "lint",
         help="check whether a model can choose from the catalog",
         description="Compile the sources without writing anything, and check the texts that a model reads.",
         epilog=_LINT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    lint.add_argument("--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)")
-    lint.add_argument("--json", action="store_true", help="print a JSON list of {file, line, rule, problem, advice}")
-    lint.set_defaults(run=_lint)
+    parser.add_argument("--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of {file, line, rule, problem, advice}")
+    parser.set_defaults(run=_lint)
 
-    publish = subcommands.add_parser(
+
+def _add_publish(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
         "publish",
         help="upload a compiled catalog to S3 and make it the current one",
         description="Check a compiled catalog, upload it to S3, and make it the current one. Readers find a complete "
         "catalog at any moment. Uses the AWS credentials of this machine.",
     )
-    publish.add_argument("location", metavar="s3://BUCKET/PREFIX", help="where the catalog is, as in TOOLFOLD_CATALOG")
-    publish.add_argument("--file", type=Path, help="compiled catalog (default: the one in the package)")
-    publish.set_defaults(run=_publish)
+    parser.add_argument("location", metavar="s3://BUCKET/PREFIX", help="where the catalog is, as in TOOLFOLD_CATALOG")
+    parser.add_argument("--file", type=Path, help="compiled catalog (default: the one in the package)")
+    parser.set_defaults(run=_publish)
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
