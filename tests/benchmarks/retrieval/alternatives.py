@@ -39,7 +39,7 @@ from tests.benchmarks.retrieval.scorers import (
 from tests.benchmarks.retrieval.vectors import DIMENSIONS, ByVectors, InPlainPython, model_bytes, static, transformer
 from toolfold.build.writer import blocks
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import _OUTSIDE
+from toolfold.catalog.search import _OUT_OF_SCOPE_RATIO
 from toolfold.catalog.store import FileStore, bundled_path
 
 PAGE = Path("docs/explanation/decisions/ranking.md")
@@ -48,7 +48,7 @@ CATALOG = Path("catalog")
 
 SHARES = (0.1, 0.2, 0.4, 0.8, 1.6)
 CONSTANTS = (5, 20, 60)
-BARS = (_OUTSIDE, 0.85, 1.0)
+BARS = (_OUT_OF_SCOPE_RATIO, 0.85, 1.0)
 
 WORDS, PAIRS, UNCORRECTED, OURS = "BM25", "BM25, pairs, names", "toolfold, no correction", "toolfold"
 LEFT_OUT = {
@@ -84,7 +84,7 @@ class Way:
 def ways() -> Iterator[list[Way]]:
     """Each ranker, as the choices there are for it."""
     for words in LEFT_OUT:
-        yield [Way(words, (words,), _only, "", _OUTSIDE)]
+        yield [Way(words, (words,), _only, "", _OUT_OF_SCOPE_RATIO)]
     for one in (*GRAMS, *STATIC, MINILM):
         yield [Way(one, (one,), _only, f"bar {bar}", bar) for bar in BARS]
     for parts in FUSED:

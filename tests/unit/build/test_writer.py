@@ -138,7 +138,7 @@ class TestSection:
         assert len(reads) == 1
 
     def test_words_without_end_do_not_fill_the_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reader, "_KEPT_BYTES", 100_000)
+        monkeypatch.setattr(reader, "_MAX_CACHED_BYTES", 100_000)
         section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
         tracemalloc.start()
         for number in range(5_000):

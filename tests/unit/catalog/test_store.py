@@ -39,7 +39,7 @@ def test_what_follows_from_a_catalog_is_made_once_and_not_kept_without_limit() -
     assert made == [129]
     for number in range(10_000):
         catalog.memoize(number, lambda: number)  # noqa: B023 - called at once
-    assert len(catalog._kept) <= 2000
+    assert len(catalog._memoized) <= 2000
 
 
 @pytest.mark.parametrize(

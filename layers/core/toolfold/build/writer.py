@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from toolfold.catalog.model import FORMAT, name_key
-from toolfold.catalog.reader import HASH_DIGITS, line_key, member_key, needle
+from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 
 COMPILED = ("tools", "index", "spellings", "synonyms")
 """Mappings of the compiler that become sections as they are."""
@@ -32,7 +32,7 @@ MOST_POSTINGS = 10_000
 docs/explanation/decisions/catalog-layout.md."""
 
 Lines = Iterable[tuple[str, Any]]
-"""Keys and values of a section, sorted by ``sections.needle``."""
+"""Keys and values of a section, sorted by ``reader.line_prefix``."""
 
 
 def dumps(compiled: Mapping[str, Any]) -> str:
@@ -47,7 +47,7 @@ def dumps(compiled: Mapping[str, Any]) -> str:
 
 def sort_lines(mapping: Mapping[str, Any]) -> Lines:
     """Return the lines of ``mapping``, sorted."""
-    return sorted(mapping.items(), key=lambda item: needle(item[0]))
+    return sorted(mapping.items(), key=lambda item: line_prefix(item[0]))
 
 
 def write(
@@ -141,7 +141,7 @@ def split_blocks(lines: Lines, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple
     """Yield first key and bytes of each block of ``lines``, of at most ``block_bytes`` unless one line is longer."""
     first, held, size = "", list[bytes](), 0
     for key, value in lines:
-        line = needle(key) + _json(value)
+        line = line_prefix(key) + _json(value)
         if held and size + len(line) > block_bytes:
             yield first, b",\n".join(held) + b",\n"
             held, size = [], 0

@@ -1,4 +1,4 @@
-"""The compiled catalog, as the request path reads it: opening, reading, searching.
+"""Open, read and search the compiled catalog.
 
 Data flows through one type, :class:`toolfold.catalog.model.Catalog`. May import ``aws``, ``errors`` and ``settings``;
 never ``build``.

@@ -1,4 +1,4 @@
-"""Read blocks of a catalog that is too large to hold: fetched on demand, checked against their hashes, cached."""
+"""Read the blocks of a large catalog on demand, check them against their hashes, and cache them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cachetools import LRUCache
 from toolfold.catalog.reader import HASH_DIGITS, Block, Span, damaged
 
 MAX_CACHE_BYTES = 96 << 20
-"""All that queries read of 10,000 tools, and a tenth of a Lambda function of 1,024 MB."""
+"""Size of the cache: what queries read of 10,000 tools, and a tenth of the memory of a 1,024 MB Lambda function."""
 
 Fetch = Callable[[Sequence[int], Sequence[int]], Sequence[bytes]]
-"""Starts and lengths, in bytes from the beginning of the catalog → their bytes, fetched in parallel. Raises
-``CatalogUnavailable``."""
+"""Function that returns the bytes at starts and lengths, counted from the beginning of the catalog. It fetches them in
+parallel and raises ``CatalogUnavailable``."""
 
 
 class CachedBlockReader:

@@ -1,7 +1,7 @@
 """Read parameters from a JSON Schema: local references, properties, allowed types.
 
-Pure functions over plain data. They never fail: what they do not understand allows everything. Whether a value fits a
-schema is decided by ``execution.validation``.
+Pure functions over plain data. They do not raise exceptions: an unknown or malformed schema allows every value.
+``execution.validation`` decides whether a value matches a schema.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 _ANY = frozenset(TYPES)
 _MAX_DEPTH, _MAX_PARTS = 16, 64
-"""How far references and unions are followed: a schema may refer to itself."""
+"""Maximum depth and number of references and unions that are followed: a schema may refer to itself."""
 
 _TYPES_OF_PYTHON = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object", type(None): "null"}
 
@@ -44,7 +44,7 @@ def resolve(root: Any, reference: Any) -> Any:
 
 
 def parts(root: Any, schema: Any) -> list[Mapping[str, Any]]:
-    """Return ``schema`` and what always applies with it: targets of ``$ref`` and members of ``allOf``."""
+    """Return ``schema`` and the schemas that always apply with it: targets of ``$ref``, members of ``allOf``."""
     found: list[Mapping[str, Any]] = []
     open_ = [schema]
     while open_ and len(found) < _MAX_PARTS:
@@ -102,12 +102,12 @@ def alternatives(root: Any) -> list[str]:
 
 
 def keyword(root: Any, schema: Any, name: str) -> Any:
-    """Return the first value of the keyword ``name`` in ``schema`` and what applies with it, or None."""
+    """Return the first value of the keyword ``name`` in the :func:`parts` of ``schema``, or None."""
     return next((rule[name] for rule in parts(root, schema) if name in rule), None)
 
 
 def allowed_types(root: Any, schema: Any, depth: int = 0) -> frozenset[str]:
-    """Return the types that ``schema`` allows, as far as ``type``, ``enum``, ``const`` and alternatives tell."""
+    """Return the types that ``schema`` allows by ``type``, ``enum``, ``const`` and alternatives."""
     if schema is False:
         return frozenset()
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
@@ -127,7 +127,7 @@ def allowed_types(root: Any, schema: Any, depth: int = 0) -> frozenset[str]:
 
 
 def type_words(root: Any, schema: Any) -> list[str]:
-    """Return the types that ``schema`` allows in the order of :data:`TYPES`; none where it allows all."""
+    """Return the types that ``schema`` allows, in the order of :data:`TYPES`; empty when it allows all."""
     types = allowed_types(root, schema)
     if types == _ANY:
         return []

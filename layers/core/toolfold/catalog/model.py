@@ -1,4 +1,7 @@
-"""The compiled catalog as the request path sees it: plain data, opened once, nothing built before it is asked for."""
+"""Typed access to a compiled catalog: sources, categories, tools, and the sections of the search index.
+
+Opening a catalog parses its head only. Every other value is read and parsed when it is requested.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from toolfold.catalog.reader import Members, damaged, line_key, numbers, sections_of
+from toolfold.catalog.reader import Members, damaged, is_integer_pairs, line_key, sections_of
 
 if TYPE_CHECKING:
     from toolfold.catalog.reader import Block, BlockReader
@@ -18,7 +21,7 @@ FORMAT = 3
 
 
 Effect = Literal["read", "write", "destructive"]
-"""What a call of a tool changes at its source: nothing, something, or something that cannot be restored."""
+"""What a call changes at the source: nothing, data that can be restored, or data that cannot."""
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
@@ -38,7 +41,7 @@ class Auth:
 
 @dataclass(frozen=True)
 class Source:
-    """What tools belong to: an API or another service. Fields as in ``build.schema.Source``."""
+    """An API or another service that provides tools. Fields as in ``build.schema.Source``."""
 
     id: str
     title: str
@@ -54,17 +57,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Tool:
-    """One callable entry.
+    """One tool that ``TOOL_CALL`` can call.
 
     Attributes:
-        parameters: a JSON Schema (2020-12).
-        effect: what a call changes at the source.
-        example: arguments of a call that works.
-        use_instead: a request that is close → the tool that serves it.
-        hash: changes whenever the entry does.
-        call: what the source adapter needs: ``function``, ``query`` (parameter → query key where it differs),
-            ``lists`` (parameter → separator, most items, allowed items), ``sends`` (defaults that are always sent).
-        answer: where rows are in an answer: ``csv``, ``rows``, ``kind``.
+        parameters: A JSON Schema (2020-12).
+        effect: What a call changes at the source.
+        example: Arguments of a valid call.
+        use_instead: Similar request → the tool that serves it.
+        hash: Hash of the entry, by which a client detects a change.
+        call: Input of the source adapter: ``function``, ``query`` (parameter → query key where it differs),
+            ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
+            always sent).
+        answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
     """
 
     name: str
@@ -101,9 +105,9 @@ class ToolSummary:
 
 @dataclass(frozen=True)
 class Category:
-    """A group of tools of one source, as listed.
+    """A group of tools of one source.
 
-    ``name`` is unique in the catalog: where several sources have a category of that name it is ``source/name``.
+    ``name`` is unique in the catalog: it is ``source/name`` where several sources have a category of that name.
     """
 
     name: str
@@ -114,25 +118,32 @@ class Category:
 
 
 _HEAD = {"count": int, "sources": dict, "categories": list, "counts": dict, "listing": str, "sections": dict}
-"""What the head holds: key → type."""
+"""Required keys of the head → their types."""
 
 _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonyms"}
-"""What must be there: name → Tool's fields, name → position, position → [name, summary, category, access]
-(and the effect where it is not read),
-field:value → positions, term → postings, letter and length → words."""
+"""Required sections.
+
+- ``tools``: name → fields of :class:`Tool`
+- ``names``: name → position
+- ``lines``: position → ``[name, summary, category, access]``, and the effect where it is not ``read``
+- ``members``: field and value → positions, as runs
+- ``index``: term → postings
+- ``spellings``: first letter and length → words
+- ``synonyms``: word → terms
+"""
 
 _TOOL = {
     field: list if kind.startswith("tuple") else dict if kind.startswith("Mapping") else str
     for field, kind in Tool.__annotations__.items()
 }
-"""Fields of a tool's entry → their types in JSON."""
+"""Fields of the entry of a tool → their JSON types."""
 
-
-_MOST_KEPT = 2000
+_MAX_MEMOIZED = 2000
+"""Values that :meth:`Catalog.memoize` keeps: every line of a catalog of hundreds of tools, at each detail level."""
 
 
 class OtherFormat(ValueError):
-    """A catalog that another version of the compiler wrote."""
+    """The catalog was compiled for another version of the layout."""
 
     def __init__(self, found: Any) -> None:
         super().__init__(f"it was compiled by another version (format {found!r}, not {FORMAT}): compile it again")
@@ -141,16 +152,20 @@ class OtherFormat(ValueError):
 class Catalog:
     """All tools of all sources. Immutable; names are matched without regard to case.
 
-    ``head`` is what ``sections.parse_head`` gives, ``read`` gives the blocks of the sections, ``sha256`` is the hash
-    that names the catalog in S3, empty for a file. Every method but those that the head answers (``len``, ``counts``,
-    ``about``, ``listing``, ``categories``, ``source``) raises ``CatalogUnavailable`` when what it needs cannot be had
-    or is damaged.
+    ``len``, ``counts``, ``description``, ``listing``, ``categories``, ``sources`` and ``source`` are answered from the
+    head. Every other method raises ``CatalogUnavailable`` when a block that it needs cannot be read or is damaged.
+
+    Args:
+        head: The result of ``reader.parse_head``.
+        read: Reads the blocks of the sections.
+        sha256: The hash in the name of the object in S3; empty for a file.
 
     Raises:
-        ValueError: the head is not that of a compiled catalog of this format.
+        OtherFormat: The catalog has another format.
+        ValueError: ``head`` is not the head of a compiled catalog.
     """
 
-    __slots__ = ("_counts", "_head", "_kept", "_read", "_sections", "_sources", "categories", "sha256")
+    __slots__ = ("_counts", "_head", "_memoized", "_read", "_sections", "_sources", "categories", "sha256")
 
     def __init__(self, head: Any, read: BlockReader, sha256: str = "") -> None:
         found = head.get("format") if isinstance(head, dict) else None
@@ -175,41 +190,43 @@ class Catalog:
         if missing := _SECTIONS - self._sections.keys():
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         self.sha256 = sha256
-        self._kept: dict[Any, Any] = {}
+        self._memoized: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         return int(self._head["count"])
 
     def __iter__(self) -> Iterator[str]:
-        """Yield names, in listing order."""
+        """Yield the names of all tools, in the order of the listing."""
         return (line.name for line in self._lines())
 
     def memoize(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what ``make`` returns, from memory after the first call with ``key``.
+        """Return the result of ``make``, cached under ``key`` as long as the catalog is loaded.
 
-        For values that follow from the catalog alone. They are kept with it, up to two thousand.
+        Use it for values that depend on the catalog alone. The cache is emptied when it has two thousand values.
         """
-        found = self._kept.get(key)
+        found = self._memoized.get(key)
         if found is None:
             found = make()
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            self._kept[key] = found
+            if len(self._memoized) >= _MAX_MEMOIZED:
+                self._memoized.clear()
+            self._memoized[key] = found
         made: T = found
         return made
 
     def prefetch(self, **keys: Iterable[str]) -> None:
-        """Fetch side by side what will be asked for: section → keys. Only a saving of time, and only for a catalog
-        that is not in memory."""
+        """Read the blocks that contain ``keys`` (section → keys) in parallel.
+
+        This saves time for a catalog that is not in memory. For one in memory it does nothing.
+        """
         if not self._read.is_remote:
             return
         blocks: set[Block] = set()
-        for section, wanted in keys.items():
-            blocks |= self._sections[section].blocks_of(wanted)
+        for section, section_keys in keys.items():
+            blocks |= self._sections[section].blocks_of(section_keys)
         self._read(sorted(blocks))
 
     def prefetch_summaries(self, positions: Iterable[int]) -> None:
-        """Do as :meth:`expect`, for :meth:`brief`."""
+        """Read the blocks that :meth:`summary` needs for ``positions``, in parallel."""
         self.prefetch(lines=map(line_key, positions))
 
     def canonical_name(self, name: str) -> str | None:
@@ -226,58 +243,61 @@ class Catalog:
         return Tool(**fields)
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
-        """Yield ``(name, summary, category)`` of every tool, in listing order."""
+        """Yield ``(name, summary, category)`` of every tool, in the order of the listing."""
         return ((line.name, line.summary, line.category) for line in self._lines())
 
     def summary(self, position: int) -> ToolSummary:
-        """Return the line of the tool at ``position``, counted from 0 in listing order."""
+        """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""
         line = self._sections["lines"].get(line_key(position), _is_line)
         if line is None:
             raise damaged(f"no line for the tool at {position}")
         return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
-        """Return where the tool called ``name`` stands in the listing, or None."""
+        """Return the position of the tool called ``name`` in the listing, or None."""
         found: int | None = self._sections["names"].get(name_key(name), _is_position)
         return found
 
     def tags(self) -> Mapping[str, Sequence[int]]:
-        """Return tag → positions of the tools that carry it. A tag's positions are read when they are asked for."""
+        """Return tag → positions of the tools that have it. The positions are read when they are iterated over."""
         return self.positions_of("tags")
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Return value → positions of the tools with it, for ``category``, ``access``, ``effect`` or ``tags``.
+        """Return value of ``field`` → positions of the tools that have it.
 
-        A value's positions are read when they are iterated over.
+        The positions are read when they are iterated over.
+
+        Args:
+            field: ``category``, ``access``, ``effect`` or ``tags``.
         """
         return Members(field, self._counts[field], self._sections["members"])
 
     def counts(self, field: str) -> Mapping[str, int]:
-        """Return value → how many tools have it, for ``category``, ``access``, ``effect`` or ``tags``."""
+        """Return value → number of tools, for the field ``category``, ``access``, ``effect`` or ``tags``."""
         return self._counts[field]
 
     @property
     def description(self) -> str:
-        """Return what the catalog holds, in a sentence or two: the descriptions of its sources."""
+        """The descriptions of all sources, joined to one text."""
         return " ".join(str(source["description"]) for source in self._head["sources"].values())
 
     @property
     def listing(self) -> str:
-        """Return the text of ``TOOL_LIST()``, made when the catalog was compiled; empty for a large catalog."""
+        """The text of ``TOOL_LIST()``, rendered by the compiler; empty for a large catalog."""
         return str(self._head["listing"])
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
-        found: Sequence[int] = self._sections["index"].get(term, numbers) or ()
+        found: Sequence[int] = self._sections["index"].get(term, is_integer_pairs) or ()
         return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         """Return the words of the catalog with that first letter and length."""
-        shelf: str = self._sections["spellings"].get(f"{letter}{length}", _is_text) or ""
-        return shelf.split()
+        found: str = self._sections["spellings"].get(f"{letter}{length}", _is_text) or ""
+        return found.split()
 
     def synonyms(self, word: str) -> Sequence[str] | None:
-        """Return the terms that ``word`` also stands for: none for a word without meaning, None for an unknown one."""
+        """Return the terms that ``word`` also matches: empty for an ignored word, None for an unknown word."""
         found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_texts)
         return found
 
@@ -290,15 +310,19 @@ class Catalog:
         """Return the source called ``id_``.
 
         Raises:
-            KeyError: no such source.
+            KeyError: There is no such source.
         """
         return self._sources[id_]
 
     def verify(self) -> None:
-        """Read every value once, to check a catalog before it is published."""
-        held = {name: sum(1 for _ in section.items()) for name, section in self._sections.items()}
-        if not held["tools"] == held["names"] == held["lines"] == len(self):
-            raise damaged(f"not every section holds {len(self)} tools")
+        """Read every value, to check a catalog before it is published.
+
+        Raises:
+            CatalogUnavailable: A block is damaged, or a section does not have all tools.
+        """
+        sizes = {name: sum(1 for _ in section.items()) for name, section in self._sections.items()}
+        if not sizes["tools"] == sizes["names"] == sizes["lines"] == len(self):
+            raise damaged(f"not every section has {len(self)} tools")
 
     def _lines(self) -> Iterator[ToolSummary]:
         for _, line in self._sections["lines"].items():
@@ -308,7 +332,7 @@ class Catalog:
 
 
 def summary_suffix(access: str, effect: str) -> str:
-    """Return what the line of a tool says after its summary: nothing, or for example `` (premium, writes)``."""
+    """Return the text after the summary in the line of a tool: empty, or for example `` (premium, writes)``."""
     remarks = [access] if access == "premium" else []
     if effect in EFFECT_WORDS:
         remarks.append(EFFECT_WORDS[effect])
@@ -316,7 +340,7 @@ def summary_suffix(access: str, effect: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key under which a tool's name is looked up: two names that differ by case alone have the same."""
+    """Return the key of a tool in the sections: ``name`` in upper case, without spaces around it."""
     return name.strip().upper()
 
 

@@ -1,8 +1,8 @@
-"""Reading a compiled catalog without parsing it: one line, found by its key, at a time.
+"""Read single values of a compiled catalog without parsing the rest.
 
-The layout (written by ``build.writer``) is one JSON object over many lines::
+The layout, written by ``build.writer``, is one JSON object over many lines::
 
-    {"format":3, … the head …
+    {"format":3,…
     ,"tools":{
     "ACOS":{…},
     "AD":{…}
@@ -12,9 +12,9 @@ The layout (written by ``build.writer``) is one JSON object over many lines::
     }
     }
 
-The first line and a ``}`` are the head. Each section holds one ``"key":value`` a line, sorted by its bytes, cut into
-blocks that the head tells: first key, start (in bytes after the first line), length, hash. So a value costs a binary
-search over bytes and the parsing of one line.
+The first line, closed with ``}``, is the head. Each section has one ``"key":value`` per line, sorted by bytes, and is
+divided into blocks. The head lists the blocks of each section: first key, start (in bytes after the first line),
+length, hash. Reading a value takes a binary search over bytes, and parsing one line.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from toolfold.errors import CatalogUnavailable
 if TYPE_CHECKING:
 
     class BlockReader(Protocol):
-        """What gives blocks their bytes. ``far``: asking for several at once saves time."""
+        """Reads blocks of a catalog. ``is_remote`` states whether reading several at once saves time."""
 
         is_remote: bool
 
         def __call__(self, blocks: Sequence[Block], /) -> Sequence[Span]:
-            """Return the blocks, in their order.
+            """Return the content of ``blocks``, in their order.
 
             Raises:
-                CatalogUnavailable: one of them cannot be had.
+                CatalogUnavailable: A block cannot be read.
             """
 
 
@@ -48,24 +48,23 @@ logger = logging.getLogger("toolfold")
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 Block = tuple[int, int, str]
-"""Start, length, and the first digits of the SHA-256, in hexadecimal."""
+"""Start, length, and the first hexadecimal digits of the SHA-256."""
 
 Span = tuple[bytes, int, int]
-"""Bytes, and where in them a block begins and ends."""
-
+"""Bytes that contain a block, and its start and end in them."""
 
 HASH_DIGITS = 32
-"""Of a block's SHA-256: 128 bits, which cannot be matched on purpose, in half the head."""
+"""Digits of the SHA-256 of a block that are stored: 128 bits prevent forged blocks and halve the size of the head."""
 
-_KEPT_BYTES, _EACH_BYTES = 1 << 20, 200
-"""Of lines whose values each section keeps parsed, and what each counts for beside its length; in memory it is some
-five to ten times that. A key that no line has is kept as well: most words of a request are no names."""
+_MAX_CACHED_BYTES, _LINE_OVERHEAD_BYTES = 1 << 20, 200
+"""Maximum size of the parsed lines that a section caches, and the overhead that each adds to its length. In memory a line
+takes five to ten times as much. Missing keys are cached as well: most words of a query are not names."""
 
 _UNREAD = object()
 
 
 def unavailable(problem: str) -> CatalogUnavailable:
-    """Return the error for a catalog that cannot be served, wholly or in part."""
+    """Return the error for a catalog, or a part of it, that cannot be read."""
     return CatalogUnavailable(
         f"The tool catalog {problem}.",
         "Try again in a minute; the operator can publish it with: toolfold catalog publish s3://bucket/prefix",
@@ -73,22 +72,23 @@ def unavailable(problem: str) -> CatalogUnavailable:
 
 
 def damaged(where: str) -> CatalogUnavailable:
-    """Return the error, logged here, for a part of the catalog that is not what it should be."""
+    """Log that the part ``where`` of the catalog is damaged, and return the error."""
     logger.error("catalog is damaged: %s", where)
     return unavailable("is damaged")
 
 
 def parse_head(line: bytes) -> Any:
-    """Return the head in ``line``, the first of a catalog.
+    """Parse ``line``, the first line of a catalog.
 
     Raises:
-        ValueError, RecursionError: it is not JSON.
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deeply.
     """
     return json.loads(line.rstrip(b"\n").decode() + "}")
 
 
 class MemoryBlocks:
-    """Blocks of a catalog that is in memory; ``base`` is the length of its first line."""
+    """Reads blocks of a catalog that is in memory; ``base`` is the length of its first line."""
 
     is_remote = False
 
@@ -96,59 +96,64 @@ class MemoryBlocks:
         self._content, self._base = content, base
 
     def __call__(self, blocks: Sequence[Block]) -> Sequence[Span]:
+        """Return the content of ``blocks``, in their order."""
         base = self._base
         return [(self._content, base + start, base + start + length) for start, length, _ in blocks]
 
 
-def needle(key: str) -> bytes:
-    """Return how the line of ``key`` begins; lines are sorted by this. No needle is the beginning of another."""
+def line_prefix(key: str) -> bytes:
+    """Return the first bytes of the line of ``key``, by which lines are sorted. No prefix is part of another."""
     return f"{_quoted(key)}:".encode(errors="surrogatepass")
 
 
 class Section:
-    """A mapping from keys to JSON values that is parsed line by line. Values are shared: not to be changed."""
+    """A mapping from keys to JSON values, parsed line by line. Callers share the values and must not change them."""
 
-    __slots__ = ("_blocks", "_kept", "_kept_bytes", "_name", "_read")
+    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_name", "_read")
 
     def __init__(self, name: str, blocks: Sequence[Sequence[Any]], read: BlockReader) -> None:
         self._name = name
         self._blocks = blocks
         self._read = read
-        self._kept: dict[str, Any] = {}
-        self._kept_bytes = 0
+        self._cached: dict[str, Any] = {}
+        self._cached_bytes = 0
 
-    def get(self, key: str, fits: Callable[[Any], bool]) -> Any:
+    def get(self, key: str, is_valid: Callable[[Any], bool]) -> Any:
         """Return the value of ``key``, or None.
 
+        Args:
+            key: The key.
+            is_valid: Returns whether a value has the expected type.
+
         Raises:
-            CatalogUnavailable: its block cannot be had, its line is damaged, or the value is not one that ``fits``.
+            CatalogUnavailable: The block cannot be read, the line is damaged, or the value is not valid.
         """
-        kept = self._kept.get(key, _UNREAD)
-        if kept is not _UNREAD:
-            return kept
-        wanted = needle(key)
-        at = self._block_of(wanted)
+        cached = self._cached.get(key, _UNREAD)
+        if cached is not _UNREAD:
+            return cached
+        prefix = line_prefix(key)
+        at = self._block_of(prefix)
         ((data, low, high),) = self._read([self._block(at)]) if at >= 0 else ((b"", 0, 0),)
-        line = _find(data, low, high, wanted)
-        value = None if line is None else self._parsed(line)
-        if line is not None and not fits(value):
+        line = _find(data, low, high, prefix)
+        value = None if line is None else self._parse(line)
+        if line is not None and not is_valid(value):
             raise damaged(f"a line of {self._name}")
-        self._keep(key, _EACH_BYTES + len(wanted) + len(line or b""), value)
+        self._cache(key, _LINE_OVERHEAD_BYTES + len(prefix) + len(line or b""), value)
         return value
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Yield every key with its value, in the order of their bytes."""
+        """Yield every key and value, sorted by the bytes of the keys."""
         for at in range(len(self._blocks)):
             ((data, low, high),) = self._read([self._block(at)])
-            yield from self._parsed(b"{" + data[low:high].rstrip(b",\n") + b"}").items()
+            yield from self._parse(b"{" + data[low:high].rstrip(b",\n") + b"}").items()
 
     def blocks_of(self, keys: Iterable[str]) -> set[Block]:
-        """Return the blocks in which ``keys`` are, if they are anywhere."""
-        return {self._block(at) for key in keys if (at := self._block_of(needle(key))) >= 0}
+        """Return the blocks that contain ``keys`` if the section has them."""
+        return {self._block(at) for key in keys if (at := self._block_of(line_prefix(key))) >= 0}
 
-    def _block_of(self, wanted: bytes) -> int:
+    def _block_of(self, prefix: bytes) -> int:
         try:
-            return bisect_right(self._blocks, wanted, key=lambda block: needle(block[0])) - 1
+            return bisect_right(self._blocks, prefix, key=lambda block: line_prefix(block[0])) - 1
         except (TypeError, LookupError):
             raise damaged(f"blocks of {self._name}") from None
 
@@ -158,25 +163,25 @@ class Section:
                 return start, length, sha256
         raise damaged(f"block {at} of {self._name}")
 
-    def _parsed(self, line: bytes) -> Any:
+    def _parse(self, line: bytes) -> Any:
         try:
             return json.loads(line.decode())
         except (ValueError, RecursionError):
             raise damaged(f"a line of {self._name}") from None
 
-    def _keep(self, key: str, size: int, value: Any) -> None:
-        if self._kept_bytes + size > _KEPT_BYTES:
-            # All at once: what is asked for often is soon back, and threads need not agree on what is oldest.
-            self._kept, self._kept_bytes = {}, 0
-        self._kept[key] = value
-        self._kept_bytes += size
+    def _cache(self, key: str, size: int, value: Any) -> None:
+        if self._cached_bytes + size > _MAX_CACHED_BYTES:
+            # Emptied as a whole: frequent keys return soon, and threads need no lock to agree on the oldest entry.
+            self._cached, self._cached_bytes = {}, 0
+        self._cached[key] = value
+        self._cached_bytes += size
 
 
 def sections_of(table: Mapping[str, Any], read: BlockReader) -> dict[str, Section]:
-    """Return the sections that ``table``, of a head, names.
+    """Return the sections in ``table``, the value of ``sections`` in a head.
 
     Raises:
-        ValueError: it is not a table of sections.
+        ValueError: It is not a table of sections.
     """
     if not all(isinstance(blocks, list) for blocks in table.values()):
         raise ValueError("its table of sections is damaged")
@@ -184,7 +189,7 @@ def sections_of(table: Mapping[str, Any], read: BlockReader) -> dict[str, Sectio
 
 
 class Members(Mapping[str, Sequence[int]]):
-    """Values of one field → positions."""
+    """Values of one field → positions of the tools that have them."""
 
     def __init__(self, field: str, counts: Mapping[str, int], section: Section) -> None:
         self._field, self._counts, self._section = field, counts, section
@@ -200,7 +205,7 @@ class Members(Mapping[str, Sequence[int]]):
 
 
 class _Positions(Sequence[int]):
-    """Positions that are read when one is asked for; how many there are is known before."""
+    """Positions that are read on first use; their number is known from the head."""
 
     def __init__(self, count: int, section: Section, key: str) -> None:
         self._count, self._section, self._key = count, section, key
@@ -209,44 +214,44 @@ class _Positions(Sequence[int]):
         return self._count
 
     def __iter__(self) -> Iterator[int]:
-        runs = self._section.get(self._key, numbers)
+        runs = self._section.get(self._key, is_integer_pairs)
         return chain.from_iterable(map(range, runs[::2], runs[1::2]))
 
     def __getitem__(self, at: Any) -> Any:
         return list(self)[at]
 
 
-def numbers(value: Any) -> bool:
-    """Return whether ``value`` is a list of pairs of integers."""
+def is_integer_pairs(value: Any) -> bool:
+    """Return whether ``value`` is a list of integers of even length."""
     try:
-        # Half a million of them in a millisecond; one that is not an integer spoils the sum, or its type.
+        # sum checks half a million in a millisecond: other types fail, or change the type of the sum.
         return isinstance(value, list) and len(value) % 2 == 0 and type(sum(value)) is int
     except TypeError:
         return False
 
 
 def line_key(position: int) -> str:
-    """Return the key of a tool's line: of one width, so that the order of the keys is that of the listing."""
+    """Return the key of the line of a tool: of fixed width, so that sorted keys have the order of the listing."""
     return f"{position:07d}"
 
 
 def member_key(field: str, value: str) -> str:
-    """Return the key of the tools that have ``value`` in ``field``: as runs, ``[first, past the last, first, …]``."""
+    """Return the key of the positions of the tools that have ``value`` in ``field``."""
     return f"{field}:{value}"
 
 
-def _find(data: bytes, low: int, high: int, wanted: bytes) -> bytes | None:
-    """Return the rest of the line that begins with ``wanted``, of the sorted lines between ``low`` and ``high``."""
-    size = len(wanted)
+def _find(data: bytes, low: int, high: int, prefix: bytes) -> bytes | None:
+    """Return the rest of the line that starts with ``prefix``, among the sorted lines from ``low`` to ``high``."""
+    size = len(prefix)
     while low < high:
         middle = (low + high) // 2
         start = data.rfind(b"\n", low, middle) + 1 or low
         end = data.find(b"\n", middle, high)
         end = high if end < 0 else end
         found = data[start : start + size]
-        if found == wanted:
+        if found == prefix:
             return data[start + size : end].rstrip(b",")
-        if found < wanted:
+        if found < prefix:
             low = end + 1
         else:
             high = start

@@ -1,7 +1,8 @@
-"""Finding tools by words: a ranked list for a request, and the closest names for a misspelt one.
+"""Rank the tools that match a query, and suggest names for an unknown one.
 
-The index was made when the catalog was compiled (``build.search_index``); here its numbers are added up. Topics that no
-tool serves are in the index as well, after the last tool: a request that fits one better than the tools finds nothing.
+The compiler computes all weights (``build.search_index``); a search adds them up. The index also contains topics that
+no tool serves, at the positions after the last tool. A query that matches such a topic better than any tool has no
+result.
 """
 
 from __future__ import annotations
@@ -19,33 +20,33 @@ from toolfold.catalog.tokenizer import in_words
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-# In hundredths, as the weights of the index. Figures of this file were chosen as those of catalog.query.
-_NAMED = 200
-"""Added for a word that is a tool's whole name, and may be an English word: as much as one telling word."""
+# In hundredths, as the weights of the index. The values were chosen on the tuning half of tests/benchmarks/retrieval.
+_NAME_BONUS = 200
+"""Added for a word that equals the name of a tool and may be an English word: about the score of one rare word."""
 
-_NAMED_SURELY = 1000
-"""The same for a name that can be nothing else: more than any words beside it."""
+_CERTAIN_NAME_BONUS = 1000
+"""Added for a word that can only be the name of a tool: more than all other words of a query together."""
 
-_OUTSIDE = 0.7
-"""Share of the best tool's score that a topic outside the catalog must pass for nothing to fit."""
+_OUT_OF_SCOPE_RATIO = 0.7
+"""A topic that no tool serves wins when its score exceeds this share of the best tool's score."""
 
-_TIED, _MOST_LEADERS = 0.85, 5
-"""Share of the best score from which on a tool is as good as the best: on the tuning half the right tool is among those
-in 93 of 100 requests, which have 1.4 of them."""
+_TIE_RATIO, _MAX_TIES = 0.85, 5
+"""Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
+half, the right tool is among the ties for 93 of 100 queries; a query has 1.4 ties on average."""
 
-_ALIKE, _SPELLED = 0.4, 0.8
-"""Likeness of names, 0 to 1: from where on one may be meant by the other, and from where on nothing else is."""
+_MIN_SIMILARITY, _HIGH_SIMILARITY = 0.4, 0.8
+"""Similarity of names, 0 to 1: the minimum for a suggestion, and the minimum to suggest no names found by words."""
 
-_SCANNED = 2000
-"""Tools up to which every name is held against a misspelt one."""
+_MAX_COMPARED_NAMES = 2000
+"""Maximum number of tools for which every name is compared with an unknown one."""
 
-_ENOUGH = 200
-"""Tools found by the rarer words of a request, from which on its frequent words bring in no others: as many as a
-TOOL_LIST can show."""
+_MAX_FOUND_BY_RARE_TERMS = 200
+"""Number of tools found by rare terms from which more frequent terms add no further tools: the maximum of one
+``TOOL_LIST`` answer."""
 
 
 class Hit:
-    """A tool that fits: its position in the catalog, and how well, in hundredths of the index's weights."""
+    """A tool that matches: its position in the catalog, and its score in hundredths."""
 
     __slots__ = ("position", "score")
 
@@ -55,9 +56,11 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found: the tools that fit, best first, none when nothing does.
+    """The result of a search.
 
-    The first ``top_ties`` of them are about as good as the best: one when there is a clear winner.
+    Attributes:
+        hits: The tools that match, best first; empty when none does.
+        top_ties: Number of first hits whose scores are close to the best; 1 when one tool is clearly the best.
     """
 
     hits: tuple[Hit, ...]
@@ -65,70 +68,81 @@ class SearchResult:
 
 
 def search(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> SearchResult:
-    """Return the tools that fit ``query``; only those at the positions ``candidates``, where it is given.
+    """Return the tools that match ``query``.
+
+    Args:
+        catalog: The catalog to search.
+        query: Words in any language that the vocabulary covers.
+        candidates: Positions of the tools that may be returned; None: all.
 
     Raises:
-        CatalogUnavailable: a part of the catalog that is needed cannot be had.
+        CatalogUnavailable: A part of the catalog cannot be read.
     """
-    scores = _scores(catalog, parse_query(catalog, query), _ENOUGH if candidates is None else len(catalog))
+    scores = _scores(
+        catalog, parse_query(catalog, query), _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog)
+    )
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
-    outside = max((score for position, score in scores.items() if position >= tools), default=0.0)
-    if outside > _OUTSIDE * best:
+    out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
+    if out_of_scope > _OUT_OF_SCOPE_RATIO * best:
         return SearchResult((), 0)
     hits = [Hit(at, score) for at, score in scores.items() if at < tools and (candidates is None or at in candidates)]
     hits.sort(key=lambda hit: (-hit.score, hit.position))
-    return SearchResult(tuple(hits), sum(hit.score >= _TIED * hits[0].score for hit in hits[:_MOST_LEADERS]))
+    return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * hits[0].score for hit in hits[:_MAX_TIES]))
 
 
-def _scores(catalog: Catalog, reading: ParsedQuery, enough: int) -> dict[int, float]:
-    """Position → score. Rarer terms come first; once ``enough`` tools are found, a more frequent one only adds to
-    those: what costs time in a large catalog are words that thousands of its tools have."""
-    catalog.prefetch(index=[term.term for term in reading.terms])
+def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int) -> dict[int, float]:
+    """Return position → score.
+
+    Terms are added from rare to frequent. After ``max_tools`` tools are found, a more frequent term only adds to their
+    scores: in a large catalog most of the time is spent on terms that thousands of tools have.
+    """
+    catalog.prefetch(index=[term.term for term in parsed.terms])
     scores: defaultdict[int, float] = defaultdict(float)
-    found = sorted(
-        ((catalog.postings(term.term), term.weight) for term in reading.terms), key=lambda pair: len(pair[0])
-    )
-    for postings, worth in found:
-        if len(scores) < enough:
+    found = sorted(((catalog.postings(term.term), term.weight) for term in parsed.terms), key=lambda pair: len(pair[0]))
+    for postings, term_weight in found:
+        if len(scores) < max_tools:
             for position, weight in zip(postings[::2], postings[1::2], strict=True):
-                scores[position] += worth * weight
+                scores[position] += term_weight * weight
         else:
             weights = dict(zip(postings[::2], postings[1::2], strict=True))
             for position in scores.keys() & weights.keys():
-                scores[position] += worth * weights[position]
-    for position, sure in reading.named.items():
-        scores[position] += _NAMED_SURELY if sure else _NAMED
+                scores[position] += term_weight * weights[position]
+    for position, is_certain in parsed.named.items():
+        scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
     return scores
 
 
 def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, float]]:
-    """Why the tool at ``position`` fits: the terms of the request that speak for it, each with its part of the score,
-    the largest first. A name that is in the request is a term of its own."""
-    reading = parse_query(catalog, query)
+    """Return the terms by which the tool at ``position`` matches ``query``, with their parts of the score.
+
+    The largest part comes first. A name that is in the query counts as a term.
+    """
+    parsed = parse_query(catalog, query)
     parts = []
-    for term in reading.terms:
+    for term in parsed.terms:
         postings = catalog.postings(term.term)
         weight = dict(zip(postings[::2], postings[1::2], strict=True)).get(position, 0)
         parts.append((term, term.weight * weight))
-    if position in reading.named:
-        bonus = _NAMED_SURELY if reading.named[position] else _NAMED
+    if position in parsed.named:
+        bonus = _CERTAIN_NAME_BONUS if parsed.named[position] else _NAME_BONUS
         parts.append((Term("(its name)", 1.0, catalog.summary(position).name), bonus))
     return sorted(((term, part) for term, part in parts if part), key=lambda item: -item[1])
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
-    """Return names of the tools that ``name`` may have meant, best first.
+    """Return up to ``most`` names of tools that are similar to ``name``, best first.
 
-    One that is spelled nearly so; else by the words that it is made of, which finds other names of a thing as well
-    (STOCK_PRICE: GLOBAL_QUOTE), and then by spelling from afar.
+    Names with a very similar spelling are returned alone. Otherwise a search for the words of ``name`` comes first,
+    because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names with a less similar spelling.
     """
     spelled = "_".join(name.upper().split())[:64]
-    known = catalog if spelled and len(catalog) <= _SCANNED else ()
-    likeness = {other: 1 - distance(spelled, name_key(other)) / max(len(spelled), len(other)) for other in known}
-    alike = sorted((other for other in likeness if likeness[other] >= _ALIKE), key=lambda other: -likeness[other])
-    if surely := [other for other in alike if likeness[other] >= _SPELLED]:
-        return surely[:most]
+    known = catalog if spelled and len(catalog) <= _MAX_COMPARED_NAMES else ()
+    similarity = {other: 1 - distance(spelled, name_key(other)) / max(len(spelled), len(other)) for other in known}
+    similar = [other for other in known if similarity[other] >= _MIN_SIMILARITY]
+    similar.sort(key=lambda other: -similarity[other])
+    if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY]:
+        return close[:most]
     hits = search(catalog, in_words(spelled).lower()).hits[:most]
     by_words = [catalog.summary(hit.position).name for hit in hits]
-    return list(dict.fromkeys(by_words + alike))[:most]
+    return list(dict.fromkeys(by_words + similar))[:most]

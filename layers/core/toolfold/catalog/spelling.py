@@ -20,9 +20,9 @@ def correct(catalog: Catalog, word: str, most: int = 2) -> str:
     """
     if not 4 <= len(word) <= _MAX_LETTERS or not word.isalpha():
         return word
-    reach = 1 if len(word) < 6 else most
-    best, least = word, reach + 1
-    for length in range(len(word) + reach, len(word) - reach - 1, -1):
+    max_edits = 1 if len(word) < 6 else most
+    best, least = word, max_edits + 1
+    for length in range(len(word) + max_edits, len(word) - max_edits - 1, -1):
         for other in catalog.spelled(word[0], length):
             edits = distance(word, other, least - 1)
             if edits < least:

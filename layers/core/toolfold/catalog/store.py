@@ -1,12 +1,11 @@
-"""Opening the catalog: the one in the package, a file, or S3.
+"""Open the catalog: the one in the package, a file, or an object in S3.
 
-A small catalog is read whole. Of a large one the head is read, and blocks of the rest when they are asked for
-(``catalog.block_cache``), each held against the hash that the head tells.
+A small catalog is read as a whole. Of a large one the head is read at first, and the blocks on demand
+(``catalog.block_cache``). Each block is compared with the hash in the head.
 
-In S3 a catalog is immutable and named by its hash: ``<prefix>/catalogs/<sha256>.json``. The pointer
-``<prefix>/current.json`` = ``{"sha256", "bytes", "head": {"bytes", "sha256"}, …}`` tells which one is current. A reader
-looks at the pointer again when its catalog is older than the settings allow, and keeps serving the one it has when that
-fails.
+In S3 a catalog is immutable, and its name contains its hash: ``<prefix>/catalogs/<sha256>.json``. The pointer
+``<prefix>/current.json`` names the current catalog: ``{"sha256", "bytes", "head": {"bytes", "sha256"}, …}``. The store
+reads the pointer again when its catalog is older than the settings allow. It keeps the loaded catalog when that fails.
 """
 
 from __future__ import annotations
@@ -37,29 +36,30 @@ logger = logging.getLogger("toolfold")
 
 POINTER = "current.json"
 SMALL = 2 << 20
-"""Bytes up to which a catalog is read whole, some 700 tools: one request to S3 instead of one for every block."""
+"""Maximum bytes of a catalog that is read as a whole, about 700 tools: one request to S3 instead of one per block."""
 
-_LONGEST_HEAD = 16 << 20
-"""Bytes; the head of 100,000 tools is some 200 thousand."""
+_MAX_HEAD_BYTES = 16 << 20
+"""In bytes; the head of a catalog with 100,000 tools has about 200,000."""
 
 _GAP_BYTES = 64 << 10
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _RETRY_S = 5.0
-"""Seconds after a failed request to S3 before the next: an outage must not cost every request a time-out."""
+"""Seconds between a failed request to S3 and the next, so that not every request waits for a timeout in an outage."""
 
 
 def object_name(sha256: str) -> str:
-    """Where the catalog of that hash is, below the prefix."""
+    """Return the name of the object of a catalog, below the prefix."""
     return f"catalogs/{sha256}.json"
 
 
 def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[], Catalog]:
-    """Return a function that returns the current catalog of ``settings.catalog``. Nothing is read before its call.
+    """Return a function that returns the current catalog of ``settings.catalog``.
 
-    The function raises :class:`CatalogUnavailable` when there is no catalog to serve.
+    Nothing is read before the first call. The function raises :class:`CatalogUnavailable` when the catalog cannot be
+    read.
 
     Raises:
-        SettingsError: the location is neither a path nor ``s3://bucket/prefix``.
+        SettingsError: The location is neither a path nor ``s3://bucket/prefix``.
     """
     location = settings.catalog
     if location.startswith("s3://"):
@@ -70,8 +70,8 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[]
 
 
 def bundled_path() -> Path:
-    """Return the catalog in the package; in a checkout, the one in ``catalog/`` that the package is built with."""
-    from pathlib import Path  # costs time that a first response need not wait for
+    """Return the path of the catalog in the package, or in a checkout the one in ``catalog/``."""
+    from pathlib import Path  # slow to import; the first response does not need it
 
     return Path(_bundled())
 
@@ -83,10 +83,11 @@ def _bundled() -> str:
 
 
 class FileStore:
-    """A catalog in a file: opened once, when it is first asked for.
+    """Opens the catalog in a file at the first call, and returns it at every call.
 
-    A small file is trusted as the code beside it is; its lines are checked when they are parsed. A large one stays
-    open, and what is read of it is held against its hashes: it may be replaced by another, but not written over.
+    A small file is trusted like the code of the package; its lines are checked when they are parsed. A large file stays
+    open, and its blocks are compared with their hashes. Such a file can be replaced by another, but must not be
+    overwritten.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -94,6 +95,11 @@ class FileStore:
         self._catalog: Catalog | None = None
 
     def __call__(self) -> Catalog:
+        """Return the catalog.
+
+        Raises:
+            CatalogUnavailable: The file cannot be read, or is not a compiled catalog.
+        """
         if self._catalog is None:
             try:
                 self._catalog = self._open()
@@ -107,19 +113,19 @@ class FileStore:
             size = os.fstat(file.fileno()).st_size
             if size <= SMALL:
                 return parse_catalog(file.read())
-            line = file.readline(_LONGEST_HEAD)
+            line = file.readline(_MAX_HEAD_BYTES)
             descriptor = os.dup(file.fileno())
 
-        lock = Lock()  # os.pread would need none, and is not there on Windows
+        lock = Lock()  # os.pread needs no lock, but Windows does not have it
 
-        def part(start: int, length: int) -> bytes:
+        def read_range(start: int, length: int) -> bytes:
             with lock:
                 os.lseek(descriptor, start, os.SEEK_SET)
                 return os.read(descriptor, length)
 
         def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
             try:
-                return list(map(part, starts, lengths))
+                return list(map(read_range, starts, lengths))
             except OSError as error:
                 logger.error("catalog file cannot be read: %s", error.strerror)
                 raise unavailable("cannot be read") from None
@@ -127,20 +133,20 @@ class FileStore:
         from toolfold.catalog.block_cache import CachedBlockReader
 
         try:
-            return _opened(line, size, CachedBlockReader(fetch, len(line)), "")
+            return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "")
         except CatalogUnavailable:
             os.close(descriptor)
             raise
 
 
 class S3Store:
-    """Returns the catalog that the pointer in S3 names.
+    """Reads the catalog that the pointer in S3 names.
 
     Args:
         location: ``s3://bucket/prefix``.
-        max_age_s: seconds after which the pointer is read again.
-        timeout_s: seconds that one request to S3 may take, retries included.
-        aws: where credentials come from that are not in the environment.
+        max_age_s: Seconds after which the pointer is read again.
+        timeout_s: Maximum seconds of one request to S3, including retries.
+        aws: Provides credentials that are not in the environment.
 
     Raises:
         SettingsError: ``location`` has no bucket.
@@ -158,7 +164,12 @@ class S3Store:
         self._checked_at = self._check_again_s = 0.0
 
     def __call__(self) -> Catalog:
-        # Not below 0: the clock of an environment that was restored from a snapshot may be earlier.
+        """Return the current catalog, or the last one when S3 cannot be read.
+
+        Raises:
+            CatalogUnavailable: There is no catalog that can be read.
+        """
+        # A negative age is possible: the clock of an environment that is restored from a snapshot may be earlier.
         if self._catalog is not None and 0 <= time.monotonic() - self._checked_at < self._check_again_s:
             return self._catalog
         try:
@@ -176,9 +187,9 @@ class S3Store:
         self._client, self._check_again_s = None, 0.0
 
     def _load_current(self) -> Catalog:
-        match _parsed(self._get(POINTER)):
+        match _parse_pointer(self._get(POINTER)):
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
-                known = _SHA256.match(sha256) and 0 < length <= _LONGEST_HEAD
+                known = _SHA256.match(sha256) and 0 < length <= _MAX_HEAD_BYTES
             case _:
                 known = False
         if not known:
@@ -189,34 +200,34 @@ class S3Store:
         name = object_name(sha256)
         if size <= SMALL:
             content = self._get(name)
-            _check(content, sha256)
+            _check_hash(content, sha256)
             return parse_catalog(content, sha256)
         line = self._ranges(name, [0], [length])[0]
-        _check(line, of_head)
+        _check_hash(line, of_head)
 
         def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
             return self._ranges(name, starts, lengths)
 
         from toolfold.catalog.block_cache import CachedBlockReader
 
-        return _opened(line, size, CachedBlockReader(fetch, len(line)), sha256)
+        return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), sha256)
 
     def _get(self, name: str) -> bytes:
         return self._request(name, lambda obstore, client: bytes(obstore.get(client, name).bytes()))
 
     def _ranges(self, name: str, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
         def get_ranges(obstore: Any, client: Any) -> list[bytes]:
-            # Up to ten requests at a time; one for two ranges if the bytes between them are read in a millisecond.
+            # Up to ten requests in parallel. Ranges are merged when reading the gap takes less than a millisecond.
             found = obstore.get_ranges(client, name, starts=starts, lengths=lengths, coalesce=_GAP_BYTES)
             return [bytes(content) for content in found]
 
         return self._request(name, get_ranges)
 
     def _request(self, name: str, send: Callable[[Any, Any], T]) -> T:
-        """Call ``send`` with the module ``obstore`` and the bucket; log what fails.
+        """Call ``send`` with the module ``obstore`` and the bucket, and log failures.
 
         Raises:
-            CatalogUnavailable: The object ``name`` is not there or cannot be read.
+            CatalogUnavailable: The object ``name`` does not exist or cannot be read.
         """
         try:
             import obstore
@@ -240,16 +251,20 @@ class S3Store:
 
 
 def parse_catalog(content: bytes, sha256: str = "") -> Catalog:
-    """Return the catalog in ``content``, whose hash, where that is known, is ``sha256``.
+    """Return the catalog in ``content``.
+
+    Args:
+        content: The whole file.
+        sha256: Its hash, if known. It is not checked here.
 
     Raises:
-        CatalogUnavailable: it is none, or not all of it.
+        CatalogUnavailable: It is not a compiled catalog, or is incomplete.
     """
     line = content[: content.find(b"\n") + 1]
-    return _opened(line, len(content), MemoryBlocks(content, len(line)), sha256)
+    return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256)
 
 
-def _opened(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
+def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
     try:
         head = parse_head(line)
     except (ValueError, RecursionError):
@@ -258,7 +273,7 @@ def _opened(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
     try:
         catalog = Catalog(head, read, sha256)
         if head.get("bytes") != size - len(line):
-            raise ValueError("it is not all there")
+            raise ValueError("it is incomplete")
     except OtherFormat as error:
         logger.error("catalog is not readable: %s", error)
         raise unavailable("was compiled by another version of toolfold") from None
@@ -268,7 +283,7 @@ def _opened(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
     return catalog
 
 
-def _check(content: bytes, sha256: str) -> None:
+def _check_hash(content: bytes, sha256: str) -> None:
     import hashlib
 
     if hashlib.sha256(content).hexdigest() != sha256:
@@ -276,7 +291,7 @@ def _check(content: bytes, sha256: str) -> None:
         raise unavailable("does not match its hash")
 
 
-def _parsed(pointer: bytes) -> Any:
+def _parse_pointer(pointer: bytes) -> Any:
     try:
         return json.loads(pointer)
     except (ValueError, RecursionError):

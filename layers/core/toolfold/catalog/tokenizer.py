@@ -1,6 +1,6 @@
-"""From text to the terms that are indexed and looked up: lower-case words without endings.
+"""Split text into terms: lower-case words without endings.
 
-Used when the catalog is compiled and when it is searched: both sides must cut words alike. Standard library only.
+The compiler and the search use the same functions, because both must produce the same terms. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STOP_WORDS = frozenset(
     those to up us ve was we were what when where which while who whom whose why will with would you your
     """.split()
 )
-"""Words that carry no meaning of their own in a request, and what is left of words with an apostrophe."""
+"""Words without meaning in a query, and the remains of words with an apostrophe."""
 
 # Tried in this order; what is left must keep three letters. Not Porter's algorithm, which knows more and needs more
 # code: an ending that is cut wrongly does little harm as long as both sides cut it.
@@ -40,26 +40,27 @@ _ENDINGS = tuple(
 
 
 def in_words(name: str) -> str:
-    """Return the name of a tool as words: GLOBAL_QUOTE, get-global.quote and getGlobalQuote are two or three."""
+    """Split the name of a tool into words: ``getGlobalQuote`` becomes ``get Global Quote``."""
     return _CAMEL_CASE.sub(" ", _JOINTS.sub(" ", name))
 
 
 def words(text: str) -> list[str]:
-    """Return the words of ``text`` in its order, in lower case, without accents and without stop words."""
+    """Return the words of ``text`` in order, in lower case, without accents and stop words."""
     return [word for word in _WORD.findall(normalize(text).lower()) if word not in STOP_WORDS]
 
 
 def normalize(text: str) -> str:
     """Return ``text`` without accents and apostrophes.
 
-    Numbers are separated from their units (5min: 5 min), scripts without spaces from others (のRSI: の RSI).
+    A space is inserted between a number and its unit (``5min``: ``5 min``), and between a script without spaces and
+    other letters (``のRSI``: ``の RSI``).
     """
     text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
     if not text.isascii():
-        import unicodedata  # not for most requests
+        import unicodedata  # most queries are ASCII
 
         text = unicodedata.normalize("NFKD", text.translate(_LETTERS))
-        # Marks are accents in Latin script and vowels in some others, whose words are told apart well enough without.
+        # Marks are accents in Latin script. In some others they are vowels: their words stay distinct enough without.
         text = "".join(character for character in text if not unicodedata.category(character).startswith("M"))
         text = re.sub(_SCRIPTS, " ", text)
     return _UNIT.sub(" ", text)
@@ -71,12 +72,12 @@ def stems(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """Return ``word`` without its ending: prices, priced and pricing are one term."""
+    """Return ``word`` without its ending: ``prices``, ``priced`` and ``pricing`` become one term."""
     if len(word) < 4 or word == "news" or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:
             word = word[: len(word) - len(ending)] + instead
             break
-    # running, runn, run: the last letter was doubled for the ending's sake.
+    # running → runn → run: English doubles the last letter before some endings.
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
