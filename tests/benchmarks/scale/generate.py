@@ -179,7 +179,7 @@ def _entry(number: int) -> dict[str, Any]:
 
 
 def _listing(tools: Tools) -> str:
-    if len(tools) > writer.MOST_LISTED:
+    if len(tools) > writer.MAX_LISTED:
         return ""
     return "\n".join(f"{name}: {entry['summary']}" for name, entry in tools.entries())
 

@@ -157,14 +157,14 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"any_of": ["town"]}, "any_of names parameters that do not exist: town"),
         ({"parameters": ["town"]}, "shared parameter 'town' is not defined"),
         ({"parameters": ["city", "city"]}, "parameters given twice: city"),
-        ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is no tool"),
+        ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is not a tool"),
         (
             {"use_instead": [{"phrase": "rain right now", "tool": "RAIN_RADAR"}]},
-            "use_instead names RAIN_RADAR, which is no other tool",
+            "use_instead names RAIN_RADAR, which is not another tool",
         ),
         (
             {"use_instead": [{"phrase": "rain ahead", "tool": "FORECAST"}]},
-            "use_instead names FORECAST, which is no other tool",
+            "use_instead names FORECAST, which is not another tool",
         ),
         ({"example_queries": ["Will it rain?"]}, "example_queries.0: String should match pattern"),
     ],
@@ -181,8 +181,8 @@ def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any],
         ({"enum": ["a", "b"], "default": "c"}, "default 'c' is not in the enum"),
         ({"pattern": "^[0-9]+$", "examples": ["ten"]}, "example 'ten' 'ten' does not match the format"),
         ({"pattern": "^[0-9]+$", "examples": ["1"], "default": "ten"}, "default 'ten' 'ten' does not match"),
-        ({"pattern": "("}, "pattern: is no regular expression"),
-        ({"examples": ["x"], "minimum": 1}, "minimum, maximum and exclusive_minimum are for numbers"),
+        ({"pattern": "("}, "pattern: is not a regular expression"),
+        ({"examples": ["x"], "minimum": 1}, "minimum, maximum and exclusive_minimum are only for numbers"),
         ({"examples": ["x"], "required": True, "default": "x"}, "a required parameter has no default"),
         ({"examples": ["x"], "max_items": 3}, "max_items and item_enum need a separator"),
         ({"type": "date", "examples": ["x"]}, "type: Input should be 'string', 'integer', 'number' or 'boolean'"),
@@ -229,7 +229,7 @@ def test_a_missing_category_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_category_file_that_nobody_names_is_refused(tmp_path: Path) -> None:
     (written(tmp_path) / "weather" / "stray.yaml").write_text("category: stray\n")
-    assert "stray.yaml:1: is not named in the categories" in mistakes(tmp_path)
+    assert "stray.yaml:1: is not listed in the categories" in mistakes(tmp_path)
 
 
 def test_a_category_that_disagrees_with_its_file_is_refused(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_fault_with_an_unknown_code_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    assert "holds no <source>/source.yaml" in mistakes(tmp_path)
+    assert "contains no <source>/source.yaml" in mistakes(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -378,15 +378,16 @@ def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None
         ({"type": "objct"}, "parameters.type: "),
         ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
         ({"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}},
-         "parameters.properties.a.$ref: 'http://127.0.0.1:9/x' leads out"),
+         "parameters.properties.a.$ref: 'http://127.0.0.1:9/x' refers to another document"),
         ([{"name": "a", "schema": {"pattern": "("}}], "parameters.0.schema.pattern: "),
-        ({"properties": {"a": {"$ref": "#/$defs/b"}}}, "parameters.properties.a.$ref: '#/$defs/b' leads nowhere"),
+        ({"properties": {"a": {"$ref": "#/$defs/b"}}},
+         "parameters.properties.a.$ref: '#/$defs/b' does not exist in the schema"),
         ({"$schema": "http://127.0.0.1:9/x"}, "parameters.$schema: must be https://json-schema.org/draft/2020-12/schema"),
         ({"properties": {"city": {"type": "string", "examples": [7]}}}, "city: example 7 must be a string"),
         ({"properties": {"a": {"pattern": "("}}}, "parameters.properties.a.pattern"),
         ([{"name": "a", "schema": {"minimum": "x"}}], "parameters.0.schema.minimum: "),
-        ([{"name": "a", "schema": {}, "type": "string"}], "these belong into it: type"),
-        ([{"name": "a", "description": "A."}], "type missing; or give the whole schema"),
+        ([{"name": "a", "schema": {}, "type": "string"}], "move these keys into the schema: type"),
+        ([{"name": "a", "description": "A."}], "type missing; or give the complete schema"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, told: str) -> None:

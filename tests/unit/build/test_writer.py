@@ -217,7 +217,7 @@ def test_the_same_tools_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_term_of_many_tools_keeps_those_it_speaks_loudest_for() -> None:
-    most = writer.MOST_POSTINGS
+    most = writer.MAX_POSTINGS
     postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
     catalog = parse_catalog(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}).encode())
     assert catalog.postings("many") == postings[1000:]

@@ -1,6 +1,7 @@
-"""The build side of the catalog: YAML is checked, compiled to JSON, judged by the lint and published.
+"""Check, compile, lint and publish a catalog.
 
-May import ``catalog``, ``execution.validation``, ``results.tokens``, pydantic, PyYAML and boto3. Imported by ``cli``.
+May import ``catalog``, ``sources.registry``, ``execution.validation``, ``results.tokens``, pydantic, PyYAML and boto3.
+Imported by ``cli``.
 """
 
 __all__ = [

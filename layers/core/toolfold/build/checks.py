@@ -1,6 +1,6 @@
-"""What a model of one value cannot see: defaults and examples that really pass validation, names that exist.
+"""Check what the pydantic models cannot: JSON Schemas, defaults, examples, and references between tools.
 
-Build side. Each check yields its mistakes as ``file:line: what is wrong``.
+Each check yields its findings as ``file:line: problem``.
 """
 
 from __future__ import annotations
@@ -16,36 +16,40 @@ from toolfold.execution import validation
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_MESSAGE = 200
-"""Characters of the library's message that are shown: it repeats the value."""
+"""Characters of a message of the library that are shown: the message contains the whole value."""
 
 _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
-"""A word in a description that can only be meant as the name of a tool (or an allowed value)."""
+"""A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
 
-def tool(source: Source, written: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
-    """Yield a tool against its source, and its defaults and examples against its own compiled schema (``entry``).
+def check_tool(source: Source, written: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+    """Yield problems of a tool: its freshness class, its schemas, its defaults and its examples.
 
-    ``where`` gives the place of a key of the tool.
+    Args:
+        source: The source of the tool.
+        written: The tool in YAML.
+        entry: The compiled tool; defaults and examples are validated by its schema.
+        where: Returns ``file:line`` of a key of the tool.
     """
     if written.freshness not in source.freshness:
         yield f"{where('freshness')}: freshness {written.freshness!r} is not one of {', '.join(source.freshness)}"
     if problems := list(_schemas(written, entry["parameters"], where)):
         yield from problems
         return
-    for name, given, place in _samples(written, where):
+    for name, given, location in _samples(written, where):
         rule = json_schema.properties(entry["parameters"]).get(name, {})
-        alone = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
-        for what, value in given:
-            _, wrong = validation.validate_arguments(alone, entry["call"], {name: value})
-            for problem in wrong:
-                yield f"{place}: {name}: {what} {value!r} {problem['problem']} ({problem['expected']})"
-    _, wrong = validation.validate_arguments(entry["parameters"], entry["call"], written.example)
-    for problem in wrong:
+        schema = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
+        for kind, value in given:
+            _, violations = validation.validate_arguments(schema, entry["call"], {name: value})
+            for problem in violations:
+                yield f"{location}: {name}: {kind} {value!r} {problem['problem']} ({problem['expected']})"
+    _, violations = validation.validate_arguments(entry["parameters"], entry["call"], written.example)
+    for problem in violations:
         yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
 
 
 def _samples(written: Tool, where: Callable[..., str]) -> Iterator[tuple[str, list[tuple[str, Any]], str]]:
-    """Yield each parameter with its default and examples, and where it is."""
+    """Yield the name of each parameter, its default and examples, and its ``file:line``."""
     for position, parameter in enumerate(written.parameters):
         rule: Mapping[str, Any] = parameter.schema_ or {"default": parameter.default, "examples": parameter.examples}
         yield parameter.name, _values(rule), where("parameters", position)
@@ -60,7 +64,7 @@ def _values(rule: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _schemas(written: Tool, root: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
-    """Yield what is wrong with the JSON Schemas that are given whole, by the meta-schema of 2020-12."""
+    """Yield problems of the JSON Schemas in the YAML, according to the meta-schema of 2020-12."""
     whole: list[tuple[tuple[str | int, ...], Any]] = [
         (("parameters", position, "schema"), parameter.schema_)
         for position, parameter in enumerate(written.parameters)
@@ -77,18 +81,18 @@ def _schemas(written: Tool, root: Mapping[str, Any], where: Callable[..., str]) 
         try:
             validation.compile_schema(root)
         except validation.SchemaError as error:
-            place: tuple[str | int, ...] = ("parameters", *error.path)
+            location: tuple[str | int, ...] = ("parameters", *error.path)
             if written.parameters_schema is None and len(error.path) > 1:
                 positions = {parameter.name: position for position, parameter in enumerate(written.parameters)}
                 if error.path[1] in positions:
-                    place = ("parameters", positions[str(error.path[1])], "schema", *error.path[2:])
-            yield f"{where(*place)}: {'.'.join(map(str, place))}: {error}"
+                    location = ("parameters", positions[str(error.path[1])], "schema", *error.path[2:])
+            yield f"{where(*location)}: {'.'.join(map(str, location))}: {error}"
 
 
 def _schema_problems(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[tuple[list[str | int], str]]:
-    """Yield where in ``schema`` something is wrong, and what. Nothing is fetched."""
+    """Yield path and description of each problem in ``schema``. Nothing is fetched from the network."""
     if schema.get("$schema", _DIALECT) != _DIALECT:
-        # The library would look for the meta-schema of another dialect on the network.
+        # The library would fetch the meta-schema of another dialect from the network.
         yield ["$schema"], f"must be {_DIALECT}, or left out"
         return
     import jsonschema_rs
@@ -101,9 +105,9 @@ def _schema_problems(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iter
         yield [], str(error)[:_MAX_MESSAGE]
     for path, reference in _references(schema, []):
         if not isinstance(reference, str) or not reference.startswith("#"):
-            yield path, f"{reference!r} leads out of the schema, where nothing is fetched"
+            yield path, f"{reference!r} refers to another document, which is not fetched"
         elif reference.startswith("#/") and json_schema.resolve(root, reference) is None:
-            yield path, f"{reference!r} leads nowhere"
+            yield path, f"{reference!r} does not exist in the schema"
 
 
 def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str | int], Any]]:
@@ -114,30 +118,30 @@ def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str |
             elif key not in ("const", "enum", "default", "examples"):
                 yield from _references(value, [*path, key])
     elif isinstance(schema, list):
-        for place, value in enumerate(schema):
-            yield from _references(value, [*path, place])
+        for location, value in enumerate(schema):
+            yield from _references(value, [*path, location])
 
 
-def mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:
-    """Yield names of tools in descriptions must exist: a model will call what it reads."""
+def check_mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:
+    """Yield names in descriptions that look like tools and do not exist: a model would try to call them."""
     values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in tools.values()])))
     values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in tools.values())))
     for name, entry in tools.items():
         for mention in _MENTION.findall(entry["summary"] + " " + entry["description"]):
             if mention not in tools and mention not in values:
-                yield f"{places[name]}: description mentions {mention}, which is no tool"
+                yield f"{places[name]}: description mentions {mention}, which is not a tool"
 
 
-def neighbours(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
-    """Yield what a tool is not for must name another tool that is."""
+def check_use_instead(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
+    """Yield references in ``use_instead`` that do not name another tool."""
     for tool in tools:
         for other in tool.use_instead:
             if other.tool not in places or other.tool == tool.name:
-                yield f"{places[tool.name]}: use_instead names {other.tool}, which is no other tool"
+                yield f"{places[tool.name]}: use_instead names {other.tool}, which is not another tool"
 
 
-def meant(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:
-    """Yield tools that a kind of proper names is said to mean, and that do not exist."""
+def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:
+    """Yield tools that a vocabulary names for a kind of proper names and that do not exist."""
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
             for name in {*names.tools, *names.preferred} - tools.keys():

@@ -1,8 +1,8 @@
-"""Sources → the compiled catalog: one JSON document with everything that can be decided before a request.
+"""Compile the YAML of all sources to one JSON document.
 
-Build side. ``compile_folder`` reads ``<folder>/<source>/source.yaml`` and the categories beside it, checks them
-(``sources``, then ``lint``: what only the whole can tell) and returns the JSON text. It is deterministic: same YAML,
-same bytes, same hash.
+The compiler validates each file with the models of ``build.schema``, checks references between files with
+``build.checks``, and computes everything that does not depend on a request. The result is deterministic: the same YAML
+gives the same bytes and the same hash.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from toolfold.sources.registry import adapter_names
 
 
 class _Written(NamedTuple):
-    """A tool as its source wrote it."""
+    """A tool in YAML, with its source and category."""
 
     source: str
     category: Category
@@ -34,7 +34,7 @@ class _Written(NamedTuple):
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
-"""What pydantic appends to a location when no type of a union fits."""
+"""Names that pydantic appends to a location when a value matches no type of a union."""
 
 
 def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str:
@@ -48,7 +48,7 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
         The compiled catalog as JSON text, ending in a line feed.
 
     Raises:
-        SourceError: with every mistake found, each as ``file:line: what is wrong``.
+        SourceError: The YAML has errors. The exception lists all of them, each as ``file:line: problem``.
     """
     problems: list[str] = []
     sources: dict[str, Any] = {}
@@ -62,7 +62,7 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
     shared = _shared_categories(paths)
     known_adapters = adapter_names() if adapters is None else sorted(adapters)
     if not paths:
-        raise SourceError([f"{folder}:1: holds no <source>/source.yaml"])
+        raise SourceError([f"{folder}:1: contains no <source>/source.yaml"])
     for path in paths:
         source_document = yaml_loader.load(path)
         source = _parse(Source, source_document, source_document.data, problems)
@@ -95,10 +95,10 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
                     problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[known]}{other}")
                 places[tool.name] = where("name")
                 tools[tool.name] = emitter.tool_entry(source, label, tool)
-                problems += checks.tool(source, tool, tools[tool.name], where)
-    problems += checks.mentions(tools, places)
-    problems += checks.neighbours([one.tool for one in written], places)
-    problems += checks.meant(vocabularies.values(), tools)
+                problems += checks.check_tool(source, tool, tools[tool.name], where)
+    problems += checks.check_mentions(tools, places)
+    problems += checks.check_use_instead([entry.tool for entry in written], places)
+    problems += checks.check_vocabulary(vocabularies.values(), tools)
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
@@ -116,7 +116,7 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
 
 
 def _shared_categories(paths: list[Path]) -> set[str]:
-    """Return the names of categories that several sources have."""
+    """Return the names of categories that occur in several sources."""
     found: Counter[str] = Counter()
     for path in paths:
         data = yaml_loader.load(path).data
@@ -138,7 +138,7 @@ def _parse(model: type[ModelT], document: yaml_loader.Document, data: Any, probl
 
 
 def _located(error: ValidationError, document: yaml_loader.Document, at: yaml_loader.Location) -> list[str]:
-    """Return each mistake once, as ``file:line: key: what is wrong``."""
+    """Return each error once, as ``file:line: key: problem``."""
     found: dict[str, None] = {}
     for item in error.errors():
         location, message = (*at, *item["loc"]), item["msg"].removeprefix("Value error, ")
@@ -157,7 +157,7 @@ def _check_shared(source: Source, document: yaml_loader.Document, problems: list
 
 
 def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:
-    """Return what is in ``vocabulary.yaml`` beside the source, which may be missing."""
+    """Return the vocabulary in ``folder``; empty when there is no ``vocabulary.yaml``."""
     path = folder / VOCABULARY
     if not path.exists():
         return Vocabulary()
@@ -176,7 +176,7 @@ def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary
 def _categories(source: Source, folder: Path, problems: list[str]) -> Iterator[tuple[yaml_loader.Document, Category]]:
     for path in sorted(set(folder.glob("*.yaml")) - {folder / "source.yaml", folder / VOCABULARY}):
         if path.stem not in source.categories:
-            problems.append(f"{path}:1: is not named in the categories of source.yaml")
+            problems.append(f"{path}:1: is not listed in the categories of source.yaml")
     for name in source.categories:
         document = yaml_loader.load(folder / f"{name}.yaml")
         data = _resolved(document, source.parameters, problems)
@@ -191,7 +191,10 @@ def _categories(source: Source, folder: Path, problems: list[str]) -> Iterator[t
 
 
 def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, Any]], problems: list[str]) -> Any:
-    """Return the data with references to shared parameters replaced: ``key``, or ``{ref: key, …overrides}``."""
+    """Return the data of ``document`` with references to shared parameters replaced.
+
+    A reference is ``key``, or ``{ref: key}`` with fields that override those of the shared parameter.
+    """
     data = document.data
     if not isinstance(data, dict) or not isinstance(data.get("tools"), list):
         return data
@@ -221,16 +224,16 @@ def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, 
 
 
 def _searchable(written: list[_Written], vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
-    """Return the texts by which each tool is found. A request that belongs to another tool is a text of that tool."""
+    """Return the indexed texts of each tool. A phrase in ``use_instead`` is a text of the tool that it refers to."""
     redirected: dict[str, list[str]] = {}
-    for one in written:
-        for other in one.tool.use_instead:
+    for entry in written:
+        for other in entry.tool.use_instead:
             redirected.setdefault(other.tool, []).append(other.phrase)
-    return [_texts(one, vocabularies[one.source], redirected.get(one.tool.name, [])) for one in written]
+    return [_texts(entry, vocabularies[entry.source], redirected.get(entry.tool.name, [])) for entry in written]
 
 
-def _texts(one: _Written, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
-    category, tool, names = one.category, one.tool, vocabulary.names.items()
+def _texts(entry: _Written, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
+    category, tool, names = entry.category, entry.tool, vocabulary.names.items()
     return {
         "name": [in_words(tool.name)],
         "title": [tool.title],
@@ -241,13 +244,13 @@ def _texts(one: _Written, vocabulary: Vocabulary, redirected: list[str]) -> dict
         "example_queries": tool.example_queries,
         "aliases": tool.aliases,
         "redirected_queries": redirected,
-        "kinds": [f"@{kind}" for kind, known in names if known.holds(category.category, tool.name)],
+        "kinds": [f"@{kind}" for kind, known in names if known.matches_tool(category.category, tool.name)],
         "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
     }
 
 
 def _out_of_scope(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
-    """Return what no tool serves, each topic as if it were one more tool after the last."""
+    """Return the indexed texts of each topic that no tool serves."""
     return [
         {"example_queries": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
         for vocabulary in vocabularies.values()
@@ -256,8 +259,10 @@ def _out_of_scope(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list
 
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
-    """Return the text of ``TOOL_LIST()``. One heading a category, one line a tool: the smallest form measured (see
-    ``docs/explanation/decisions/listing-format.md``)."""
+    """Return the text of ``TOOL_LIST()``: a heading for each category, a line for each tool.
+
+    This format needs the fewest tokens of those measured (``docs/explanation/decisions/listing-format.md``).
+    """
     lines = [f"{len(tools)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."]
     for category in categories:
         lines.append(f"# {category['name']}: {category['title']}")

@@ -1,4 +1,4 @@
-"""From what is written about a source and its tools to what the compiled catalog holds of them. Build side."""
+"""Convert the models of sources and tools to entries of the compiled catalog."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from toolfold.build.schema import Parameter, Source, Tool
 from toolfold.catalog import json_schema
 
-MOST_SEE_ALSO = 3
+MAX_SEE_ALSO = 3
 
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 _PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]+")
-"""A name that a description may use as a word: it mentions no tool."""
+"""A name that is also an ordinary word: in a description it is not taken for the name of a tool."""
 
 HASH_DIGITS = 8
-"""Of SHA-256, in hexadecimal: an agent compares the hash of one tool with the one it kept, nothing else."""
+"""Hexadecimal digits of the SHA-256 of a tool: enough to compare two versions of the same tool."""
 
 
 def source_entry(source: Source) -> dict[str, Any]:
-    """Return what is kept of ``source``: all but its shared parameters, which its tools hold by now."""
+    """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
     entry = source.model_dump(
         include={"title", "description", "adapter", "base_url", "function_key", "auth", "freshness", "no_data"}
     )
@@ -62,18 +62,21 @@ def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
 
 
 def finish(tools: Mapping[str, dict[str, Any]]) -> None:
-    """Add what only the whole can tell: ``see_also``, the tools that the description names and those of the category
-    that send their strays here, and ``hash``."""
-    senders: dict[str, list[str]] = {}
+    """Add the fields that depend on other tools: ``see_also`` and ``hash``.
+
+    ``see_also`` contains the tools in the description, and the tools of the same category whose ``use_instead`` refers
+    to this one.
+    """
+    referrers: dict[str, list[str]] = {}
     for name, entry in tools.items():
-        for taken in entry["use_instead"].values():
-            senders.setdefault(taken, []).append(name)
+        for target in entry["use_instead"].values():
+            referrers.setdefault(target, []).append(name)
     for name, entry in tools.items():
-        near = [other for other in senders.get(name, []) if tools[other]["category"] == entry["category"]]
+        near = [other for other in referrers.get(name, []) if tools[other]["category"] == entry["category"]]
         words = _NAME.findall(entry["description"])
         named = [word for word in words if word in tools and not _PLAIN_WORD.fullmatch(word)]
         others = {*entry["use_instead"].values(), name}
-        entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MOST_SEE_ALSO]
+        entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MAX_SEE_ALSO]
         entry["hash"] = hashlib.sha256(json.dumps([name, entry], sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]
 
 
@@ -112,7 +115,7 @@ def _property(parameter: Parameter) -> dict[str, Any]:
         ("minimum", _plain(parameter.minimum)),
         ("exclusiveMinimum", _plain(parameter.exclusive_minimum)),
         ("maximum", _plain(parameter.maximum)),
-        # A default is example enough.
+        # A default is shown instead of examples.
         ("examples", None if parameter.default is not None else parameter.examples or None),
     ):
         if value is not None:
@@ -129,7 +132,7 @@ def _plain(number: float | None) -> float | int | None:
 
 
 def _call(tool: Tool) -> dict[str, Any]:
-    """Return what the adapter needs to send the call; keys that would be empty are left out."""
+    """Return the input of the source adapter, without empty keys."""
     lists = {
         parameter.name: {
             "separator": parameter.separator,
@@ -148,7 +151,7 @@ def _call(tool: Tool) -> dict[str, Any]:
             if parameter.send_default or parameter.sends is not None
         },
     }
-    # Of a schema that is given whole, the schema alone says whether blank text is a value.
+    # A complete JSON Schema decides whether an empty string is a value.
     call["blank_allowed"] = [
         *(parameter.name for parameter in tool.parameters if parameter.schema_ is not None),
         *(json_schema.properties(tool.parameters_schema) if tool.parameters_schema else ()),
@@ -157,7 +160,7 @@ def _call(tool: Tool) -> dict[str, Any]:
 
 
 def _outline(tool: Tool) -> str:
-    """Return the shape of the answer in a line: ``csv: columns`` and ``json: {keys, rows: […]}``, as far as known."""
+    """Return the format of the response in one line: ``csv: columns``, ``json: {keys, rows: […]}``, or both."""
     parts = []
     if "csv" in tool.formats:
         parts.append(f"csv: {tool.returns.csv or 'the JSON columns'}")

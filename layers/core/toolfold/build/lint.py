@@ -1,9 +1,8 @@
-"""Whether a catalog can be chosen from: what compiles may still be told apart badly, say nothing, order about or cost
-too much. Build side; ``toolfold catalog lint``.
+"""Check the texts that a model reads: ``toolfold catalog lint``.
 
-:func:`check` compiles a folder and judges what a model would read of it. The rules are in :data:`RULES`; what each
-refuses and why is told in ``docs/reference/catalog-format.md``. The thresholds were chosen on the catalog of Alpha
-Vantage: its 129 tools are as close to each other as tools get and all pass; a reworded copy of one does not.
+:func:`check` compiles a folder and reports tools that are too similar, texts without information, instructions to the
+model, and excessive length. :data:`RULES` lists the rules; ``docs/reference/catalog-format.md`` explains them. The
+thresholds were chosen so that the 129 tools of Alpha Vantage pass, and a reworded copy of one of them does not.
 """
 
 from __future__ import annotations
@@ -29,46 +28,45 @@ from toolfold.results import tokens
 
 RULES = {
     "source": "the YAML compiles",
-    "too-alike": "no two tools are alike without saying what sets them apart",
+    "too-alike": "no two tools are similar without stating the difference",
     "same-summary": "no two summaries have the same words",
-    "says-the-name": "a summary says more than the name and the title",
-    "too-short": "summary and description have enough words to choose by",
-    "empty-words": "nothing is said that is true of every tool",
-    "speaks-to-model": "text describes; it gives no orders and hides nothing",
-    "line-tokens": "the line of a tool in TOOL_LIST fits its allowance",
-    "schema-tokens": "name, description and parameters of a tool fit their allowance",
-    "example-queries": "each tool has enough example queries to be found by, and no more",
+    "says-the-name": "a summary states more than the name and the title",
+    "too-short": "summary and description have enough words to choose a tool",
+    "empty-words": "texts contain no phrases that apply to every tool",
+    "speaks-to-model": "texts describe; they give no instructions and hide nothing",
+    "line-tokens": "the line of a tool in TOOL_LIST is within its token limit",
+    "schema-tokens": "name, description and parameters of a tool are within their token limit",
+    "example-queries": "each tool has enough example queries for the search, and not too many",
     "shared-words": "an alias or an example query belongs to one tool",
 }
-"""Rule → what holds where it is kept."""
+"""Rule → condition that it requires."""
 
-LIKENESS = {"name": 0.2, "summary": 0.3, "text": 0.3, "schema": 0.2}
-"""What the likeness of two tools adds up, each 0 to 1: letters of the names, words of the summaries, words of summary
-and description, parameters with their types and values."""
+SIMILARITY_WEIGHTS = {"name": 0.2, "summary": 0.3, "text": 0.3, "schema": 0.2}
+"""Weights of the parts of the similarity of two tools, each 0 to 1: letters of the names, words of the summaries, words
+of summary and description, parameters with their types and values."""
 
-MOST_ALIKE = 0.6
-"""Likeness from which two tools must be set apart. The closest pair of the catalog that is not has 0.57; a copy with
-one word in four changed has 0.7."""
+MAX_SIMILARITY = 0.6
+"""Similarity from which two tools must state their difference. The most similar pair of Alpha Vantage that does not has
+0.57; a copy with one word in four changed has 0.7."""
 
-FEWEST_WORDS = 10
-"""Different words that carry meaning, in summary and description together; the shortest of the catalog has 14."""
+MIN_WORDS = 10
+"""Minimum number of different, specific words in summary and description. The minimum of Alpha Vantage is 14."""
 
-LINE_TOKENS = 30
-"""``NAME: summary``. A line of the catalog has 18; each is read in every conversation that lists the tools."""
+MAX_LINE_TOKENS = 30
+"""Maximum tokens of ``NAME: summary``. Alpha Vantage has 18 on average; every listing of the tools contains them."""
 
-SCHEMA_TOKENS = 350
-"""``{"name", "description", "parameters"}`` as compact JSON, of a tool with up to :data:`USUAL_PARAMETERS`."""
+MAX_SCHEMA_TOKENS = 350
+"""Maximum tokens of name, description and parameters as compact JSON, for up to :data:`USUAL_PARAMETERS`."""
 
 USUAL_PARAMETERS = 6
 PARAMETER_TOKENS = 50
-"""What each parameter beyond the usual number may add. One has 25 (a switch) to 60 (a month with its pattern), and what
-the upstream needs cannot be left out."""
+"""Tokens that each further parameter may add. A parameter has 25 (a flag) to 60 (a month with its pattern)."""
 
 WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
-"""A comment on the line of a finding that lets it pass: ``# lint: allow schema-tokens: why``."""
+"""A comment that suppresses a finding on its line: ``# lint: allow schema-tokens: reason``."""
 
 EXAMPLE_QUERIES = range(8, 16)
-"""Phrases for a tool. Fewer leave ways of asking out; more drown those of its neighbours in the index."""
+"""Allowed number of example queries. With fewer, requests are missed; with more, a tool outranks similar tools."""
 
 GENERIC = frozenset(
     stems(
@@ -77,7 +75,7 @@ GENERIC = frozenset(
         "use useful helper general generic main new"
     )
 )
-"""Terms that every tool could use of itself."""
+"""Terms that apply to every tool."""
 
 _EMPTY = re.compile(
     r"\bthis (?:tool|function|endpoint|api|method|service)\b|\b(?:is|are|can be) used (?:to|for|by)\b"
@@ -87,12 +85,12 @@ _EMPTY = re.compile(
     r"|\b(?:and so on|etc)\b|\bvarious (?:data|information|kinds|types|things)\b|\b(?:tbd|todo|lorem ipsum)\b",
     re.IGNORECASE,
 )
-"""Words that say nothing of a tool: what a tool is, what tools are for, praise, and the rest left to be guessed."""
+"""Phrases without information: references to the tool, praise, placeholders, and open-ended lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to correct. ``str()`` is ``file:line: rule: what is wrong; what to do``."""
+    """One violation of a rule. ``str()`` is ``file:line: rule: problem; advice``."""
 
     file: str
     line: int
@@ -106,7 +104,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """A tool as compiled and as written, with the words that it is judged by."""
+    """A tool, compiled and in YAML, with the sets of words that the rules compare."""
 
     compiled: Compiled
     written: Mapping[str, Any]
@@ -142,9 +140,9 @@ class _Tool:
 
 
 def check(folder: Path) -> list[Finding]:
-    """Return what is wrong with the catalog below ``folder``, in the order of its files. Nothing is written.
+    """Return the findings for the catalog below ``folder``, sorted by file and line.
 
-    Of a catalog that does not compile only the compiler's problems are returned.
+    If the catalog does not compile, only the errors of the compiler are returned.
     """
     try:
         catalog = parse_catalog(compile_folder(folder).encode())
@@ -152,10 +150,10 @@ def check(folder: Path) -> list[Finding]:
         return [_from_compiler(problem) for problem in error.problems]
     documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml"))]
     tools = list(_tools(catalog, documents))
-    found = [finding for document in documents for finding in _spoken(document)]
+    found = [finding for document in documents for finding in _check_injection(document)]
     for tool in tools:
-        found += [*_worded(tool), *_weighed(tool)]
-    found += [*_alike(tools), *_shared(tools)]
+        found += [*_check_wording(tool), *_check_tokens(tool)]
+    found += [*_check_similarity(tools), *_check_shared_phrases(tools)]
     lines = {str(document.path): document.path.read_text(encoding="utf-8").splitlines() for document in documents}
     kept = [finding for finding in found if not _is_waived(finding, lines[finding.file][finding.line - 1])]
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
@@ -168,7 +166,7 @@ def _is_waived(finding: Finding, line: str) -> bool:
 
 def _from_compiler(problem: str) -> Finding:
     file, line, text = re.fullmatch(r"(.*?):(?:(\d+):)? (.*)", problem, re.DOTALL).groups()  # type: ignore[union-attr]
-    return Finding(file, int(line or 1), "source", text, "nothing else is checked until it compiles")
+    return Finding(file, int(line or 1), "source", text, "correct it first; the other rules need a compiled catalog")
 
 
 def _finding(document: yaml_loader.Document, at: yaml_loader.Location, rule: str, problem: str, advice: str) -> Finding:
@@ -184,10 +182,10 @@ def _tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Itera
             yield _Tool(compiled, written, document, ("tools", number))
 
 
-def _spoken(document: yaml_loader.Document) -> Iterator[Finding]:
+def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
     for at, text in _texts(document.data):
         for what, words in prompt_injection.find_prompt_injection(text):
-            advice = "say what the tool returns, in visible letters, to whoever reads"
+            advice = "describe what the tool returns, in visible characters"
             yield _finding(document, at, "speaks-to-model", f"{_path(at)} {what}: {words}", advice)
 
 
@@ -207,98 +205,101 @@ def _path(at: yaml_loader.Location) -> str:
     return ".".join(str(part) for part in at if isinstance(part, str)) or "the file"
 
 
-def _worded(tool: _Tool) -> Iterator[Finding]:
-    """Yield what its words leave a model to choose by."""
+def _check_wording(tool: _Tool) -> Iterator[Finding]:
+    """Yield findings about the wording of summary, description and example queries."""
     if not tool.summary - tool.named - GENERIC:
-        advice = "say what comes back, of what, and how often or how far"
-        yield tool.finding("says-the-name", "the summary says nothing beyond the name", advice, "summary")
-    if (count := len(tool.text - GENERIC)) < FEWEST_WORDS:
-        problem = f"summary and description have {count} different words that mean something"
-        advice = f"{FEWEST_WORDS} are the least: units, limits, what sets it apart from its neighbours"
+        advice = "state what the tool returns, for what, and how often or how far back"
+        yield tool.finding("says-the-name", "the summary only repeats the name", advice, "summary")
+    if (count := len(tool.text - GENERIC)) < MIN_WORDS:
+        problem = f"summary and description have {count} different specific words"
+        advice = f"write at least {MIN_WORDS}: units, limits, the difference from similar tools"
         yield tool.finding("too-short", problem, advice, "description")
     for key in ("summary", "description"):
         if found := _EMPTY.search(tool.written[key]):
-            advice = "drop it, or say what is true of this tool alone"
-            yield tool.finding("empty-words", f"the {key} says {found.group()!r}", advice, key)
+            advice = "remove it, or state what only this tool does"
+            yield tool.finding("empty-words", f"the {key} contains {found.group()!r}", advice, key)
     if (count := len(tool.written.get("example_queries", ()))) not in EXAMPLE_QUERIES:
         advice = f"write {EXAMPLE_QUERIES.start} to {EXAMPLE_QUERIES.stop - 1}, each in other words"
         yield tool.finding("example-queries", f"has {count} example queries", advice, "example_queries")
 
 
-def _weighed(tool: _Tool) -> Iterator[Finding]:
-    """Yield what it costs to read."""
+def _check_tokens(tool: _Tool) -> Iterator[Finding]:
+    """Yield findings about the number of tokens."""
     compiled = tool.compiled
-    if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > LINE_TOKENS:
+    if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > MAX_LINE_TOKENS:
         problem = f"name and summary have about {cost} tokens"
-        yield tool.finding("line-tokens", problem, f"shorten the summary to {LINE_TOKENS}", "summary")
+        yield tool.finding("line-tokens", problem, f"shorten the summary to {MAX_LINE_TOKENS}", "summary")
     description = f"{compiled.summary}. {compiled.description}"
     schema = {"name": tool.name, "description": description, "parameters": compiled.parameters}
     properties = json_schema.properties(compiled.parameters)
     more = max(0, len(properties) - USUAL_PARAMETERS)
-    allowed = SCHEMA_TOKENS + more * PARAMETER_TOKENS
-    if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > allowed:
+    max_tokens = MAX_SCHEMA_TOKENS + more * PARAMETER_TOKENS
+    if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > max_tokens:
         longest = max(properties, key=lambda name: tokens.count(json.dumps(properties[name])), default="no parameter")
         problem = f"its schema has about {cost} tokens, most of them in {longest}"
-        yield tool.finding("schema-tokens", problem, f"shorten descriptions to {allowed}", "parameters")
+        yield tool.finding("schema-tokens", problem, f"shorten descriptions to {max_tokens}", "parameters")
 
 
-def _alike(tools: list[_Tool]) -> Iterator[Finding]:
+def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
     for one, other in itertools.combinations(tools, 2):
         if one.summary == other.summary:
             place = other.document.where((*other.at, "summary"))
-            advice = "say in each what the other does not have"
+            advice = "state in each what the other does not have"
             problem = f"the summary has the same words as {other.name}'s ({place})"
             yield one.finding("same-summary", problem, advice, "summary")
-        if _is_set_apart(one, other):
+        if _is_distinguished(one, other):
             continue
         parts = {
             "summary": _overlap(one.summary, other.summary),
             "text": _overlap(one.text, other.text),
             "schema": _overlap(one.shape, other.shape),
         }
-        # The names last: comparing them takes a hundred times as long, and seldom can they still decide.
-        if LIKENESS["name"] + _likeness(parts) < MOST_ALIKE:
+        # Names last: comparing them takes a hundred times as long, and is rarely needed.
+        if SIMILARITY_WEIGHTS["name"] + _similarity(parts) < MAX_SIMILARITY:
             continue
         parts["name"] = difflib.SequenceMatcher(None, one.name, other.name, autojunk=False).ratio()
-        if _likeness(parts) >= MOST_ALIKE:
+        if _similarity(parts) >= MAX_SIMILARITY:
             shown = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
-            problem = f"is too alike {other.name} ({other.document.where(other.at)}): {shown}"
+            problem = f"is too similar to {other.name} ({other.document.where(other.at)}): {shown}"
             advice = (
-                "make one of them, or say in both summaries what sets them apart, or in use_instead which requests "
-                "are the other's"
+                "merge them, or state the difference in both summaries, or list in use_instead which requests belong "
+                "to the other"
             )
             yield one.finding("too-alike", problem, advice, "name")
 
 
-def _is_set_apart(one: _Tool, other: _Tool) -> bool:
-    """Return whether each names, in its summary, a thing that is in its own name and nowhere with the other (copper,
-    aluminum), or one says which requests belong to the other (``use_instead``)."""
+def _is_distinguished(one: _Tool, other: _Tool) -> bool:
+    """Return whether two tools state their difference.
+
+    Each summary contains a word of its own name that the other tool does not have (copper, aluminum), or one tool lists
+    requests of the other in ``use_instead``.
+    """
     if other.name in one.compiled.use_instead.values() or one.name in other.compiled.use_instead.values():
         return True
     return bool(one.named & one.summary - other.text) and bool(other.named & other.summary - one.text)
 
 
-def _likeness(parts: Mapping[str, float]) -> float:
-    return sum(LIKENESS[part] * share for part, share in parts.items())
+def _similarity(parts: Mapping[str, float]) -> float:
+    return sum(SIMILARITY_WEIGHTS[part] * share for part, share in parts.items())
 
 
 def _overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
-def _shared(tools: list[_Tool]) -> Iterator[Finding]:
-    """Yield names, aliases and example queries that two tools claim: a search could not tell whose they are."""
-    named = {_spelled(in_words(tool.name)): (tool.name, "names") for tool in tools}
-    asked: dict[str, tuple[str, str]] = {}
+def _check_shared_phrases(tools: list[_Tool]) -> Iterator[Finding]:
+    """Yield aliases and example queries of one tool that are a name, an alias or an example query of another."""
+    named = {_normalized(in_words(tool.name)): (tool.name, "names") for tool in tools}
+    queried: dict[str, tuple[str, str]] = {}
     for tool in tools:
-        for key, owners in (("aliases", named), ("example_queries", asked)):
+        for key, owners in (("aliases", named), ("example_queries", queried)):
             for number, phrase in enumerate(tool.written.get(key, ())):
-                name, what = owners.setdefault(_spelled(phrase), (tool.name, key))
+                name, what = owners.setdefault(_normalized(phrase), (tool.name, key))
                 if name != tool.name:
-                    problem = f"{phrase!r} is also among the {what} of {name}"
-                    advice = "leave it to the one that is meant"
+                    problem = f"{phrase!r} is also in the {what} of {name}"
+                    advice = "keep it only in the tool that serves it"
                     yield tool.finding("shared-words", problem, advice, key, number)
 
 
-def _spelled(phrase: str) -> str:
+def _normalized(phrase: str) -> str:
     return " ".join(phrase.lower().split())

@@ -1,8 +1,8 @@
-"""Text that speaks to the model that reads it instead of describing a tool. Build side.
+"""Find prompt injection in the texts of a catalog.
 
-A tool's description becomes part of every conversation that looks at the tool. :func:`find_prompt_injection` finds
-what does not belong there: orders, requests for secrets, chat role markers, invisible characters, markup that loads or
-hides something. It is a net for what is known, not a proof of the rest: descriptions are reviewed by people, like code.
+A model reads the description of a tool in every conversation that uses the tool. :func:`find_prompt_injection` finds
+known forms of text that address the model: instructions, requests for secrets, chat role markers, invisible characters,
+and markup that loads or hides content. It does not find every attack, so that descriptions still need a code review.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import unicodedata
 from collections.abc import Iterator
 
 EXCERPT = 60
-"""Characters of the text that are shown with a sign."""
+"""Maximum characters of a match that are shown."""
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U000e0000-\U000e0fff]"
 )
-"""Controls, zero widths, directions, fillers, variation selectors, private use, tags: what a model reads, unseen."""
+"""Invisible characters that a model reads: controls, zero width, direction marks, fillers, selectors, tags."""
 
 _TWO_SCRIPTS = re.compile("[a-z][\u0400-\u052f]|[\u0400-\u052f][a-z]", re.IGNORECASE)
-"""A word of Latin and Cyrillic letters: they look alike, and a search for words does not see it."""
+"""A word with Latin and Cyrillic letters, which look the same and defeat the patterns below."""
 
 _BLOB = re.compile(
     r"(?<![\w+/-])[\w+/-]{40,}={0,2}|(?:\\x[0-9a-f]{2}){4}|(?:%[0-9a-f]{2}){6}|(?:&#x?[0-9a-f]+;){3}", re.IGNORECASE
@@ -37,21 +37,21 @@ _SEND = (
     r"(?:send|post|forward|upload|transmit|e-?mail|leak|exfiltrate|include|append|attach|paste|copy|put|pass|provide"
     r"|reveal|print|repeat|share|collect)"
 )
-_KEPT = (
+_CONFIDENTIAL = (
     r"(?:api[ _-]?keys?|secrets?|passwords?|credentials?|private keys?|(?:access|auth|bearer|session)[ _-]?tokens?"
     r"|cookies?|environment variables?|conversation|chat history|(?:previous|earlier) messages|system prompt)"
 )
 _WITHIN = r"[^.;]{0,40}"
-"""Some words of the same sentence."""
+"""Up to 40 characters of the same sentence."""
 
-_SIGNS: dict[str, tuple[str, ...]] = {
-    "sets aside what the model was told": (
+_PATTERNS: dict[str, tuple[str, ...]] = {
+    "overrides earlier instructions": (
         rf"\b(?:ignor|disregard|forget|overrid|bypass|overrul)\w*\b{_WITHIN}\b(?:instructions?|prompts?|guidelines|rules"
         r"|directions|commands|polic(?:y|ies)|context)\b",
         r"\b(?:system|developer|hidden) (?:prompts?|messages?|instructions?)\b",
         r"\bnew instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
     ),
-    "gives the model orders": (
+    "gives instructions to the model": (
         rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:must|shall|have to|are required to|are now|will now)\b",
         rf"\byou should (?:always|never|first|only|not|{_USE})\b",
         rf"\balways {_USE}\b",
@@ -70,51 +70,51 @@ _SIGNS: dict[str, tuple[str, ...]] = {
         r"\bwithout (?:asking|telling|the user|confirmation|consent|permission)\b",
     ),
     "asks for secrets or files": (
-        rf"\b{_SEND}\b{_WITHIN}\b(?:your|their|the user's|the|all|any|every)\b[^.;]{{0,20}}\b{_KEPT}\b",
+        rf"\b{_SEND}\b{_WITHIN}\b(?:your|their|the user's|the|all|any|every)\b[^.;]{{0,20}}\b{_CONFIDENTIAL}\b",
         r"/etc/(?:passwd|shadow)|~/\.\w+|\.ssh\b|\bid_(?:rsa|ed25519)\b|\.aws/credentials|(?<!\w)\.env\b|\bmcp\.json\b",
         rf"\b(?:curl|wget)\b{_WITHIN}https?:|\|\s*(?:ba)?sh\b|\brm -rf\b|\beval\(|\bos\.environ\b",
     ),
-    "marks the roles of a chat": (
+    "contains chat role markers": (
         r"<\|?/?(?:system|im_start|im_end|assistant|user|human|endoftext|eot_id|tool_(?:call|result)|instructions?"
         r"|important|s|secret|admin)\b[^>]{0,40}>",
         r"\[/?(?:inst|system|sys|assistant)\]|<</?sys>>",
         r"(?:^|[.;!] )\W{0,3}(?:system|assistant|human)\W{0,2}:",
         r"#{2,} ?(?:instructions?|system|response|assistant)\b",
     ),
-    "holds an address with credentials": (
+    "contains a URL with credentials": (
         r"\b[a-z][a-z0-9+.-]*://[^\s/@:]+:[^\s/@]+@",
         r"[?&](?:api_?-?key|token|secret|password|access_?key|auth)=[^\s&<{$]{4}",
     ),
-    "holds markup that loads or hides": (
+    "contains markup that loads or hides content": (
         r"!\[[^\]]*\]\s?[(\[]|\[[^\]]+\]\((?:[a-z]+:|//|/)[^)]*\)",
         r"<!--|-->|<(?:script|iframe|img|svg|object|style|form|link|meta|details|a )\b",
         r"\bjavascript:|\bdata:[\w/+.-]+[;,]",
     ),
 }
-"""What a text does → the forms in which it does so."""
+"""Kind of injection → patterns that show it."""
 
-_COMPILED = {what: re.compile("|".join(forms), re.IGNORECASE) for what, forms in _SIGNS.items()}
+_COMPILED = {kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _PATTERNS.items()}
 
 
 def find_prompt_injection(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what in ``text`` addresses the model: ``(what it does, the words that show it)``, each kind once."""
+    """Yield each kind of injection in ``text`` once, with an excerpt: ``(kind, excerpt)``."""
     if hidden := sorted(set(_HIDDEN.findall(text))):
-        yield "holds characters that nobody sees", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])
-    # As a model reads it: wide and styled letters are letters, lines flow, what is hidden does not part words.
+        yield "contains invisible characters", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])
+    # Normalized to what a model reads: styled letters, line breaks and invisible characters do not hide a word.
     plain = " ".join(unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).replace("’", "'").split())
     if mixed := _TWO_SCRIPTS.search(plain):
-        yield "mixes letters that look alike", _excerpt(plain[max(0, mixed.start() - 20) : mixed.end() + 20])
-    for what, pattern in _COMPILED.items():
+        yield "mixes Latin and Cyrillic letters", _excerpt(plain[max(0, mixed.start() - 20) : mixed.end() + 20])
+    for kind, pattern in _COMPILED.items():
         if found := pattern.search(plain):
-            yield what, _excerpt(found.group())
+            yield kind, _excerpt(found.group())
     for blob in _BLOB.finditer(plain):
         if _is_encoded(blob.group()):
-            yield "holds what looks encoded", _excerpt(blob.group())
+            yield "contains encoded data", _excerpt(blob.group())
             break
 
 
 def _is_encoded(blob: str) -> bool:
-    """Return whether ``blob`` is more than a long name, which has no digits or one case of letters."""
+    """Return whether ``blob`` is encoded data. A long name has no digits, or letters of one case only."""
     if not re.match(r"[\w+/-]{40}", blob):
         return True
     return bool(re.search("[a-z]", blob) and re.search("[A-Z]", blob) and re.search("[0-9]", blob))

@@ -1,7 +1,7 @@
-"""What a source's YAML may say, as pydantic models: unknown keys, missing words and contradictions are refused.
+"""Pydantic models of the YAML of a source. They refuse unknown keys, missing keys and contradictions.
 
-``source.yaml`` holds :class:`Source`; each ``<category>.yaml`` beside it holds one :class:`Category` with its tools.
-Build side: pydantic is imported here and nowhere on the request path.
+``source.yaml`` contains a :class:`Source`, each ``<category>.yaml`` a :class:`Category` with its tools, and
+``vocabulary.yaml`` a :class:`Vocabulary`. The request path does not import pydantic.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from toolfold.errors import CALL_ERRORS
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
-"""What MCP allows. Names are looked up without regard to case, so no two may differ by case alone."""
+"""Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
 
 SUMMARY_LIMIT = 120
-"""Characters of a one-line description: what fits one line of a list that a model reads whole."""
+"""Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
 
 JsonScalar = str | bool | int | float
 
@@ -34,20 +34,22 @@ def _regex(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+        raise ValueError(f"is not a regular expression: {error}") from None
     return pattern
 
 
 Prose = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Summary = Annotated[str, StringConstraints(min_length=10, max_length=SUMMARY_LIMIT), AfterValidator(_one_sentence_line)]
 Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
-"""Words to be found by: indexed, never shown."""
+"""Words for the search index, which are not shown to a model."""
 Pattern = Annotated[str, AfterValidator(_regex)]
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class Model(BaseModel):
+    """Base of all models: immutable, without unknown keys."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -56,7 +58,7 @@ class Parameter(Model):
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-    """The whole JSON Schema (2020-12) of the parameter: objects, arrays, alternatives. Its ``$defs`` are the tool's."""
+    """The complete JSON Schema (2020-12) of the parameter. Its ``$defs`` are moved to the schema of the tool."""
     type: Literal["string", "integer", "number", "boolean"] | None = None
     description: Prose | None = None
     required: bool = False
@@ -70,24 +72,24 @@ class Parameter(Model):
     query: str | None = None
     """Key in the query string where it is not ``name``."""
     separator: str | None = None
-    """The value is a list joined by this; arrays are accepted and joined."""
+    """Text between the items of a list. An array in the arguments is joined with it."""
     item_enum: list[str] | None = None
-    """Allowed items of a joined list; an item may carry options in parentheses."""
+    """Allowed items of a joined list. An item may have options in parentheses."""
     max_items: int | None = Field(default=None, ge=1)
     max_repeats: int | None = Field(default=None, ge=2)
-    """The key is sent once per item of an array, at most this often."""
+    """Maximum items of an array that is sent as a repeated key of the query string."""
     sends: JsonScalar | None = None
-    """What is sent when the caller leaves the parameter out, where no default is to be shown."""
+    """Value that is sent when the argument is missing, without being shown as the default."""
     send_default: bool = False
-    """Whether the default is sent when the caller leaves the parameter out, since the upstream's own is another."""
+    """Whether to send the default when the argument is missing, because the upstream has another default."""
 
     @model_validator(mode="after")
     def _is_whole_or_described(self) -> Parameter:
         if self.schema_ is None:
             if missing := [key for key in ("type", "description") if getattr(self, key) is None]:
-                raise ValueError(f"{' and '.join(missing)} missing; or give the whole schema")
+                raise ValueError(f"{' and '.join(missing)} missing; or give the complete schema")
         elif beside := self.model_fields_set - {"name", "schema_", "description", "required", "query"}:
-            raise ValueError(f"the schema is given whole, so these belong into it: {', '.join(sorted(beside))}")
+            raise ValueError(f"move these keys into the schema: {', '.join(sorted(beside))}")
         return self
 
     @model_validator(mode="after")
@@ -99,15 +101,15 @@ class Parameter(Model):
         if self.send_default and self.default is None:
             raise ValueError("send_default without a default")
         if self.sends is not None and (self.default is not None or self.required):
-            raise ValueError("sends is for a parameter that may be left out and shows no default")
+            raise ValueError("sends is only for an optional parameter without default")
         if self.sends is not None and self.enum is not None and self.sends not in self.enum:
             raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
         if self.required and self.default is not None:
             raise ValueError("a required parameter has no default")
         if self.type != "string" and (self.pattern or self.separator or self.max_repeats):
-            raise ValueError("pattern, separator and max_repeats are for strings")
+            raise ValueError("pattern, separator and max_repeats are only for strings")
         if self.type in ("string", "boolean") and (self.minimum, self.maximum, self.exclusive_minimum) != (None,) * 3:
-            raise ValueError("minimum, maximum and exclusive_minimum are for numbers")
+            raise ValueError("minimum, maximum and exclusive_minimum are only for numbers")
         if (self.max_items or self.item_enum) and not self.separator:
             raise ValueError("max_items and item_enum need a separator")
         if self.enum is None and self.type != "boolean" and not self.examples:
@@ -116,14 +118,17 @@ class Parameter(Model):
 
 
 class UseInstead(Model):
-    """A phrase of people who need another tool, and that tool."""
+    """A request that another tool serves, and the name of that tool."""
 
     phrase: Phrase
     tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
 
 
 class JsonShape(Model):
-    """Where the rows of a JSON answer are. ``rows`` is a dotted path; ``|`` separates lists with the same columns."""
+    """Location of the rows in a JSON response.
+
+    ``rows`` is a dotted path; ``|`` separates several lists with the same columns.
+    """
 
     keys: list[str] = []
     rows: str = ""
@@ -132,7 +137,7 @@ class JsonShape(Model):
 
 
 class Returns(Model):
-    """What comes back: CSV columns, JSON shape. ``outline`` replaces the outline made from them."""
+    """Format of the response: CSV columns and JSON shape. ``outline`` replaces the outline generated from them."""
 
     csv: str | None = None
     json_: JsonShape | None = Field(default=None, alias="json")
@@ -140,32 +145,34 @@ class Returns(Model):
 
 
 class Tool(Model):
+    """One tool, in the file of its category."""
+
     name: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
     function: str | None = None
-    """The upstream's name of the function where it is not ``name``."""
+    """Name of the function at the upstream where it is not ``name``."""
     title: Prose
     summary: Summary
     description: Prose
     tags: list[Tag] = Field(min_length=1, max_length=6)
     example_queries: list[Phrase] = []
-    """What people say when they need the tool, in their words."""
+    """Requests of users who need the tool, in their words."""
     aliases: list[Phrase] = []
-    """Other names of what it returns."""
+    """Other names of the data that the tool returns."""
     use_instead: list[UseInstead] = []
-    """Requests that are close, and belong to another tool."""
+    """Similar requests that another tool serves."""
     access: Literal["free", "premium", "mixed"]
     effect: Literal["read", "write", "destructive"] = "read"
-    """What a call changes at the source: nothing, something, or something that cannot be brought back."""
+    """What a call changes at the source: nothing, data that can be restored, or data that cannot."""
     freshness: str
     formats: list[Literal["csv", "json"]] = Field(min_length=1)
     parameters: list[Parameter] = []
     parameters_schema: dict[str, Any] | None = None
-    """``parameters`` given as one JSON Schema (2020-12); the compiler puts it here."""
+    """``parameters`` as one JSON Schema (2020-12). The compiler moves it here."""
     any_of: list[str] = []
-    """At least one of these parameters must be given."""
+    """Parameters of which at least one is required."""
     returns: Returns
     example: dict[str, Any]
-    """Arguments of a call that works; the tests build its query string."""
+    """Arguments of a valid call. The tests send it to the mock API."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Tool:
@@ -188,6 +195,8 @@ class Tool(Model):
 
 
 class Category(Model):
+    """A group of tools: the content of ``<category>.yaml``."""
+
     category: Identifier
     title: Prose
     description: Prose
@@ -195,20 +204,23 @@ class Category(Model):
 
 
 class Auth(Model):
-    """The API key of a source: how it is sent, and where it comes from."""
+    """The API key of a source."""
 
     query_key: str | None = None
-    """Parameter of the query string that carries the key; None where the adapter sends it elsewhere."""
+    """Parameter of the query string that contains the key; None if the adapter sends it in another way."""
     environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
-    """Environment variable that holds the key, or the reference to it in AWS."""
+    """Environment variable with the key, or with a reference to a secret in AWS."""
     caller_key: bool = False
-    """Whether a key that arrives with an MCP request is passed on to this source. It is sent to no other."""
+    """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
     signup_url: str | None = None
-    """Page where a user gets a key."""
+    """Page on which a user can get a key."""
 
 
 class Fault(Model):
-    """One failure that comes inside an answer: a text under one of ``keys``, or, without keys, in the body."""
+    """A failure that the upstream reports in a successful response.
+
+    ``match`` is searched in the text under one of ``keys``, or, without keys, in the body.
+    """
 
     id: Identifier
     keys: list[str] = []
@@ -226,54 +238,56 @@ class Fault(Model):
 
 
 class Source(Model):
+    """An API or another service: the content of ``source.yaml``."""
+
     id: Identifier
     title: Prose
     description: Prose
     adapter: Identifier = "http_api"
-    """Name under which ``sources.registry`` knows the adapter."""
+    """Name of the adapter in ``sources.registry``."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https://")]
     function_key: str
     auth: Auth | None = None
-    """None for a source that needs no key."""
+    """None for a source that does not need a key."""
     freshness: dict[str, Annotated[int, Field(ge=1)]]
-    """Freshness class → seconds an answer stays fresh."""
+    """Freshness class → seconds for which a response is fresh."""
     categories: list[Identifier] = Field(min_length=1)
-    """Files beside this one, in the order in which they are listed."""
+    """Names of the category files, in the order of the listing."""
     parameters: dict[str, dict[str, Any]] = {}
-    """Shared parameters: key → fields of a :class:`Parameter`, ``name`` being the key where it is not given."""
+    """Shared parameters: key → fields of a :class:`Parameter`. ``name`` defaults to the key."""
     faults: list[Fault] = []
-    """Tried in this order; the first that matches decides."""
+    """Tried in this order; the first match is used."""
     no_data: Prose
-    """The next step after an answer without rows."""
+    """Suggestion for the next step after a response without rows."""
     unknown_notice: list[str] = []
-    """Keys under which a text is a notice of the upstream, never data, even when no fault matches."""
+    """Keys with a notice of the upstream instead of data, even when no fault matches."""
 
 
 VOCABULARY = "vocabulary.yaml"
-"""The file, beside the others of a source, that holds a :class:`Vocabulary`; it may be missing."""
+"""Optional file in the folder of a source, with a :class:`Vocabulary`."""
 
 
 class Names(Model):
-    """Proper names of one kind, and the categories whose tools are about such things."""
+    """Proper names of one kind, and the categories and tools that they refer to."""
 
     categories: list[Identifier] = []
     tools: list[str] = []
     preferred: list[str] = []
-    """The tools meant when the request states nothing else."""
+    """Tools that are preferred for a query with nothing but such a name."""
     words: str
 
-    def holds(self, category: str, tool: str) -> bool:
-        """Return whether such a name may be meant for that tool."""
+    def matches_tool(self, category: str, tool: str) -> bool:
+        """Return whether a name of this kind can refer to ``tool`` of ``category``."""
         return category in self.categories or tool in self.tools or tool in self.preferred
 
 
 class Vocabulary(Model):
-    """What words in a request stand for beside themselves."""
+    """Additional meanings of words in a query."""
 
     names: dict[Identifier, Names] = {}
     synonyms: dict[str, dict[str, str]] = {}
-    """Words of the catalog → language → what else is said for them, separated by commas."""
+    """Words of the catalog → language → synonyms, separated by commas."""
     ignored: str = ""
-    """Words that mean nothing alone."""
+    """Words that a search ignores."""
     out_of_scope: dict[str, list[str]] = {}
-    """What the source does not serve → what people say who want it."""
+    """Topic that the source does not serve → requests for it."""

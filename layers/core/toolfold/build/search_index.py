@@ -1,8 +1,8 @@
-"""The search index of a catalog: which term speaks for which tool, and how loudly. Build side.
+"""Build the search index of a catalog: the weight of each term for each tool.
 
-BM25 over weighted fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009): how often a term
-occurs in a tool's fields, each occurrence weighed by its field, saturating; times how rare the term is among the tools.
-All of it is decided here; a search adds up numbers.
+The weights are BM25F (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009): the number of occurrences
+of a term in the fields of a tool, each weighted by its field, with saturation; multiplied by the rarity of the term
+among the tools. They are computed here, so that a search only adds them up.
 """
 
 from __future__ import annotations
@@ -31,49 +31,57 @@ FIELDS: Mapping[str, float] = {
     "kinds": 2.0,
     "preferred": 1.5,
 }
-"""What one occurrence of a term is worth in each field. Chosen on the tuning half of tests/benchmarks/retrieval."""
+"""Weight of one occurrence of a term in each field. Chosen on the tuning half of tests/benchmarks/retrieval."""
 
 BIGRAM_FIELDS = frozenset({"name", "aliases", "title", "summary", "example_queries", "redirected_queries"})
 BIGRAM_WEIGHT = 0.5
-"""Fields of which two words in a row are a term of their own, and its worth beside each of its words."""
+"""Fields in which two adjacent words are also one term, and its weight relative to a single word."""
 
 SATURATION = 2.5
-"""BM25's k1, at the upper end of the usual. Its b, for the length of texts, is 0: all tools have much the same."""
+"""k1 of BM25, at the upper end of the usual range. b is 0, because all tools have texts of similar length."""
 
 SCALE = 100
-"""Weights are kept as whole hundredths: fewer bytes than fractions, and sums that do not depend on their order."""
+"""Weights are stored as integers in hundredths: they are short, and their sums do not depend on the order."""
 
 Index = dict[str, list[int]]
-"""Term → ``[position, weight, position, weight, …]``; a position counts the tools of the catalog from 0.
+"""Term → ``[position, weight, position, weight, …]``, with the positions of tools counted from 0.
 
-A term is a word without its ending, two of them with a blank between, or ``@`` and a kind of proper names."""
+A term is a stem, two stems separated by a space, or ``@`` and a kind of proper names.
+"""
 
 
-def build(tools: Sequence[Mapping[str, Sequence[str]]], outside: Sequence[Mapping[str, Sequence[str]]] = ()) -> Index:
-    """Return the index over ``tools``, each a mapping from field to its texts.
+def build(
+    tools: Sequence[Mapping[str, Sequence[str]]], out_of_scope: Sequence[Mapping[str, Sequence[str]]] = ()
+) -> Index:
+    """Return the index.
 
-    ``outside`` are topics that no tool serves: they stand after the last tool, and do not make a word less telling.
+    Args:
+        tools: Field → texts, for each tool.
+        out_of_scope: The same for topics that no tool serves. They have the positions after the last tool, and do not
+            count for the rarity of a term.
     """
     counts: dict[str, dict[int, float]] = defaultdict(dict)
-    for position, fields in enumerate(itertools.chain(tools, outside)):
-        for term, count in _weighed(fields).items():
+    for position, fields in enumerate(itertools.chain(tools, out_of_scope)):
+        for term, count in _weighted_counts(fields).items():
             counts[term][position] = count
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
 
 
 def spellings(tools: Sequence[Mapping[str, Sequence[str]]], vocabularies: Iterable[Vocabulary] = ()) -> dict[str, str]:
-    """Return every word of the texts as it is written, by first letter and length (``p5``: "peaks pence price …"): what
-    misspelt words are held against."""
+    """Return all words of the texts, with which a misspelt word is compared.
+
+    They are grouped by first letter and length: ``{"p5": "peaks pence price …"}``.
+    """
     written = {word for fields in tools for texts in fields.values() for text in texts for word in words(text)}
     written.update(word for phrase in synonyms(vocabularies) for word in phrase.split())
-    shelves: defaultdict[str, list[str]] = defaultdict(list)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
     for word in sorted(word for word in written if word.isalpha()):
-        shelves[f"{word[0]}{len(word)}"].append(word)
-    return {shelf: " ".join(found) for shelf, found in sorted(shelves.items())}
+        groups[f"{word[0]}{len(word)}"].append(word)
+    return {group: " ".join(found) for group, found in sorted(groups.items())}
 
 
 def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
-    """Return word, or two in a row → the terms that they also stand for; none for a word without meaning."""
+    """Return word, or two adjacent words → terms that it also matches; empty for an ignored word."""
     found: dict[str, dict[str, None]] = {}
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
@@ -81,27 +89,27 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
                 found.setdefault(word, {})[f"@{kind}"] = None
         ignored = set(words(vocabulary.ignored))
         phrases = [
-            ([word for word in words(phrase) if word not in ignored], _stands_for(meant))
-            for meant, said in vocabulary.synonyms.items()
-            for listed in said.values()
+            ([word for word in words(phrase) if word not in ignored], _terms_of(meaning))
+            for meaning, by_language in vocabulary.synonyms.items()
+            for listed in by_language.values()
             for phrase in listed.split(",")
         ]
         alone = {parts[0] for parts, _ in phrases if len(parts) == 1}
-        for parts, stands_for in phrases:
-            # Of a phrase its first two words, in a row, and the words of it that mean nothing else by themselves.
+        for parts, terms in phrases:
+            # Of a phrase: its first two words together, and each longer word that is not a synonym alone.
             own = [part for part in parts if len(part) > 3 and part not in alone]
             for word in parts if len(parts) == 1 else [" ".join(parts[:2]), *own]:
-                found.setdefault(word, {}).update(dict.fromkeys(stands_for))
+                found.setdefault(word, {}).update(dict.fromkeys(terms))
         for word in ignored:
             found.setdefault(word, {})
-    return {word: list(meant) for word, meant in sorted(found.items())}
+    return {word: list(terms) for word, terms in sorted(found.items())}
 
 
-def _stands_for(meant: str) -> list[str]:
-    return [term for word in meant.split() for term in ([word] if word.startswith("@") else stems(word))]
+def _terms_of(meaning: str) -> list[str]:
+    return [term for word in meaning.split() for term in ([word] if word.startswith("@") else stems(word))]
 
 
-def _weighed(fields: Mapping[str, Sequence[str]]) -> Mapping[str, float]:
+def _weighted_counts(fields: Mapping[str, Sequence[str]]) -> Mapping[str, float]:
     counts: defaultdict[str, float] = defaultdict(float)
     for field, texts in fields.items():
         for text in texts:
@@ -115,8 +123,8 @@ def _weighed(fields: Mapping[str, Sequence[str]]) -> Mapping[str, float]:
 
 
 def _postings(found: Mapping[int, float], tools: int) -> list[int]:
-    speaks_for = max(1, sum(position < tools for position in found))
-    rarity = math.log(1 + (tools - speaks_for + 0.5) / (speaks_for + 0.5))
+    tool_count = max(1, sum(position < tools for position in found))
+    rarity = math.log(1 + (tools - tool_count + 0.5) / (tool_count + 0.5))
     postings = []
     for position, count in found.items():
         weight = SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)

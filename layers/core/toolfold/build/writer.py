@@ -1,7 +1,7 @@
-"""Writing a compiled catalog so that it can be read a line at a time. Build side; the layout is told in
-``catalog.reader``, what each section holds in ``catalog.model``.
+"""Write a compiled catalog in the layout that ``catalog.reader`` describes.
 
-A further section of the compiler's is one more name in :data:`COMPILED` and one method in ``catalog.model``.
+``catalog.model`` documents the sections. To add a section of the compiler, add its name to :data:`COMPILED` and a
+method to ``catalog.model``.
 """
 
 from __future__ import annotations
@@ -18,26 +18,30 @@ from toolfold.catalog.model import FORMAT, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 
 COMPILED = ("tools", "index", "spellings", "synonyms")
-"""Mappings of the compiler that become sections as they are."""
+"""Mappings of the compiler that are written as sections without changes."""
 
 BLOCK_BYTES = 256 << 10
-"""Where a block ends. Half as large blocks make the head of a large catalog twice as long; twice as large ones are read
-for a single line (docs/explanation/decisions/catalog-layout.md)."""
+"""Size of a block. Smaller blocks make the head of a large catalog longer, larger blocks make reading one line slower
+(docs/explanation/decisions/catalog-layout.md)."""
 
-MOST_LISTED = 1000
-"""Tools up to which the text of ``TOOL_LIST()`` is kept: some 25,000 tokens, more than a model should be given."""
+MAX_LISTED = 1000
+"""Maximum number of tools for which the text of ``TOOL_LIST()`` is stored: about 25,000 tokens."""
 
-MOST_POSTINGS = 10_000
-"""Tools kept for one term, those for which it speaks loudest: a line of some 100 kB. What is lost by that:
-docs/explanation/decisions/catalog-layout.md."""
+MAX_POSTINGS = 10_000
+"""Maximum number of tools in the postings of one term, those with the highest weights: a line of about 100 kB
+(docs/explanation/decisions/catalog-layout.md has the effect on the results)."""
 
 Lines = Iterable[tuple[str, Any]]
 """Keys and values of a section, sorted by ``reader.line_prefix``."""
 
 
 def dumps(compiled: Mapping[str, Any]) -> str:
-    """Return the catalog that ``compiled`` describes: ``sources``, ``categories`` and ``listing`` for the head, and the
-    mappings of :data:`COMPILED`, with the tools in the order of the listing."""
+    """Return the text of a catalog.
+
+    Args:
+        compiled: ``sources``, ``categories`` and ``listing`` for the head, and the mappings of :data:`COMPILED`. The
+            tools are in the order of the listing.
+    """
     out = io.BytesIO()
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
     sections: dict[str, Lines] = {name: sort_lines(tools if name == "tools" else compiled[name]) for name in COMPILED}
@@ -46,7 +50,7 @@ def dumps(compiled: Mapping[str, Any]) -> str:
 
 
 def sort_lines(mapping: Mapping[str, Any]) -> Lines:
-    """Return the lines of ``mapping``, sorted."""
+    """Return the items of ``mapping`` in the order of the lines of a section."""
     return sorted(mapping.items(), key=lambda item: line_prefix(item[0]))
 
 
@@ -57,13 +61,17 @@ def write(
     listed: Iterable[tuple[str, Mapping[str, Any]]],
     sections: Mapping[str, Lines],
 ) -> None:
-    """Write a catalog to ``out``, by way of ``scratch``, since the head tells where all else is.
+    """Write a catalog.
 
     Args:
-        listed: the tools in the order of the listing; summary, category, access, effect and tags are used. Like
-            ``sections`` it need not be in memory.
+        out: The file to write.
+        scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
+        head: ``sources``, ``categories`` and ``listing``.
+        listed: Name and entry of each tool in the order of the listing; summary, category, access, effect and tags are
+            used. Like ``sections`` it can be an iterator.
+        sections: The sorted lines of each section in :data:`COMPILED`.
     """
-    lines, members = _described(listed)
+    lines, members = _collect(listed)
     derived: dict[str, Lines] = {
         "names": sort_lines({name_key(line[0]): position for position, line in enumerate(lines)}),
         "lines": ((line_key(position), line) for position, line in enumerate(lines)),
@@ -72,7 +80,7 @@ def write(
     table = {}
     for name, content in (derived | dict(sections)).items():
         scratch.write(b',"%s":{\n' % name.encode())
-        table[name] = write_section(scratch, _cut(content) if name == "index" else content)
+        table[name] = write_section(scratch, _limit_postings(content) if name == "index" else content)
         scratch.write(b"}\n")
     scratch.write(b"}\n")
     line = {
@@ -85,7 +93,7 @@ def write(
             field: {value: len(found) for (of, value), found in sorted(members.items()) if of == field}
             for field in ("tags", "access", "effect")
         },
-        "listing": head["listing"] if len(lines) <= MOST_LISTED else "",
+        "listing": head["listing"] if len(lines) <= MAX_LISTED else "",
         "sections": table,
     }
     out.write(_json(line)[:-1] + b"\n")
@@ -93,7 +101,7 @@ def write(
     shutil.copyfileobj(scratch, out)
 
 
-def _described(
+def _collect(
     listed: Iterable[tuple[str, Mapping[str, Any]]],
 ) -> tuple[list[list[str]], dict[tuple[str, str], list[int]]]:
     lines: list[list[str]] = []
@@ -109,7 +117,7 @@ def _described(
 
 
 def _runs(positions: Sequence[int]) -> list[int]:
-    """Return ``[first, past the last, first, …]`` of neighbours: a category is one run, however many tools it has."""
+    """Return ``[start, stop, start, stop, …]`` of consecutive positions: a category of any size is one run."""
     runs: list[int] = []
     for position in positions:
         if runs and runs[-1] == position:
@@ -119,17 +127,17 @@ def _runs(positions: Sequence[int]) -> list[int]:
     return runs
 
 
-def _cut(terms: Lines) -> Iterator[tuple[str, list[int]]]:
-    """Yield the terms with their :data:`MOST_POSTINGS` loudest tools, still in the order of their positions."""
+def _limit_postings(terms: Lines) -> Iterator[tuple[str, list[int]]]:
+    """Yield each term with its :data:`MAX_POSTINGS` highest weights, in the order of the positions."""
     for term, postings in terms:
         pairs: Iterable[tuple[int, int]] = zip(postings[::2], postings[1::2], strict=True)
-        if len(postings) > 2 * MOST_POSTINGS:
-            pairs = sorted(heapq.nlargest(MOST_POSTINGS, pairs, key=lambda pair: (pair[1], -pair[0])))
+        if len(postings) > 2 * MAX_POSTINGS:
+            pairs = sorted(heapq.nlargest(MAX_POSTINGS, pairs, key=lambda pair: (pair[1], -pair[0])))
         yield term, [number for pair in pairs for number in pair]
 
 
 def write_section(out: BinaryIO, lines: Lines, block_bytes: int = BLOCK_BYTES) -> list[list[Any]]:
-    """Write ``lines``; returns the table of their blocks: first key, start, length, hash."""
+    """Write ``lines``, and return the table of their blocks: first key, start, length, hash."""
     table: list[list[Any]] = []
     for first, block in split_blocks(lines, block_bytes):
         table.append([first, out.tell(), len(block), hashlib.sha256(block).hexdigest()[:HASH_DIGITS]])
@@ -138,18 +146,18 @@ def write_section(out: BinaryIO, lines: Lines, block_bytes: int = BLOCK_BYTES) -
 
 
 def split_blocks(lines: Lines, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[str, bytes]]:
-    """Yield first key and bytes of each block of ``lines``, of at most ``block_bytes`` unless one line is longer."""
-    first, held, size = "", list[bytes](), 0
+    """Yield first key and content of each block, of at most ``block_bytes`` unless a single line is longer."""
+    first, pending, size = "", list[bytes](), 0
     for key, value in lines:
         line = line_prefix(key) + _json(value)
-        if held and size + len(line) > block_bytes:
-            yield first, b",\n".join(held) + b",\n"
-            held, size = [], 0
-        first = first if held else key
-        held.append(line)
+        if pending and size + len(line) > block_bytes:
+            yield first, b",\n".join(pending) + b",\n"
+            pending, size = [], 0
+        first = first if pending else key
+        pending.append(line)
         size += len(line) + len(b",\n")
-    if held:
-        yield first, b",\n".join(held) + b"\n"
+    if pending:
+        yield first, b",\n".join(pending) + b"\n"
 
 
 def _json(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""YAML that remembers its lines, so that a mistake can be shown where it was made."""
+"""Load YAML with the line of every value, for error messages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import yaml
 from toolfold.errors import SourceError
 
 Location = tuple[str | int, ...]
-"""Keys and indexes from the root of a document to a value, as pydantic gives them."""
+"""Keys and indexes from the root of a document to a value, like the locations of pydantic."""
 
-
-# libyaml, where PyYAML was built with it, is ten times as fast.
+# libyaml is ten times as fast; not every build of PyYAML has it.
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Safe):  # type: ignore[misc]  # which of the two is known at run time
-    """YAML without dates: 2024-01-31 is text here, as it is in JSON."""
+    """A loader that leaves dates as text: 2024-01-31 is a string in JSON as well."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -30,14 +29,14 @@ _Loader.yaml_implicit_resolvers = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML file: its data, and the line of every value in it."""
+    """One YAML file: its data, and the line of every value."""
 
     path: Path
     data: Any
     lines: dict[Location, int] = field(repr=False)
 
     def where(self, location: Location) -> str:
-        """Return ``file:line`` of ``location``, or of the nearest value around it that exists."""
+        """Return ``file:line`` of ``location``, or of the closest enclosing value that exists."""
         for length in range(len(location), -1, -1):
             line = self.lines.get(location[:length])
             if line is not None:
@@ -49,7 +48,7 @@ def load(path: Path) -> Document:
     """Read one YAML file.
 
     Raises:
-        SourceError: the file is missing, is not YAML, or has a key twice in one mapping.
+        SourceError: The file cannot be read, is not YAML, or repeats a key in one mapping.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -57,8 +57,8 @@ HASH_DIGITS = 32
 """Digits of the SHA-256 of a block that are stored: 128 bits prevent forged blocks and halve the size of the head."""
 
 _MAX_CACHED_BYTES, _LINE_OVERHEAD_BYTES = 1 << 20, 200
-"""Maximum size of the parsed lines that a section caches, and the overhead that each adds to its length. In memory a line
-takes five to ten times as much. Missing keys are cached as well: most words of a query are not names."""
+"""Maximum size of the parsed lines that a section caches, and the overhead that each adds to its length. In memory a
+line takes five to ten times as much. Missing keys are cached as well: most words of a query are not names."""
 
 _UNREAD = object()
 
