@@ -79,7 +79,7 @@ def _find_tool(catalog: Catalog, name: Any) -> Tool:
     if not isinstance(name, str) or not name.strip():
         raise InvalidArguments(
             "tool_name must be the name of a tool.",
-            'Call TOOL_CALL again, e.g. with {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}.',
+            'Call TOOL_CALL again with {"tool_name": "NAME", "arguments": {…}}; TOOL_LIST has the names.',
         )
     tool = catalog.get(name)
     if tool is None:

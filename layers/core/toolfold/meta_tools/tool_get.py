@@ -66,7 +66,7 @@ def _parse_names(given: Any) -> list[str]:
             return names
     raise InvalidArguments(
         f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names.",
-        'Call TOOL_GET again, e.g. with {"tool_name": "GLOBAL_QUOTE"}; TOOL_LIST has the names.',
+        'Call TOOL_GET again with {"tool_name": "NAME"}; TOOL_LIST has the names.',
     )
 
 
@@ -79,7 +79,7 @@ def _parse_known(given: Any) -> dict[str, str]:
         raise invalid(
             TOOL,
             f"known must be an object of names and hashes, not {quote(given)}",
-            'Send known as the hashes of entries that you hold, e.g. {"GLOBAL_QUOTE": "0a1b2c3d"}, or leave it out.',
+            'Send known as the hashes of entries that you have, e.g. {"NAME": "0a1b2c3d"}, or leave it out.',
         )
     return {name.strip().upper(): hash_ for name, hash_ in known.items() if isinstance(hash_, str)}
 
