@@ -1,4 +1,4 @@
-"""Mistakes in a source's YAML are found when it is compiled, and shown where they were made."""
+"""The compiler reports errors in the YAML of a source with file and line."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
     assert "key 'title' is given twice" in mistakes(tmp_path)
 
 
-def test_text_that_is_no_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_invalid_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path) / "weather" / "forecasts.yaml"
     path.write_text("category: forecasts\ntitle: [open\n")
     assert f"{path}:" in mistakes(tmp_path)
@@ -227,7 +227,7 @@ def test_a_missing_category_file_is_refused(tmp_path: Path) -> None:
     assert "climate.yaml:1: cannot be read" in mistakes(tmp_path)
 
 
-def test_a_category_file_that_nobody_names_is_refused(tmp_path: Path) -> None:
+def test_an_unlisted_category_file_is_refused(tmp_path: Path) -> None:
     (written(tmp_path) / "weather" / "stray.yaml").write_text("category: stray\n")
     assert "stray.yaml:1: is not listed in the categories" in mistakes(tmp_path)
 
@@ -271,7 +271,7 @@ OTHER: dict[str, Any] = {**SOURCE, "id": "sea", "title": "Sea", "description": "
 
 
 def two_sources(folder: Path, *tools: dict[str, Any]) -> Path:
-    """The weather, and the sea with ``tools`` in a category of the same name."""
+    """Write two sources whose categories have the same name; the second has ``tools``."""
     written(folder)
     (folder / "sea").mkdir()
     category = {"category": "forecasts", "title": "Forecasts", "description": "Waves ahead.", "tools": list(tools)}
@@ -297,14 +297,14 @@ def test_names_keep_their_spelling_and_are_found_without_regard_to_case(tmp_path
     assert closest_names(catalog, "get_wave_heights") == ["get-Wave.heights"]
 
 
-def test_names_that_differ_by_case_alone_are_refused_with_both_places(tmp_path: Path) -> None:
-    told = mistakes(two_sources(tmp_path, {**WAVES, "name": "Forecast"}))
-    assert f"{tmp_path}/weather/forecasts.yaml:5: tool Forecast" not in told
-    assert f"{tmp_path}/weather/forecasts.yaml:5: tool FORECAST is already defined at {tmp_path}/sea/" in told
-    assert "as Forecast: names that differ by case alone are the same" in told
+def test_names_that_differ_by_case_alone_are_refused_with_both_locations(tmp_path: Path) -> None:
+    problems = mistakes(two_sources(tmp_path, {**WAVES, "name": "Forecast"}))
+    assert f"{tmp_path}/weather/forecasts.yaml:5: tool Forecast" not in problems
+    assert f"{tmp_path}/weather/forecasts.yaml:5: tool FORECAST is already defined at {tmp_path}/sea/" in problems
+    assert "as Forecast: names that differ by case alone are the same" in problems
 
 
-def test_categories_of_the_same_name_stay_apart(tmp_path: Path) -> None:
+def test_categories_of_the_same_name_are_distinguished_by_source(tmp_path: Path) -> None:
     text = compile_folder(two_sources(tmp_path, WAVES))
     catalog = parse_catalog(text.encode())
     assert [(category.name, category.source, category.tools) for category in catalog.categories] == [
@@ -373,7 +373,7 @@ def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "complaint"),
     [
         ({"type": "objct"}, "parameters.type: "),
         ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
@@ -390,9 +390,9 @@ def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None
         ([{"name": "a", "description": "A."}], "type missing; or give the complete schema"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, told: str) -> None:
+def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, complaint: str) -> None:
     problem = mistakes(written(tmp_path, SOURCE, changed(parameters=parameters, example={})))
-    assert told in problem
+    assert complaint in problem
     lines = (tmp_path / "weather" / "forecasts.yaml").read_text().splitlines()
-    at = next(int(line.split("forecasts.yaml:")[1].split(":")[0]) for line in problem.splitlines() if told in line)
+    at = next(int(line.split("forecasts.yaml:")[1].split(":")[0]) for line in problem.splitlines() if complaint in line)
     assert at > lines.index("  parameters:")

@@ -1,4 +1,4 @@
-"""The layout of a compiled catalog: read a line at a time, of any size, and refused where it is damaged."""
+"""A compiled catalog of any size is read line by line, and damaged parts of it are refused."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Counted:
         self.calls += 1
         return [self.content[start : start + length] for start, length in zip(starts, lengths, strict=True)]
 
-    def catalog(self, room: int = 64 << 20) -> tuple[Catalog, CachedBlockReader]:
+    def catalog(self, max_bytes: int = 64 << 20) -> tuple[Catalog, CachedBlockReader]:
         line = self.content[: self.content.find(b"\n") + 1]
-        ranges = CachedBlockReader(self, len(line), room)
+        ranges = CachedBlockReader(self, len(line), max_bytes)
         return Catalog(parse_head(line), ranges), ranges
 
 
@@ -71,7 +71,7 @@ def test_every_tool_of_a_large_catalog_is_found(large: Catalog) -> None:
     assert list(large) == NAMES
 
 
-def test_what_is_not_there_is_not_found(large: Catalog) -> None:
+def test_unknown_names_are_not_found(large: Catalog) -> None:
     for name in ("", "A", "ZZZ", "BILLING", NAMES[0] + "S", NAMES[0][:-1], '"', "\ud800", "é"):
         assert large.get(name) is None
         assert large.canonical_name(name) is None
@@ -81,7 +81,7 @@ def test_what_is_not_there_is_not_found(large: Catalog) -> None:
         large.summary(len(large))
 
 
-def test_a_query_finds_the_tool_that_is_meant(large: Catalog) -> None:
+def test_a_query_for_its_words_finds_the_tool(large: Catalog) -> None:
     for name in NAMES[::200]:
         hits = search(large, name.replace("_", " ").lower()).hits
         assert name in [large.summary(hit.position).name for hit in hits[:3]]
@@ -100,7 +100,7 @@ def test_positions_by_tag_category_and_access_are_those_of_the_entries(large: Ca
     assert "no such tag" not in large.tags()
 
 
-def test_opening_reads_the_head_alone(path: Path) -> None:
+def test_opening_reads_only_the_head(path: Path) -> None:
     counted = Counted(path.read_bytes())
     catalog, _ = counted.catalog()
     assert (len(catalog), catalog.listing) == (len(TOOLS), "")
@@ -109,7 +109,7 @@ def test_opening_reads_the_head_alone(path: Path) -> None:
     assert counted.calls == 0
 
 
-def test_what_is_expected_comes_in_one_go(path: Path) -> None:
+def test_prefetched_blocks_need_one_request(path: Path) -> None:
     counted = Counted(path.read_bytes())
     catalog, _ = counted.catalog()
     catalog.prefetch(tools=NAMES[::100], names=["NO_SUCH_TOOL"], index=[stem("invoice"), "no such term"])
@@ -126,7 +126,7 @@ class TestSection:
     BLOCKS = (("ACOS", 0, len(LINES), ""),)
 
     @pytest.mark.parametrize(("key", "value"), [("AD", 2), ("ACOSH", None), ("ZZZ", None)])
-    def test_what_was_looked_for_is_known_there_or_not(
+    def test_found_and_missing_keys_are_cached(
         self, key: str, value: int | None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         reads: list[object] = []
@@ -137,7 +137,7 @@ class TestSection:
             assert section.get(key, lambda found: isinstance(found, int)) == value
         assert len(reads) == 1
 
-    def test_words_without_end_do_not_fill_the_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_cache_of_lines_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reader, "_MAX_CACHED_BYTES", 100_000)
         section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
         tracemalloc.start()
@@ -148,13 +148,13 @@ class TestSection:
         assert peak < 200_000
 
 
-def test_blocks_are_kept_while_there_is_room_and_the_oldest_goes_first(path: Path) -> None:
-    room = 600_000
+def test_the_block_cache_evicts_the_least_recently_used(path: Path) -> None:
+    max_bytes = 600_000
     counted = Counted(path.read_bytes())
-    catalog, ranges = counted.catalog(room)
+    catalog, ranges = counted.catalog(max_bytes)
     for name in NAMES:
         assert catalog.get(name)
-        assert ranges.size <= room
+        assert ranges.size <= max_bytes
     first = counted.calls
     assert first >= 8
     catalog.prefetch(tools=[NAMES[-1]])
@@ -163,15 +163,15 @@ def test_blocks_are_kept_while_there_is_room_and_the_oldest_goes_first(path: Pat
     assert counted.calls == first + 1
 
 
-def test_threads_may_share_a_catalog(path: Path) -> None:
-    catalog, ranges = Counted(path.read_bytes()).catalog(room=600_000)
+def test_threads_can_share_a_catalog(path: Path) -> None:
+    catalog, ranges = Counted(path.read_bytes()).catalog(max_bytes=600_000)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(catalog.get, NAMES[::3] * 3))
     assert [tool.name for tool in found if tool] == NAMES[::3] * 3
     assert ranges.size <= 600_000
 
 
-def test_a_damaged_block_harms_only_what_is_in_it(path: Path, tmp_path: Path, caplog: Any) -> None:
+def test_a_damaged_block_affects_only_its_lines(path: Path, tmp_path: Path, caplog: Any) -> None:
     content = bytearray(path.read_bytes())
     victim, other = min(NAMES), max(NAMES)
     content[content.find(f'\n"{victim}":{{'.encode()) + 100] ^= 1
@@ -183,18 +183,18 @@ def test_a_damaged_block_harms_only_what_is_in_it(path: Path, tmp_path: Path, ca
     assert catalog.get(other)
     assert catalog.position(victim) is not None
     assert search(catalog, "overdue invoice").hits
-    with pytest.raises(CatalogUnavailable):  # and again: nothing of it was kept
+    with pytest.raises(CatalogUnavailable):  # again: the damaged block was not cached
         catalog.get(victim)
 
 
-def test_a_file_cut_short_is_no_catalog(path: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_makes_the_catalog_unavailable(path: Path, tmp_path: Path) -> None:
     for content in (path.read_bytes(), bundled_path().read_bytes()):
         (tmp_path / "short.json").write_bytes(content[:-1])
         with pytest.raises(CatalogUnavailable, match="damaged"):
             FileStore(tmp_path / "short.json")()
 
 
-def test_a_file_cut_short_while_it_is_open_is_noticed(path: Path, tmp_path: Path) -> None:
+def test_truncation_of_an_open_file_is_detected(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(path.read_bytes())
     catalog = FileStore(copy)()
@@ -203,7 +203,7 @@ def test_a_file_cut_short_while_it_is_open_is_noticed(path: Path, tmp_path: Path
         catalog.get(NAMES[0])
 
 
-def test_the_whole_is_one_json_object_with_a_line_for_each_tool(path: Path) -> None:
+def test_the_file_is_one_json_object_with_a_line_for_each_tool(path: Path) -> None:
     content = path.read_text(encoding="utf-8")
     assert set(json.loads(content)["tools"]) == set(NAMES)
     lines = content.splitlines()
@@ -216,7 +216,7 @@ def test_the_same_tools_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
-def test_a_term_of_many_tools_keeps_those_it_speaks_loudest_for() -> None:
+def test_postings_of_a_frequent_term_keep_the_highest_weights() -> None:
     most = writer.MAX_POSTINGS
     postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
     catalog = parse_catalog(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}).encode())
@@ -244,11 +244,11 @@ def compiled(size: int) -> dict[str, Any]:
 FEW = compiled(20)
 TOOL, OTHER = list(FEW["tools"])[:2]
 TERM = next(iter(FEW["index"]))
-SHELF = next(iter(FEW["spellings"]))
+SPELLING_KEY = next(iter(FEW["spellings"]))
 
 
 def damaged_catalog(**lines: Any) -> Catalog:
-    """A catalog of 20 tools with other lines in its sections: section → {key: value}, or the bytes of the section."""
+    """Return a catalog of 20 tools with other lines: section → {key: value}, or the bytes of the section."""
     out, table = io.BytesIO(), {}
     for name in FEW["sections"]:
         content = lines.get(name, FEW[name])
@@ -265,7 +265,7 @@ USES: dict[str, tuple[str, Callable[[Catalog], Any]]] = {
     "names": (TOOL, lambda catalog: catalog.position(TOOL)),
     "lines": ("0000007", lambda catalog: catalog.summary(7)),
     "index": (TERM, lambda catalog: catalog.postings(TERM)),
-    "spellings": (SHELF, lambda catalog: catalog.spelled(SHELF[0], int(SHELF[1:]))),
+    "spellings": (SPELLING_KEY, lambda catalog: catalog.spelled(SPELLING_KEY[0], int(SPELLING_KEY[1:]))),
     "members": ("access:free", lambda catalog: list(catalog.positions_of("access")["free"])),
 }
 
@@ -282,7 +282,7 @@ def test_a_value_of_the_wrong_type_makes_the_catalog_unavailable(section: str, v
 
 @pytest.mark.parametrize("section", USES)
 @pytest.mark.parametrize("rest", [b"", b"{", b"nope", b"\xff", b"[" * 100_000])
-def test_a_line_that_is_no_json_makes_the_catalog_unavailable(section: str, rest: bytes) -> None:
+def test_a_line_that_is_not_json_makes_the_catalog_unavailable(section: str, rest: bytes) -> None:
     key, use = USES[section]
     catalog = damaged_catalog(**{section: b'"%s":%s\n' % (key.encode(), rest)})
     with pytest.raises(CatalogUnavailable):
@@ -323,7 +323,7 @@ def test_a_tool_with_an_unknown_effect_makes_the_catalog_unavailable() -> None:
         {"sections": {"tools": 7}},
     ],
 )
-def test_a_damaged_head_is_no_catalog(changes: dict[str, Any], caplog: Any) -> None:
+def test_a_damaged_head_makes_the_catalog_unavailable(changes: dict[str, Any], caplog: Any) -> None:
     line, _, rest = bundled_path().read_bytes().partition(b"\n")
     head = json.dumps(json.loads(line + b"}") | changes).encode()[:-1]
     with pytest.raises(CatalogUnavailable, match="is damaged"):

@@ -1,4 +1,4 @@
-"""The catalog of Alpha Vantage: complete, well worded, and sending what the API expects."""
+"""The catalog of Alpha Vantage is complete, documented, and sends the queries that the API expects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolfold.sources.http_api.adapter import build_query
 
 FOLDER = Path("catalog")
 EXPECTED = dict(line.split(" ", 1) for line in Path("tests/unit/data/expected_queries.txt").read_text().splitlines())
-"""Tool → query string of its example, pairs sorted; derived from the facts of the API, not by the code under test."""
+"""Tool → query string of its example, with sorted pairs. Derived from the API, not by the code under test."""
 
 CATEGORIES = {
     "core_stock_apis": 12,
@@ -41,7 +41,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 
-def test_holds_every_function_once_and_nothing_else(catalog: Catalog) -> None:
+def test_the_catalog_has_every_function_once(catalog: Catalog) -> None:
     assert set(catalog) == set(EXPECTED)
     assert len(catalog) == 129
     assert {category.name: category.tools for category in catalog.categories} == CATEGORIES
@@ -66,7 +66,7 @@ def test_parameters_are_a_json_schema_that_accepts_the_example(catalog: Catalog,
     jsonschema.validate(EXAMPLES[name], tool.parameters)
 
 
-def test_every_word_a_model_needs_is_there(catalog: Catalog) -> None:
+def test_every_tool_and_parameter_is_documented(catalog: Catalog) -> None:
     for name in catalog:
         tool = catalog.get(name)
         assert tool is not None
@@ -78,7 +78,7 @@ def test_every_word_a_model_needs_is_there(catalog: Catalog) -> None:
             assert rule.keys() & {"enum", "examples", "default"} or rule["type"] == "boolean", (name, parameter)
 
 
-def test_summaries_tell_tools_apart(catalog: Catalog) -> None:
+def test_summaries_are_unique(catalog: Catalog) -> None:
     summaries = [summary for _, summary, _ in catalog.summaries()]
     assert len(set(summaries)) == len(summaries)
 
@@ -94,5 +94,5 @@ def test_the_listing_costs_at_most_3000_tokens(catalog: Catalog) -> None:
     assert len(bpe_openai.get_encoding("o200k_base").encode(catalog.listing)) <= 3000
 
 
-def test_the_committed_compilation_is_what_the_sources_say() -> None:
+def test_the_committed_catalog_is_up_to_date() -> None:
     assert (FOLDER / "catalog.json").read_text(encoding="utf-8") == build.compile_folder(FOLDER)

@@ -1,4 +1,4 @@
-"""Finding tools by words: cut alike on both sides, mended where one letter is wrong, silent where nothing fits."""
+"""The search ranks tools by words, corrects typos, reads other languages, and returns nothing outside the catalog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def found(catalog: Catalog, query: str, most: int = 10) -> list[str]:
     return [catalog.summary(hit.position).name for hit in search(catalog, query).hits[:most]]
 
 
-def first(catalog: Catalog, query: str) -> str:
+def best_name(catalog: Catalog, query: str) -> str:
     return found(catalog, query)[0]
 
 
@@ -34,21 +34,21 @@ def test_forms_of_a_word_are_one_term(forms: tuple[str, ...]) -> None:
     assert len({stem(form) for form in forms}) == 1
 
 
-def test_words_that_mean_nothing_alone_are_left_out() -> None:
+def test_stop_words_are_removed() -> None:
     assert words("What is the Price of it, please?") == ["price"]
 
 
-def test_accents_and_apostrophes_make_no_other_word() -> None:
+def test_accents_and_apostrophes_are_ignored() -> None:
     assert stems("Société's") == stems("societe")
 
 
 @given(st.text())
-def test_any_text_has_terms(text: str) -> None:
+def test_no_text_produces_an_empty_term(text: str) -> None:
     assert all(term for term in stems(text))
 
 
 @given(st.text(max_size=60))
-def test_any_query_is_answered(query: str) -> None:
+def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
     hits = search(CATALOG, query).hits
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(0 <= hit.position < len(CATALOG) for hit in hits)
@@ -63,23 +63,23 @@ def test_any_query_is_answered(query: str) -> None:
         ("list of all members of congress", "POLITICIAN_METADATA"),
         ("unemploymnt", "UNEMPLOYMENT"),
         ("blance shet", "BALANCE_SHEET"),
-        # What is meant when nothing but a name is said.
+        # A proper name alone selects the preferred tool.
         ("MSFT price", "GLOBAL_QUOTE"),
         ("EUR/USD", "CURRENCY_EXCHANGE_RATE"),
-        # Names that are English words as well.
+        # Names of tools that are also English words.
         ("AD for IBM", "AD"),
         ("SAR of Ferrari on daily bars", "SAR"),
         ("T3 with a volume factor", "T3"),
         ("corn", "CORN"),
         ("what does a bushel of corn cost", "CORN"),
         ("plus_di please", "PLUS_DI"),
-        # Dates, numbers and names are no content.
+        # Dates, numbers and proper names do not change the ranking.
         ("balance sheet of Siemens in 2019, 2020 and 2021", "BALANCE_SHEET"),
         ("RSI with 14 periods for NVDA", "RSI"),
     ],
 )
-def test_the_tool_that_is_meant_comes_first(catalog: Catalog, query: str, name: str) -> None:
-    assert first(catalog, query) == name
+def test_the_expected_tool_is_the_first_hit(catalog: Catalog, query: str, name: str) -> None:
+    assert best_name(catalog, query) == name
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_tool_that_is_meant_comes_first(catalog: Catalog, query: str, name: 
         ("옥수수 가격", "CORN"),
     ],
 )
-def test_other_languages_are_read(catalog: Catalog, query: str, name: str) -> None:
+def test_queries_in_other_languages_find_the_tool(catalog: Catalog, query: str, name: str) -> None:
     assert name in found(catalog, query, 3)
 
 
@@ -116,22 +116,22 @@ def test_other_languages_are_read(catalog: Catalog, query: str, name: str) -> No
         "make a dentist appointment",
     ],
 )
-def test_what_no_tool_serves_finds_nothing(catalog: Catalog, query: str) -> None:
+def test_a_query_out_of_scope_has_no_hits(catalog: Catalog, query: str) -> None:
     assert search(catalog, query) == SearchResult((), 0)
 
 
-def test_a_topic_outside_does_not_hide_a_tool_that_fits_better(catalog: Catalog) -> None:
-    assert first(catalog, "top gainers among airline and hotel stocks today") == "TOP_GAINERS_LOSERS"
-    assert first(catalog, "coffee price history for my restaurant") == "COFFEE"
+def test_a_tool_that_matches_better_wins_against_an_out_of_scope_topic(catalog: Catalog) -> None:
+    assert best_name(catalog, "top gainers among airline and hotel stocks today") == "TOP_GAINERS_LOSERS"
+    assert best_name(catalog, "coffee price history for my restaurant") == "COFFEE"
 
 
-def test_a_clear_winner_leads_alone_and_a_tie_is_a_tie(catalog: Catalog) -> None:
+def test_top_ties_counts_the_hits_close_to_the_best(catalog: Catalog) -> None:
     assert search(catalog, "balance sheet").top_ties == 1
     assert search(catalog, "RSI and MACD of Apple").top_ties == 2
     assert 1 <= search(catalog, "price").top_ties <= 5
 
 
-def test_only_what_is_asked_for_is_searched(catalog: Catalog) -> None:
+def test_candidates_restrict_the_hits(catalog: Catalog) -> None:
     positions = set(catalog.positions_of("category")["forex"])
     hits = search(catalog, "daily prices", positions).hits
     assert hits
@@ -139,7 +139,7 @@ def test_only_what_is_asked_for_is_searched(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize("query", ["latest price of AAPL", "blance shet", "CORN", "RSI"])
-def test_the_parts_that_explain_a_hit_are_its_score(catalog: Catalog, query: str) -> None:
+def test_explained_parts_add_up_to_the_score(catalog: Catalog, query: str) -> None:
     for hit in search(catalog, query).hits[:5]:
         parts = explain(catalog, query, hit.position)
         assert parts
@@ -147,29 +147,29 @@ def test_the_parts_that_explain_a_hit_are_its_score(catalog: Catalog, query: str
 
 
 @pytest.mark.parametrize("query", ["price " * 2000, "x" * 10_000, "株" * 10_000, "\x00\x1b[31m price", "' OR 1=1 --"])
-def test_a_strange_query_takes_no_time_and_does_no_harm(catalog: Catalog, query: str) -> None:
+def test_a_hostile_query_takes_less_than_a_second(catalog: Catalog, query: str) -> None:
     started = time.perf_counter()
     search(catalog, query)
     assert time.perf_counter() - started < 1.0
 
 
 @pytest.mark.parametrize("query", ["", "   ", "the of and", "xqvq zzkz", "123456", "?!"])
-def test_nothing_is_found_by_nothing(catalog: Catalog, query: str) -> None:
+def test_a_query_without_known_words_has_no_hits(catalog: Catalog, query: str) -> None:
     assert found(catalog, query) == []
 
 
-def test_closest_names_come_by_spelling_and_by_words(catalog: Catalog) -> None:
+def test_closest_names_are_found_by_spelling_and_by_words(catalog: Catalog) -> None:
     assert closest_names(catalog, "GLOBAL_QUOT")[0] == "GLOBAL_QUOTE"
     assert "BALANCE_SHEET" in closest_names(catalog, "SHEET_OF_BALANCES")
     assert closest_names(catalog, "XQVQ" * 100) == []
 
 
-def test_a_name_that_is_all_but_right_leads_to_no_other(catalog: Catalog) -> None:
+def test_a_name_with_one_typo_has_a_single_suggestion(catalog: Catalog) -> None:
     assert closest_names(catalog, "GLOBAL_QUOT") == ["GLOBAL_QUOTE"]
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "expected"),
     [
         ("STOCK_PRICE", "GLOBAL_QUOTE"),
         ("global quote", "GLOBAL_QUOTE"),
@@ -180,20 +180,20 @@ def test_a_name_that_is_all_but_right_leads_to_no_other(catalog: Catalog) -> Non
         ("TIME_SERIES_DALY", "TIME_SERIES_DAILY"),
     ],
 )
-def test_a_wrong_name_leads_to_the_right_one(catalog: Catalog, name: str, meant: str) -> None:
+def test_suggestions_contain_the_expected_name(catalog: Catalog, name: str, expected: str) -> None:
     names = closest_names(catalog, name)
-    assert meant in names
+    assert expected in names
     assert len(names) <= 3
 
 
-def test_a_rarer_word_and_a_heavier_field_weigh_more() -> None:
+def test_rare_words_and_important_fields_have_higher_weights() -> None:
     built = search_index.build([{"name": ["alpha"], "description": ["beta gamma"]}, {"description": ["alpha gamma"]}])
     (_, in_name, _, in_description), (_, alone) = built["alpha"], built["beta"]
     assert in_name > in_description
     assert alone > in_description == built["gamma"][1]
 
 
-def test_every_tool_of_alpha_vantage_says_what_people_say() -> None:
+def test_every_tool_of_alpha_vantage_has_aliases_and_8_to_15_example_queries() -> None:
     for category in CATEGORIES:
         for tool in yaml_loader.load(FOLDER / "alpha_vantage" / f"{category}.yaml").data["tools"]:
             assert 8 <= len(tool["example_queries"]) <= 15, tool["name"]

@@ -1,4 +1,4 @@
-"""Misspelt words: the distance is that of the textbook, and the word that was meant is found."""
+"""Typos are corrected to words of the catalog, by the optimal string alignment distance."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CATALOG = FileStore(bundled_path())()
 few_letters = st.text("abc", max_size=9)
 
 
-def by_the_book(word: str, other: str) -> int:
-    """Optimal string alignment, as a table."""
+def textbook_distance(word: str, other: str) -> int:
+    """Return the optimal string alignment distance, computed with the textbook table."""
     table = [[i + j if i * j == 0 else 0 for j in range(len(other) + 1)] for i in range(len(word) + 1)]
     for i in range(1, len(word) + 1):
         for j in range(1, len(other) + 1):
@@ -26,19 +26,19 @@ def by_the_book(word: str, other: str) -> int:
 
 
 @given(few_letters.filter(bool), few_letters)
-def test_edits_are_counted_as_in_the_textbook(word: str, other: str) -> None:
-    assert distance(word, other) == by_the_book(word, other)
+def test_distance_equals_the_textbook_algorithm(word: str, other: str) -> None:
+    assert distance(word, other) == textbook_distance(word, other)
 
 
 @given(few_letters.filter(bool), few_letters, st.integers(1, 9))
-def test_a_bound_changes_no_smaller_distance(word: str, other: str, below: int) -> None:
-    edits = by_the_book(word, other)
-    counted = distance(word, other, below)
-    assert counted == edits if edits <= below else counted > below
+def test_a_bound_does_not_change_smaller_distances(word: str, other: str, bound: int) -> None:
+    edits = textbook_distance(word, other)
+    counted = distance(word, other, bound)
+    assert counted == edits if edits <= bound else counted > bound
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "expected"),
     [
         ("volatilty", "volatility"),
         ("histroy", "history"),
@@ -48,15 +48,15 @@ def test_a_bound_changes_no_smaller_distance(word: str, other: str, below: int) 
         ("stok", "stock"),
     ],
 )
-def test_a_typo_is_corrected(written: str, meant: str) -> None:
-    assert correct(CATALOG, written) == meant
+def test_a_typo_is_corrected(written: str, expected: str) -> None:
+    assert correct(CATALOG, written) == expected
 
 
 @pytest.mark.parametrize("word", ["x", "abc", "qzxjvkqz", "12345", "a1b2c3", "x" * 10_000])
-def test_what_is_like_no_word_stays_as_it_is(word: str) -> None:
+def test_a_word_unlike_any_other_is_unchanged(word: str) -> None:
     assert correct(CATALOG, word) == word
 
 
-def test_a_name_is_mended_more_carefully_than_a_word() -> None:
+def test_most_limits_the_edits() -> None:
     assert correct(CATALOG, "divvident") == "dividend"
     assert correct(CATALOG, "divvident", most=1) == "divvident"

@@ -1,4 +1,4 @@
-"""A catalog in a file: read when it is asked for, refused when it is not what it should be."""
+"""The catalog is read from a file at the first call, and a file that is not a catalog is refused."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from toolfold.errors import CatalogUnavailable, SettingsError
 from toolfold.settings import Settings
 
 
-def opened(place: str) -> Catalog:
-    return open_store(Settings.from_environment({"TOOLFOLD_CATALOG": place}))()
+def open_catalog(location: str) -> Catalog:
+    return open_store(Settings.from_environment({"TOOLFOLD_CATALOG": location}))()
 
 
-def test_the_embedded_catalog_needs_no_setting() -> None:
-    assert len(opened("")) == 129
+def test_the_bundled_catalog_is_the_default() -> None:
+    assert len(open_catalog("")) == 129
 
 
-def test_a_path_is_a_catalog_too(tmp_path: Path) -> None:
+def test_the_setting_can_be_a_path(tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(bundled_path().read_bytes())
-    assert len(opened(str(copy))) == 129
+    assert len(open_catalog(str(copy))) == 129
 
 
 def test_a_file_is_read_once() -> None:
@@ -32,11 +32,11 @@ def test_a_file_is_read_once() -> None:
     assert store() is store()
 
 
-def test_what_follows_from_a_catalog_is_made_once_and_not_kept_without_limit() -> None:
-    catalog, made = opened(""), []
+def test_memoize_computes_once_and_its_cache_is_bounded() -> None:
+    catalog, computed = open_catalog(""), []
     for _ in range(2):
-        assert catalog.memoize("tools", lambda: made.append(len(catalog)) or len(catalog)) == 129
-    assert made == [129]
+        assert catalog.memoize("tools", lambda: computed.append(len(catalog)) or len(catalog)) == 129
+    assert computed == [129]
     for number in range(10_000):
         catalog.memoize(number, lambda: number)  # noqa: B023 - called at once
     assert len(catalog._memoized) <= 2000
@@ -56,31 +56,31 @@ def test_what_follows_from_a_catalog_is_made_once_and_not_kept_without_limit() -
         b"[" * 100_000,
     ],
 )
-def test_a_damaged_file_is_no_catalog(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_makes_the_catalog_unavailable(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "catalog.json"
     path.write_bytes(content)
     with pytest.raises(CatalogUnavailable) as caught:
-        opened(str(path))
+        open_catalog(str(path))
     assert str(tmp_path) not in json.dumps(caught.value.as_dict())
     assert "toolfold catalog publish" in caught.value.suggestion
 
 
-def test_a_missing_file_is_no_catalog(tmp_path: Path) -> None:
+def test_a_missing_file_makes_the_catalog_unavailable(tmp_path: Path) -> None:
     with pytest.raises(CatalogUnavailable, match="cannot be read"):
-        opened(str(tmp_path / "none.json"))
+        open_catalog(str(tmp_path / "none.json"))
 
 
-@pytest.mark.parametrize("place", ["https://example.com/catalog.json", "s3:///prefix"])
-def test_a_place_that_cannot_be_is_refused_at_the_start(place: str) -> None:
+@pytest.mark.parametrize("location", ["https://example.com/catalog.json", "s3:///prefix"])
+def test_an_invalid_location_is_refused_when_the_store_is_made(location: str) -> None:
     with pytest.raises(SettingsError, match="TOOLFOLD_CATALOG"):
-        open_store(Settings.from_environment({"TOOLFOLD_CATALOG": place}))
+        open_store(Settings.from_environment({"TOOLFOLD_CATALOG": location}))
 
 
 def test_opening_an_s3_store_reads_nothing() -> None:
     assert isinstance(open_store(Settings.from_environment({"TOOLFOLD_CATALOG": "s3://b/p"})), S3Store)
 
 
-def test_source_and_tool_are_plain_frozen_values(catalog: Catalog) -> None:
+def test_sources_and_tools_are_immutable(catalog: Catalog) -> None:
     tool = catalog.get("sma")
     assert tool is not None
     assert (tool.name, tool.formats) == ("SMA", ("csv", "json"))
