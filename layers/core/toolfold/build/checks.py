@@ -22,38 +22,38 @@ _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
 
-def check_tool(source: Source, written: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+def check_tool(source: Source, tool_model: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
     """Yield problems of a tool: its freshness class, its schemas, its defaults and its examples.
 
     Args:
         source: The source of the tool.
-        written: The tool in YAML.
+        tool_model: The tool in YAML.
         entry: The compiled tool; defaults and examples are validated by its schema.
         where: Returns ``file:line`` of a key of the tool.
     """
-    if written.freshness not in source.freshness:
-        yield f"{where('freshness')}: freshness {written.freshness!r} is not one of {', '.join(source.freshness)}"
-    if problems := list(_schemas(written, entry["parameters"], where)):
+    if tool_model.freshness not in source.freshness:
+        yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(source.freshness)}"
+    if problems := list(_schemas(tool_model, entry["parameters"], where)):
         yield from problems
         return
-    for name, given, location in _samples(written, where):
+    for name, given, location in _samples(tool_model, where):
         rule = json_schema.properties(entry["parameters"]).get(name, {})
         schema = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
         for kind, value in given:
             _, violations = validation.validate_arguments(schema, entry["call"], {name: value})
             for problem in violations:
                 yield f"{location}: {name}: {kind} {value!r} {problem['problem']} ({problem['expected']})"
-    _, violations = validation.validate_arguments(entry["parameters"], entry["call"], written.example)
+    _, violations = validation.validate_arguments(entry["parameters"], entry["call"], tool_model.example)
     for problem in violations:
         yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
 
 
-def _samples(written: Tool, where: Callable[..., str]) -> Iterator[tuple[str, list[tuple[str, Any]], str]]:
+def _samples(tool_model: Tool, where: Callable[..., str]) -> Iterator[tuple[str, list[tuple[str, Any]], str]]:
     """Yield the name of each parameter, its default and examples, and its ``file:line``."""
-    for position, parameter in enumerate(written.parameters):
+    for position, parameter in enumerate(tool_model.parameters):
         rule: Mapping[str, Any] = parameter.schema_ or {"default": parameter.default, "examples": parameter.examples}
         yield parameter.name, _values(rule), where("parameters", position)
-    for name, inner in json_schema.properties(written.parameters_schema or {}).items():
+    for name, inner in json_schema.properties(tool_model.parameters_schema or {}).items():
         yield name, _values(inner), where("parameters", "properties", name)
 
 
@@ -63,15 +63,15 @@ def _values(rule: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [*default, *(("example", example) for example in (examples if isinstance(examples, list) else ()))]
 
 
-def _schemas(written: Tool, root: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+def _schemas(tool_model: Tool, root: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
     """Yield problems of the JSON Schemas in the YAML, according to the meta-schema of 2020-12."""
     whole: list[tuple[tuple[str | int, ...], Any]] = [
         (("parameters", position, "schema"), parameter.schema_)
-        for position, parameter in enumerate(written.parameters)
+        for position, parameter in enumerate(tool_model.parameters)
         if parameter.schema_ is not None
     ]
-    if written.parameters_schema is not None:
-        whole.append((("parameters",), written.parameters_schema))
+    if tool_model.parameters_schema is not None:
+        whole.append((("parameters",), tool_model.parameters_schema))
     found = False
     for at, schema in whole:
         for path, problem in _schema_problems(schema, root):
@@ -82,8 +82,8 @@ def _schemas(written: Tool, root: Mapping[str, Any], where: Callable[..., str]) 
             validation.compile_schema(root)
         except validation.SchemaError as error:
             location: tuple[str | int, ...] = ("parameters", *error.path)
-            if written.parameters_schema is None and len(error.path) > 1:
-                positions = {parameter.name: position for position, parameter in enumerate(written.parameters)}
+            if tool_model.parameters_schema is None and len(error.path) > 1:
+                positions = {parameter.name: position for position, parameter in enumerate(tool_model.parameters)}
                 if error.path[1] in positions:
                     location = ("parameters", positions[str(error.path[1])], "schema", *error.path[2:])
             yield f"{where(*location)}: {'.'.join(map(str, location))}: {error}"
@@ -122,22 +122,22 @@ def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str |
             yield from _references(value, [*path, location])
 
 
-def check_mentions(tools: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:
+def check_mentions(tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
     """Yield names in descriptions that look like tools and do not exist: a model would try to call them."""
     values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in tools.values()])))
     values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in tools.values())))
     for name, entry in tools.items():
         for mention in _MENTION.findall(entry["summary"] + " " + entry["description"]):
             if mention not in tools and mention not in values:
-                yield f"{places[name]}: description mentions {mention}, which is not a tool"
+                yield f"{locations[name]}: description mentions {mention}, which is not a tool"
 
 
-def check_use_instead(tools: list[Tool], places: Mapping[str, str]) -> Iterator[str]:
+def check_use_instead(tools: list[Tool], locations: Mapping[str, str]) -> Iterator[str]:
     """Yield references in ``use_instead`` that do not name another tool."""
     for tool in tools:
         for other in tool.use_instead:
-            if other.tool not in places or other.tool == tool.name:
-                yield f"{places[tool.name]}: use_instead names {other.tool}, which is not another tool"
+            if other.tool not in locations or other.tool == tool.name:
+                yield f"{locations[tool.name]}: use_instead names {other.tool}, which is not another tool"
 
 
 def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from toolfold.errors import SourceError
 from toolfold.sources.registry import adapter_names
 
 
-class _Written(NamedTuple):
+class _ToolDefinition(NamedTuple):
     """A tool in YAML, with its source and category."""
 
     source: str
@@ -54,9 +54,9 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
     sources: dict[str, Any] = {}
     categories: list[dict[str, Any]] = []
     tools: dict[str, Any] = {}
-    written: list[_Written] = []
+    definitions: list[_ToolDefinition] = []
     vocabularies: dict[str, Vocabulary] = {}
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     spellings: dict[str, str] = {}
     paths = sorted(folder.glob("*/source.yaml"))
     shared = _shared_categories(paths)
@@ -89,20 +89,22 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
             )
             for number, tool in enumerate(category.tools):
                 where = functools.partial(_where, document, number)
-                written.append(_Written(source.id, category, tool))
-                if (known := spellings.setdefault(name_key(tool.name), tool.name)) in places:
+                definitions.append(_ToolDefinition(source.id, category, tool))
+                if (known := spellings.setdefault(name_key(tool.name), tool.name)) in locations:
                     other = "" if known == tool.name else f" as {known}: names that differ by case alone are the same"
-                    problems.append(f"{where('name')}: tool {tool.name} is already defined at {places[known]}{other}")
-                places[tool.name] = where("name")
+                    problems.append(
+                        f"{where('name')}: tool {tool.name} is already defined at {locations[known]}{other}"
+                    )
+                locations[tool.name] = where("name")
                 tools[tool.name] = emitter.tool_entry(source, label, tool)
                 problems += checks.check_tool(source, tool, tools[tool.name], where)
-    problems += checks.check_mentions(tools, places)
-    problems += checks.check_use_instead([entry.tool for entry in written], places)
+    problems += checks.check_mentions(tools, locations)
+    problems += checks.check_use_instead([entry.tool for entry in definitions], locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
-    searchable, out_of_scope = _searchable(written, vocabularies), _out_of_scope(vocabularies)
+    searchable, out_of_scope = _searchable(definitions, vocabularies), _out_of_scope(vocabularies)
     compiled = {
         "sources": sources,
         "categories": categories,
@@ -223,16 +225,18 @@ def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, 
     return {**data, "tools": tools}
 
 
-def _searchable(written: list[_Written], vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
+def _searchable(
+    definitions: list[_ToolDefinition], vocabularies: Mapping[str, Vocabulary]
+) -> list[dict[str, list[str]]]:
     """Return the indexed texts of each tool. A phrase in ``use_instead`` is a text of the tool that it refers to."""
     redirected: dict[str, list[str]] = {}
-    for entry in written:
+    for entry in definitions:
         for other in entry.tool.use_instead:
             redirected.setdefault(other.tool, []).append(other.phrase)
-    return [_texts(entry, vocabularies[entry.source], redirected.get(entry.tool.name, [])) for entry in written]
+    return [_texts(entry, vocabularies[entry.source], redirected.get(entry.tool.name, [])) for entry in definitions]
 
 
-def _texts(entry: _Written, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
+def _texts(entry: _ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
     category, tool, names = entry.category, entry.tool, vocabulary.names.items()
     return {
         "name": [in_words(tool.name)],

@@ -107,7 +107,7 @@ class _Tool:
     """A tool, compiled and in YAML, with the sets of words that the rules compare."""
 
     compiled: Compiled
-    written: Mapping[str, Any]
+    yaml_entry: Mapping[str, Any]
     document: yaml_loader.Document
     at: yaml_loader.Location
     named: set[str] = field(init=False)
@@ -176,10 +176,10 @@ def _finding(document: yaml_loader.Document, at: yaml_loader.Location, rule: str
 
 def _tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Iterator[_Tool]:
     for document in documents:
-        for number, written in enumerate(document.data.get("tools", ())):
-            compiled = catalog.get(written["name"])
+        for number, yaml_entry in enumerate(document.data.get("tools", ())):
+            compiled = catalog.get(yaml_entry["name"])
             assert compiled is not None, "what compiles is in the catalog"  # noqa: S101
-            yield _Tool(compiled, written, document, ("tools", number))
+            yield _Tool(compiled, yaml_entry, document, ("tools", number))
 
 
 def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
@@ -215,10 +215,10 @@ def _check_wording(tool: _Tool) -> Iterator[Finding]:
         advice = f"write at least {MIN_WORDS}: units, limits, the difference from similar tools"
         yield tool.finding("too-short", problem, advice, "description")
     for key in ("summary", "description"):
-        if found := _EMPTY.search(tool.written[key]):
+        if found := _EMPTY.search(tool.yaml_entry[key]):
             advice = "remove it, or state what only this tool does"
             yield tool.finding("empty-words", f"the {key} contains {found.group()!r}", advice, key)
-    if (count := len(tool.written.get("example_queries", ()))) not in EXAMPLE_QUERIES:
+    if (count := len(tool.yaml_entry.get("example_queries", ()))) not in EXAMPLE_QUERIES:
         advice = f"write {EXAMPLE_QUERIES.start} to {EXAMPLE_QUERIES.stop - 1}, each in other words"
         yield tool.finding("example-queries", f"has {count} example queries", advice, "example_queries")
 
@@ -241,23 +241,23 @@ def _check_tokens(tool: _Tool) -> Iterator[Finding]:
 
 
 def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
-    for one, other in itertools.combinations(tools, 2):
-        if one.summary == other.summary:
-            place = other.document.where((*other.at, "summary"))
+    for tool, other in itertools.combinations(tools, 2):
+        if tool.summary == other.summary:
+            location = other.document.where((*other.at, "summary"))
             advice = "state in each what the other does not have"
-            problem = f"the summary has the same words as {other.name}'s ({place})"
-            yield one.finding("same-summary", problem, advice, "summary")
-        if _is_distinguished(one, other):
+            problem = f"the summary has the same words as {other.name}'s ({location})"
+            yield tool.finding("same-summary", problem, advice, "summary")
+        if _is_distinguished(tool, other):
             continue
         parts = {
-            "summary": _overlap(one.summary, other.summary),
-            "text": _overlap(one.text, other.text),
-            "schema": _overlap(one.shape, other.shape),
+            "summary": _overlap(tool.summary, other.summary),
+            "text": _overlap(tool.text, other.text),
+            "schema": _overlap(tool.shape, other.shape),
         }
         # Names last: comparing them takes a hundred times as long, and is rarely needed.
         if SIMILARITY_WEIGHTS["name"] + _similarity(parts) < MAX_SIMILARITY:
             continue
-        parts["name"] = difflib.SequenceMatcher(None, one.name, other.name, autojunk=False).ratio()
+        parts["name"] = difflib.SequenceMatcher(None, tool.name, other.name, autojunk=False).ratio()
         if _similarity(parts) >= MAX_SIMILARITY:
             shown = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
             problem = f"is too similar to {other.name} ({other.document.where(other.at)}): {shown}"
@@ -265,18 +265,18 @@ def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
                 "merge them, or state the difference in both summaries, or list in use_instead which requests belong "
                 "to the other"
             )
-            yield one.finding("too-alike", problem, advice, "name")
+            yield tool.finding("too-alike", problem, advice, "name")
 
 
-def _is_distinguished(one: _Tool, other: _Tool) -> bool:
+def _is_distinguished(tool: _Tool, other: _Tool) -> bool:
     """Return whether two tools state their difference.
 
     Each summary contains a word of its own name that the other tool does not have (copper, aluminum), or one tool lists
     requests of the other in ``use_instead``.
     """
-    if other.name in one.compiled.use_instead.values() or one.name in other.compiled.use_instead.values():
+    if other.name in tool.compiled.use_instead.values() or tool.name in other.compiled.use_instead.values():
         return True
-    return bool(one.named & one.summary - other.text) and bool(other.named & other.summary - one.text)
+    return bool(tool.named & tool.summary - other.text) and bool(other.named & other.summary - tool.text)
 
 
 def _similarity(parts: Mapping[str, float]) -> float:
@@ -293,7 +293,7 @@ def _check_shared_phrases(tools: list[_Tool]) -> Iterator[Finding]:
     queried: dict[str, tuple[str, str]] = {}
     for tool in tools:
         for key, owners in (("aliases", named), ("example_queries", queried)):
-            for number, phrase in enumerate(tool.written.get(key, ())):
+            for number, phrase in enumerate(tool.yaml_entry.get(key, ())):
                 name, what = owners.setdefault(_normalized(phrase), (tool.name, key))
                 if name != tool.name:
                     problem = f"{phrase!r} is also in the {what} of {name}"

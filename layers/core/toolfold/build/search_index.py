@@ -72,10 +72,10 @@ def spellings(tools: Sequence[Mapping[str, Sequence[str]]], vocabularies: Iterab
 
     They are grouped by first letter and length: ``{"p5": "peaks pence price …"}``.
     """
-    written = {word for fields in tools for texts in fields.values() for text in texts for word in words(text)}
-    written.update(word for phrase in synonyms(vocabularies) for word in phrase.split())
+    known_words = {word for fields in tools for texts in fields.values() for text in texts for word in words(text)}
+    known_words.update(word for phrase in synonyms(vocabularies) for word in phrase.split())
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for word in sorted(word for word in written if word.isalpha()):
+    for word in sorted(word for word in known_words if word.isalpha()):
         groups[f"{word[0]}{len(word)}"].append(word)
     return {group: " ".join(found) for group, found in sorted(groups.items())}
 

@@ -19,7 +19,7 @@ from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-# Weights relative to 1.0 for a word that is in the index as written. Chosen on the tuning half of
+# Weights relative to 1.0 for a word that is in the index as original. Chosen on the tuning half of
 # tests/benchmarks/retrieval; changing any of them by half has little effect there.
 _RELATED = 0.7
 _CORRECTED = 0.8
@@ -80,8 +80,8 @@ def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
     _prefetch(catalog, tokens)
     for at, token in enumerate(tokens):
         _add_name(catalog, parsed, token, all_capitals)
-        for written in _WORD.findall(token):
-            before, word = word, written.lower()
+        for original in _WORD.findall(token):
+            before, word = word, original.lower()
             if word in STOP_WORDS:
                 word = before
                 continue
@@ -91,7 +91,7 @@ def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
                 )
                 term = word
                 continue
-            is_name = at > 0 and written[0].isupper() and not all_capitals
+            is_name = at > 0 and original[0].isupper() and not all_capitals
             found = _terms(catalog, word, is_name)
             if found == []:
                 word = before

@@ -136,13 +136,15 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     Names with a very similar spelling are returned alone. Otherwise a search for the words of ``name`` comes first,
     because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names with a less similar spelling.
     """
-    spelled = "_".join(name.upper().split())[:64]
-    known = catalog if spelled and len(catalog) <= _MAX_COMPARED_NAMES else ()
-    similarity = {other: 1 - distance(spelled, name_key(other)) / max(len(spelled), len(other)) for other in known}
+    normalized = "_".join(name.upper().split())[:64]
+    known = catalog if normalized and len(catalog) <= _MAX_COMPARED_NAMES else ()
+    similarity = {
+        other: 1 - distance(normalized, name_key(other)) / max(len(normalized), len(other)) for other in known
+    }
     similar = [other for other in known if similarity[other] >= _MIN_SIMILARITY]
     similar.sort(key=lambda other: -similarity[other])
     if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY]:
         return close[:most]
-    hits = search(catalog, in_words(spelled).lower()).hits[:most]
+    hits = search(catalog, in_words(normalized).lower()).hits[:most]
     by_words = [catalog.summary(hit.position).name for hit in hits]
     return list(dict.fromkeys(by_words + similar))[:most]
