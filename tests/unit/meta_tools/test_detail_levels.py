@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
 )
 def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, line: str) -> None:
     assert QUOTE is not None
-    tool = replace(QUOTE, parameters={"type": "object", "properties": {"x": rule}}, example={})
+    tool = QUOTE._replace(parameters={"type": "object", "properties": {"x": rule}}, example={})
     assert detail_levels.medium(tool)[1].startswith(f"GLOBAL_QUOTE({medium}): ")
     assert line in detail_levels.full(tool)[1].splitlines()
 
@@ -43,7 +42,7 @@ def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, 
 @pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive")])
 def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str) -> None:
     assert QUOTE is not None
-    tool = replace(QUOTE, effect=effect)
+    tool = QUOTE._replace(effect=effect)
     summary = ToolSummary(tool.name, tool.summary, tool.category, tool.access, effect)
     for entry, text in (detail_levels.minimal(summary), detail_levels.medium(tool), detail_levels.full(tool)):
         assert entry["effect"] == word
@@ -60,6 +59,6 @@ def test_no_level_mentions_that_a_tool_reads() -> None:
 
 def test_a_schema_without_properties_can_be_rendered() -> None:
     assert QUOTE is not None
-    tool = replace(QUOTE, parameters={"type": "object", "anyOf": [{"type": "object"}]}, example={})
+    tool = QUOTE._replace(parameters={"type": "object", "anyOf": [{"type": "object"}]}, example={})
     assert detail_levels.medium(tool)[1].startswith("GLOBAL_QUOTE(): ")
     assert detail_levels.full(tool)[0]["parameters"] == tool.parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
@@ -28,7 +27,7 @@ def context() -> AdapterContext:
 
 
 def source(catalog: Catalog, adapter: str) -> Source:
-    return replace(catalog.source("alpha_vantage"), adapter=adapter)
+    return catalog.source("alpha_vantage")._replace(adapter=adapter)
 
 
 @pytest.mark.parametrize(("name", "adapter"), [("alpha_vantage", AlphaVantageAdapter), ("http_api", HttpApiAdapter)])

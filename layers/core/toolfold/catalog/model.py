@@ -6,8 +6,7 @@ Opening a catalog parses its head only. Every other value is read and parsed whe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from toolfold.catalog.reader import Members, damaged, is_integer_pairs, line_key, sections_of
 
@@ -29,8 +28,7 @@ EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructiv
 """Effect → the word that model-visible texts add to a tool. ``read`` is the usual effect and is not mentioned."""
 
 
-@dataclass(frozen=True)
-class Auth:
+class Auth(NamedTuple):
     """The API key of a source. Fields as in ``build.schema.Auth``."""
 
     environment: str
@@ -39,8 +37,7 @@ class Auth:
     signup_url: str | None = None
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """An API or another service that provides tools. Fields as in ``build.schema.Source``."""
 
     id: str
@@ -55,8 +52,7 @@ class Source:
     unknown_notice: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """One tool that ``TOOL_CALL`` can call.
 
     Attributes:
@@ -92,8 +88,7 @@ class Tool:
     answer: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class ToolSummary:
+class ToolSummary(NamedTuple):
     """The part of a tool that a listing shows."""
 
     name: str
@@ -103,8 +98,7 @@ class ToolSummary:
     effect: Effect = "read"
 
 
-@dataclass(frozen=True)
-class Category:
+class Category(NamedTuple):
     """A group of tools of one source.
 
     ``name`` is unique in the catalog: it is ``source/name`` where several sources have a category of that name.
@@ -132,10 +126,9 @@ _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synony
 - ``synonyms``: word → terms
 """
 
-_TOOL = {
-    field: list if kind.startswith("tuple") else dict if kind.startswith("Mapping") else str
-    for field, kind in Tool.__annotations__.items()
-}
+_LISTS = frozenset({"tags", "formats", "see_also"})
+_OBJECTS = frozenset({"parameters", "example", "use_instead", "call", "answer"})
+_TOOL = {field: list if field in _LISTS else dict if field in _OBJECTS else str for field in Tool._fields}
 """Fields of the entry of a tool → their JSON types."""
 
 _MAX_MEMOIZED = 2000
@@ -370,7 +363,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def _source(id_: str, entry: Mapping[str, Any]) -> Source:
-    fields = {key: value for key, value in entry.items() if key in Source.__annotations__}
+    fields = {key: value for key, value in entry.items() if key in Source._fields}
     fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
     texts = (entry["title"], entry["description"], entry["adapter"], entry["base_url"], entry["no_data"])
     if not all(isinstance(text, str) for text in texts):
