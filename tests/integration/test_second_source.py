@@ -24,6 +24,7 @@ from toolfold.execution.call_log import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.result import CallResult
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 from toolfold.sources.registry import AdapterRegistry
 
@@ -109,6 +110,16 @@ def test_tools_of_every_source_can_be_called(calls: Calls, weather: Upstream, ti
     assert [(log.source, log.tool, log.code) for log in calls.logs] == [
         ("alpha_vantage", "CPI", "OK"), ("weather", "FORECAST", "OK"), ("tides", "HIGH_WATER", "OK")
     ]  # fmt: skip
+
+
+def test_format_parameter_of_one_source_is_an_ordinary_argument_of_another(
+    calls: Calls, sources: Catalog, tides: Upstream
+) -> None:
+    arguments = {"harbour": "Bergen", "datatype": "predicted"}
+    tools = MetaTools(lambda: sources, calls.executor)
+    result = tools.call("TOOL_CALL", {"tool_name": "HIGH_WATER", "arguments": arguments})
+    assert tides.requests == [{"operation": "HIGH_WATER", **arguments}]
+    assert result.structured["result"]["rows"] == [["04:10", 1.2]]
 
 
 def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:

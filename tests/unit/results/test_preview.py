@@ -42,7 +42,8 @@ def without_notices(text: str) -> str:
 )
 def test_preview_of_every_tool_fits_the_budget(name: str, raw: bool) -> None:
     answer, budget = example_responses()[name], MIN_TOKENS
-    result = render_result(answer.body, answer.kind, answer.tool.answer, OutputOptions(raw=raw, max_tokens=budget))
+    options = OutputOptions(raw_by="datatype" if raw else "", max_tokens=budget)
+    result = render_result(answer.body, answer.kind, answer.tool.answer, options)
     assert len(encode(result.text)) <= 1.1 * budget
     if "preview" not in result.structured:
         return
@@ -147,10 +148,10 @@ def test_expired_files_are_removed(tmp_path: Path) -> None:
     assert (tmp_path / "mine.csv").exists()
 
 
-@pytest.mark.parametrize("raw", [False, True])
-def test_unwritable_folder_costs_only_the_link(tmp_path: Path, raw: bool, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("raw_by", ["", "datatype"])
+def test_unwritable_folder_costs_only_the_link(tmp_path: Path, raw_by: str, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
-    result = shown(PRICES, raw=raw, offload_to=str(tmp_path / "file"))
+    result = shown(PRICES, raw_by=raw_by, offload_to=str(tmp_path / "file"))
     assert set(result.structured["preview"]["full"]) == {"tokens"}
     assert "is too long" in result.text
     assert "could not be saved" in caplog.text
@@ -160,7 +161,7 @@ def test_preview_of_raw_json_keeps_its_shape() -> None:
     body = json.dumps(
         {"Meta Data": {"2. Symbol": "IBM"}, "Weekly": {f"{n}-01-01": {"1. open": "1.00"} for n in range(1000, 3000)}}
     )
-    result = shown(body, raw=True)
+    result = shown(body, raw_by="datatype")
     assert json.loads(result.text)["result"] == result.structured["result"]
     assert result.structured["result"]["Meta Data"] == {"2. Symbol": "IBM"}
     days = list(result.structured["result"]["Weekly"])
@@ -172,12 +173,15 @@ def test_preview_of_raw_json_keeps_its_shape() -> None:
 
 @pytest.mark.bulk
 @pytest.mark.parametrize(
-    ("body", "raw"),
-    [("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 12_000, False), (json.dumps({"a": ["\U0001f600" * 100] * 2200}), True)],
+    ("body", "raw_by"),
+    [
+        ("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 12_000, ""),
+        (json.dumps({"a": ["\U0001f600" * 100] * 2200}), "datatype"),
+    ],
     ids=["quotes", "emoji"],
 )
-def test_answer_stays_below_the_lambda_response_limit(body: str, raw: bool) -> None:
-    result = shown(body, 10**9, raw=raw)
+def test_answer_stays_below_the_lambda_response_limit(body: str, raw_by: str) -> None:
+    result = shown(body, 10**9, raw_by=raw_by)
     response = json.dumps({"body": json.dumps({"content": result.text, "structuredContent": result.structured})})
     assert len(response) < 6 * 1024 * 1024
     assert "preview" in result.structured

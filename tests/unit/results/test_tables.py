@@ -16,9 +16,9 @@ QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.050
 NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})
 
 
-def shown(body: str, *, raw: bool = False, answer: dict[str, Any] | None = None, **about: Any) -> RenderedResult:
+def shown(body: str, *, raw_by: str = "", answer: dict[str, Any] | None = None, **about: Any) -> RenderedResult:
     kind = "json" if body[0] in "[{" else "csv"
-    return render_result(body, kind, answer or {}, OutputOptions(raw=raw), **about)
+    return render_result(body, kind, answer or {}, OutputOptions(raw_by=raw_by), **about)
 
 
 @pytest.mark.parametrize(
@@ -175,15 +175,15 @@ def test_unparsable_answer_is_an_upstream_error(body: str) -> None:
 
 
 def test_raw_answers_are_unchanged() -> None:
-    result = shown(QUOTE, raw=True)
+    result = shown(QUOTE, raw_by="datatype")
     assert result.structured == {"result": json.loads(QUOTE), "cached": False, "age_s": 0}
     assert result.text == QUOTE.replace('": ', '":').replace(', "', ',"')
     csv = "timestamp,adjusted close\r\n2024-01-02,1.5000\r\n"
-    assert shown(csv, raw=True).text == "timestamp,adjusted close\n2024-01-02,1.5000"
+    assert shown(csv, raw_by="datatype").text == "timestamp,adjusted close\n2024-01-02,1.5000"
 
 
 def test_nan_and_infinity_are_null() -> None:
-    assert json.loads(shown('{"a": NaN, "b": [Infinity]}', raw=True).text) == {"a": None, "b": [None]}
+    assert json.loads(shown('{"a": NaN, "b": [Infinity]}', raw_by="datatype").text) == {"a": None, "b": [None]}
     assert shown('{"a": NaN, "b": 1}').structured["result"] == {"a": None, "b": 1}
 
 
@@ -194,7 +194,7 @@ def test_age_is_in_the_data_and_in_the_text_when_old(age_s: int, told: str | Non
     result = shown(QUOTE, cached=True, age_s=age_s)
     assert (result.structured["cached"], result.structured["age_s"]) == (True, age_s)
     assert result.text.startswith(f"# cached {told} ago\n" if told else "{")
-    assert not shown(QUOTE, raw=True, cached=True, age_s=age_s).text.startswith("#")
+    assert not shown(QUOTE, raw_by="datatype", cached=True, age_s=age_s).text.startswith("#")
 
 
 def test_expired_answer_says_so() -> None:

@@ -202,6 +202,6 @@ def test_any_json_keeps_every_leaf(tree: dict[str, Any]) -> None:
 
 @given(trees)
 def test_raw_json_is_unchanged(tree: Any) -> None:
-    shown = render_result(json.dumps(tree), "json", {}, OutputOptions(raw=True, max_tokens=100_000))
+    shown = render_result(json.dumps(tree), "json", {}, OutputOptions(raw_by="datatype", max_tokens=100_000))
     assert shown.structured["result"] == tree
     assert json.loads(shown.text) == tree

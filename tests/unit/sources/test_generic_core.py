@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 PACKAGE = Path("layers/core/toolfold")
-NAMES = re.compile(r"(?is)alpha.?vantage|new.?york|entitlement|outputsize")
+NAMES = re.compile(r"(?is)alpha.?vantage|new.?york|entitlement|outputsize|datatype")
 ALLOWED = {
     "build/lint.py": "the thresholds were chosen on its catalog",
     "cli": "examples in help texts",

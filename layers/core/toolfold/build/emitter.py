@@ -23,9 +23,8 @@ HASH_DIGITS = 8
 
 def source_entry(source: Source) -> dict[str, Any]:
     """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
-    entry = source.model_dump(
-        include={"title", "description", "adapter", "base_url", "function_key", "auth", "freshness", "no_data"}
-    )
+    copied = ("title", "description", "adapter", "base_url", "function_key", "format_parameter")
+    entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
     return entry

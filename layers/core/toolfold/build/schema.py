@@ -247,6 +247,9 @@ class Source(Model):
     """Name of the adapter in ``sources.registry``."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https://")]
     function_key: str
+    format_parameter: str = ""
+    """Name of the parameter that selects JSON or CSV, if the source has one. A call that gives it gets the response in
+    the upstream's own form."""
     auth: Auth | None = None
     """None for a source that does not need a key."""
     freshness: dict[str, Annotated[int, Field(ge=1)]]

@@ -45,6 +45,7 @@ class Source(NamedTuple):
     adapter: str
     base_url: str
     function_key: str
+    format_parameter: str
     auth: Auth | None
     freshness: Mapping[str, int]
     no_data: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -32,12 +33,13 @@ class SingleFlight(Generic[T]):
             owner: names the API key of the call. A failure may concern that key alone, so other owners do not share
                 it: they run the function themselves.
             function: makes the call.
-            timeout_s: seconds to wait for another thread.
+            timeout_s: seconds to wait for other threads, all together.
 
         Raises:
             TimeoutError: the other thread took longer.
             Exception: what ``function`` raised, here or in the other thread.
         """
+        deadline = time.monotonic() + timeout_s
         while True:
             with self._lock:
                 flight = self._flights.get(key)
@@ -46,7 +48,7 @@ class SingleFlight(Generic[T]):
                     flight = self._flights[key] = _Flight(owner)
             if is_leader:
                 return self._lead(key, flight, function)
-            if not flight.done.wait(timeout_s):
+            if not flight.done.wait(max(0.0, deadline - time.monotonic())):
                 raise TimeoutError
             if flight.results:
                 return flight.results[0]

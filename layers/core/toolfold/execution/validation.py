@@ -44,7 +44,7 @@ _BACKTRACK_LIMIT = 100_000
 
 
 class SchemaError(ValueError):
-    """A schema that cannot be used: no JSON Schema, a reference that leads nowhere or away, a pattern too large.
+    """A schema that cannot be used: not JSON Schema, an unresolvable or remote reference, or too large a pattern.
 
     Attributes:
         path: where in the schema the mistake is, as far as it is known.

@@ -33,8 +33,8 @@ def tool_call(
 
     Returns:
         ``{"result", "cached", "age_s"}``, and ``preview`` where the result is shortened; the text is the result
-        itself. The result has toolfold's own form, or, where the call names a ``datatype``, the upstream's; see
-        ``results.output``.
+        itself. The result has toolfold's own form, or, where the call gives the ``format_parameter`` of the source,
+        the upstream's; see ``results.output``.
 
     Raises:
         CallError: the call failed; see ``errors``.
@@ -44,9 +44,10 @@ def tool_call(
     from toolfold.results.output import MIN_TOKENS, OutputOptions, render_result
 
     settings = executor.settings
+    format_parameter = catalog.source(tool.source).format_parameter
     max_tokens = min(_parse_max_tokens(options["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling)
     output_options = OutputOptions(
-        raw=tool_arguments.get("datatype") is not None,
+        raw_by=format_parameter if tool_arguments.get(format_parameter) is not None else "",
         select=_parse_select(options["select"]),  # a wrong expression fails before anything is sent
         max_tokens=max(MIN_TOKENS, max_tokens),
         offload_to="" if settings.offload == "off" else settings.offload,
@@ -58,7 +59,7 @@ def tool_call(
     answer = executor.call(
         catalog,
         tool,
-        _without_redundant_datatype(tool, tool_arguments),
+        _without_redundant_format(tool, tool_arguments, format_parameter),
         credentials,
         bypass_cache=_parse_fresh(options["fresh"]),
         deadline=deadline,
@@ -134,14 +135,14 @@ def _invalid_arguments(tool: Tool, problem: str) -> InvalidArguments:
     )
 
 
-def _without_redundant_datatype(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Leave out ``datatype`` where the tool has one format and no such parameter, and the call names that format."""
-    datatype = arguments.get("datatype")
-    if datatype is None or "datatype" in properties(tool.parameters):
+def _without_redundant_format(tool: Tool, arguments: Mapping[str, Any], parameter: str) -> Mapping[str, Any]:
+    """Leave out the format where the tool has one format and no such parameter, and the call names that format."""
+    requested = arguments.get(parameter)
+    if requested is None or parameter in properties(tool.parameters):
         return arguments
-    if str(datatype).strip().lower() not in tool.formats:
+    if str(requested).strip().lower() not in tool.formats:
         return arguments  # reported as an unknown argument
-    return {name: value for name, value in arguments.items() if name != "datatype"}
+    return {name: value for name, value in arguments.items() if name != parameter}
 
 
 def _parse_select(value: Any) -> Selection | None:

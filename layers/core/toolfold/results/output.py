@@ -1,7 +1,8 @@
 """Turn the text of an upstream into the result of a call: selected, in one of two forms, and within a token budget.
 
-A call that names a ``datatype`` gets the upstream's own JSON or CSV with its keys unchanged. Other calls get toolfold's
-own form: typed tables (``tables``) and the most compact text of them (``render``). The two forms are never mixed.
+A call that gives the format parameter of its source (``raw_by``) gets the upstream's own JSON or CSV with its keys
+unchanged. Other calls get toolfold's own form: typed tables (``tables``) and the most compact text of them
+(``render``). The two forms are never mixed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class OutputOptions:
     """How the result of a call is wanted.
 
     Attributes:
-        raw: whether to return the upstream's own form.
+        raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
         select: the part to return.
         max_tokens: budget of the text.
         offload_to: where a text over the budget is saved (see ``offload``), or empty.
@@ -49,7 +50,7 @@ class OutputOptions:
         aws: makes the client of S3.
     """
 
-    raw: bool = False
+    raw_by: str = ""
     select: Selection | None = None
     max_tokens: int = 8000
     offload_to: str = ""
@@ -100,7 +101,7 @@ def render_result(
     """
     status: dict[str, Any] = {"cached": cached, "age_s": age_s, **({"late": stale_reason} if stale_reason else {})}
     try:
-        return (_render_raw if options.raw else _render_tables)(body, kind, answer, options, status)
+        return (_render_raw if options.raw_by else _render_tables)(body, kind, answer, options, status)
     except RecursionError:
         raise UpstreamError(
             "The service sent an answer that is nested too deeply.", "Tell the user that this answer cannot be read."
@@ -161,7 +162,7 @@ def _render_raw(
         raise invalid_select(
             "works on toolfold's own form" if kind == "json" else "does not work on the upstream's CSV",
             None,
-            "Leave out datatype; with datatype=json only jmespath: and an expression can be used.",
+            f"Leave out {options.raw_by}; with {options.raw_by}=json only jmespath: and an expression can be used.",
         )
     data: Any
     if kind == "csv":
@@ -176,7 +177,7 @@ def _render_raw(
     token_count = tokens.count(text)
     if token_count <= options.max_tokens and _fits_lambda(text, lambda: data):
         return RenderedResult({"result": data, **status}, text)
-    smaller_request = f"leave out datatype and add {example_select(tables.parse_tables(body, kind, answer))}"
+    smaller_request = f"leave out {options.raw_by} and add {example_select(tables.parse_tables(body, kind, answer))}"
     notice = PreviewNotice(token_count, _offload(text, kind, options), smaller_request, options.max_tokens)
 
     def shorten(limits: preview.Limits) -> tuple[Any, preview.Truncation]:

@@ -298,9 +298,9 @@ def test_jmespath_works_on_typed_values(body: str, expression: str, expected: An
 
 
 def test_raw_json_accepts_only_jmespath() -> None:
-    assert result(STATEMENTS, "jmespath: annualReports[0].totalRevenue", raw=True) == "200"
-    assert "Leave out datatype" in refusal(STATEMENTS, "totalRevenue", raw=True)["suggestion"]
-    assert "Leave out datatype" in refusal(PRICES, "close", raw=True)["suggestion"]
+    assert result(STATEMENTS, "jmespath: annualReports[0].totalRevenue", raw_by="datatype") == "200"
+    assert "Leave out datatype" in refusal(STATEMENTS, "totalRevenue", raw_by="datatype")["suggestion"]
+    assert "Leave out datatype" in refusal(PRICES, "close", raw_by="datatype")["suggestion"]
 
 
 def documented() -> list[str]:

@@ -63,7 +63,7 @@ class ResponseParser:
             self._raise_notice(data)
             self._raise_if_empty(tool, arguments, data)
             return "json", body
-        if not _is_csv(tool, arguments, body):
+        if not _is_csv(tool, arguments.get(self.source.format_parameter), body):
             raise UpstreamError(
                 f"{self.source.title} sent something that is neither JSON nor CSV.", TRY_AGAIN, retryable=True
             )
@@ -165,12 +165,12 @@ def _value_at(data: Any, path: str) -> Any:
     return data
 
 
-def _is_csv(tool: Tool, arguments: Mapping[str, Any], body: str) -> bool:
+def _is_csv(tool: Tool, format_requested: Any, body: str) -> bool:
     """Return whether ``body`` can be the CSV that was requested.
 
     Its first line starts like the known header or, since columns are renamed at times, shares half of it.
     """
-    if "csv" not in tool.formats or arguments.get("datatype") == "json":
+    if "csv" not in tool.formats or format_requested == "json":
         return False
     header = body.partition("\n")[0].strip()
     known: str | None = tool.answer["csv"]
