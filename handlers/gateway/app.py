@@ -5,6 +5,11 @@ Everything is made once, while Lambda initialises the environment and CPU is ple
 
 from __future__ import annotations
 
+import gc
+
+# Imports create objects that stay: with Python's own threshold, looking through them takes a tenth of a cold start.
+gc.set_threshold(20_000)
+
 import os
 from typing import TYPE_CHECKING, Any
 

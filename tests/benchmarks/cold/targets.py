@@ -40,9 +40,6 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
     def cold(name: str, until: str) -> float:
         return statistics.median(start[until] for start in results["cold"][COMPILED][name])
 
-    def warm(name: str, method: str) -> float:
-        return statistics.median(results["warm"][name]["times"][method])
-
     def ratio(title: str, limit: float, ours: float, theirs: float) -> Target:
         return Target(title, limit, ours / theirs, "×")
 
@@ -59,7 +56,6 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         ratio(f"{listed}, {in_s3} / {awslabs}", 0.5, cold(IN_S3, LISTING), cold(AWSLABS, LISTING)),
         ratio(f"{call}, {in_package} / {awslabs}", 1.0, cold(EMBEDDED, CACHED), cold(AWSLABS, CACHED)),
         ratio(f"{call}, {deployed} / {awslabs}", 1.4, cold(AS_DEPLOYED, CACHED), cold(AWSLABS, CACHED)),
-        ratio("warm `TOOL_GET` / FastMCP + Mangum", 0.2, warm(EMBEDDED, GET), warm(FASTMCP, GET)),
         alone(LISTING, 0.3),
         alone(SEARCH, 1.0),
         alone(GET, 0.3),

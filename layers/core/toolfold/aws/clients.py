@@ -1,10 +1,13 @@
-"""boto3 clients, made when they are first used and shared by everything that calls AWS.
+"""Clients of AWS services, made when they are first used and shared by everything that calls AWS.
+
+They are boto3's clients, made by botocore's session. boto3's own session adds resources and file transfers, which
+nothing here uses and whose import a first call would wait for: ``python -m tests.benchmarks.aws`` prints both.
 
 Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), proxies, ``AWS_CA_BUNDLE``,
 profiles, single sign-on and the credentials of containers are read by botocore itself:
 https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html
 
-boto3 takes about 0.2 s to import. It is imported by the first client, never by a module.
+botocore takes long to import. It is imported by the first client, never by a module.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ _CODE = re.compile(r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z")
 
 
 class AwsClients:
-    """Create boto3 clients and keep them. Creating an instance costs nothing. Safe to use from many threads."""
+    """Create clients and keep them. Creating an instance costs nothing. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._session: Any = None
@@ -73,10 +76,10 @@ class AwsClients:
         Raises:
             botocore.exceptions.BotoCoreError: the profile cannot be read.
         """
-        return _region_of_environment() or self.session().region_name or ""
+        return _region_of_environment() or self.session().get_config_variable("region") or ""
 
     def session(self) -> Any:
-        """Return the ``boto3.Session`` that all clients share.
+        """Return the ``botocore.session.Session`` that all clients share.
 
         Raises:
             botocore.exceptions.BotoCoreError: the profile cannot be read.
@@ -87,13 +90,14 @@ class AwsClients:
             return self._session
 
     def preload(self, *services: str) -> None:
-        """Import boto3 and load the descriptions of ``services``, for an environment that no request waits for.
+        """Import botocore and load the descriptions of ``services``, for an environment that no request waits for.
 
         No credentials are read and no connection is opened. The descriptions outlive :meth:`reset`; with them a client
         takes 9 ms instead of 45.
         """
         with self._lock:
-            session = self._create_session(aws_access_key_id="unused", aws_secret_access_key="unused")  # noqa: S106
+            session = self._create_session()
+            session.set_credentials("unused", "unused")
             for service in services:
                 _create_client(session, service, timeout_s=1.0, region="us-east-1").close()
 
@@ -106,21 +110,22 @@ class AwsClients:
         for client in clients:
             client.close()
 
-    def _create_session(self, **credentials: str) -> Any:
-        import boto3
+    def _create_session(self) -> Any:
         import botocore.session
 
         # At DEBUG botocore logs every response, and so the values of secrets. Lambda's "application log level" would
         # turn that on for all libraries.
         botocore_logger = logging.getLogger("botocore")
         botocore_logger.setLevel(max(botocore_logger.level, logging.WARNING))
-        core = botocore.session.get_session()
+        session = botocore.session.get_session()
         if self._loader is None:
-            self._loader = core.get_component("data_loader")
+            self._loader = session.get_component("data_loader")
         else:
-            core.register_component("data_loader", self._loader)
+            session.register_component("data_loader", self._loader)
         # botocore itself does not read AWS_REGION, which other SDKs and Lambda set.
-        return boto3.Session(botocore_session=core, region_name=_region_of_environment() or None, **credentials)
+        if region := _region_of_environment():
+            session.set_config_variable("region", region)
+        return session
 
 
 def _create_client(session: Any, service: str, timeout_s: float, region: str) -> Any:
@@ -130,14 +135,14 @@ def _create_client(session: Any, service: str, timeout_s: float, region: str) ->
         connect_timeout=timeout_s,
         read_timeout=timeout_s,
         retries={"total_max_attempts": 1, "mode": "standard"},
-        # boto3 still signs URLs for S3 with version 2 in some regions.
+        # botocore still signs URLs for S3 with version 2 in some regions.
         signature_version="s3v4" if service == "s3" else None,
         # What is stored in S3 carries its own hash.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         user_agent_extra=f"toolfold/{__version__}",
     )
-    client = session.client(service, region_name=region or None, config=config)
+    client = session.create_client(service, region_name=region or None, config=config)
     client.meta.events.register("needs-retry", _retry_read)
     return client
 

@@ -45,12 +45,12 @@ class Source(NamedTuple):
     adapter: str
     base_url: str
     function_key: str
-    format_parameter: str
     auth: Auth | None
     freshness: Mapping[str, int]
     no_data: str
     faults: tuple[Mapping[str, Any], ...]
     unknown_notice: tuple[str, ...]
+    format_parameter: str = ""
 
 
 class Tool(NamedTuple):
