@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ def with_local_defaults(settings: Settings) -> Settings:
     if settings.cache and settings.offload:
         return settings
     folder = user_cache_dir()
-    return replace(
-        settings,
+    return settings._replace(
         cache=settings.cache or os.path.join(folder, "answers.sqlite"),
         offload=settings.offload or os.path.join(folder, "answers"),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -27,9 +26,8 @@ _PREFLIGHT: Headers = (
 )
 
 
-@dataclass(frozen=True)
-class Request:
-    """One HTTP request.
+class Request(NamedTuple):
+    """One HTTP request. ``repr`` shows neither headers nor body.
 
     Attributes:
         method: in capitals.
@@ -40,10 +38,13 @@ class Request:
     """
 
     method: str
-    headers: Headers = field(repr=False)
-    body: bytes = field(repr=False)
-    query_api_key: str = field(default="", repr=False)
+    headers: Headers
+    body: bytes
+    query_api_key: str = ""
     deadline: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Request(method={self.method!r}, deadline={self.deadline!r})"
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, stripped, or None when it is absent."""
