@@ -265,7 +265,7 @@ class TestFailure:
             started = time.monotonic()
             with pytest.raises(ConnectTimeout):
                 send(f"https://{NAME}:{silent.getsockname()[1]}/query", within_s=0.4)
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < 4
             silent.accept()[0].close()
 
     def test_a_dripping_proxy_is_a_connect_timeout(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,5 +286,5 @@ class TestFailure:
             started = time.monotonic()
             with pytest.raises(ConnectTimeout):
                 send(f"https://{NAME}/query", within_s=0.4)
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < 4
             thread.join()

@@ -108,7 +108,7 @@ class TestSeveralAddresses:
             started = time.monotonic()
             with pytest.raises(ConnectTimeout):
                 send("http://localhost:7/", within_s=0.3)
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < 4
 
     def test_one_forbidden_address_is_enough_to_refuse(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with RawServer(lambda server, connection: server.requests.append(connection.recv(9))) as server:

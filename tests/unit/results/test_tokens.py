@@ -148,13 +148,14 @@ def test_a_count_is_never_more_than_two_for_a_character(text: str) -> None:
     assert 0 <= tokens.count(text) <= 2 * len(text) * (1 + 1 / tokens.MARGIN)
 
 
+@pytest.mark.bulk
 @pytest.mark.parametrize(
     "unit", ["2026-01-13,187.2100,188.0000\n", '{"open":"1.5"},', "a", " ", "\n", " \n", '"', "A_"]
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
     text = (unit * 1_000_000)[:1_000_000]
     tokens.count(text[:1000])
-    start = time.perf_counter()
+    start = time.thread_time()
     tokens.count(text)
     # A tenth of a second on an idle machine; an expression that backtracks over all of it takes minutes.
-    assert time.perf_counter() - start < 2
+    assert time.thread_time() - start < 10
