@@ -13,6 +13,7 @@
     │   ├── NoData                NO_DATA              the call is valid, but there is no data for it
     │   ├── UpstreamError         UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
     │   ├── UpstreamTimeout       UPSTREAM_TIMEOUT     the upstream took too long
+    │   ├── AnswerTooLarge        ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
     │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
     │   └── InternalError         INTERNAL_ERROR       a bug in toolfold; only the log has details
     ├── SettingsError             an environment variable or option that is not valid
@@ -111,6 +112,12 @@ class UpstreamTimeout(CallError):
     code = "UPSTREAM_TIMEOUT"
 
 
+class AnswerTooLarge(CallError):
+    """The answer is over a limit of size, time or memory."""
+
+    code = "ANSWER_TOO_LARGE"
+
+
 class CatalogUnavailable(CallError):
     """The catalog cannot be read."""
 
@@ -135,6 +142,7 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         NoData,
         UpstreamError,
         UpstreamTimeout,
+        AnswerTooLarge,
         CatalogUnavailable,
         InternalError,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolfold.models import ResultKind
+from toolfold.redaction import NO_REDACTION, Redactor
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class CallResult:
         age_s: seconds since it was fetched.
         arguments: the validated arguments.
         stale_reason: for a result past its time, the code of the error for which it is given; else empty.
+        redactor: replaces the keys of this call in what is made of ``body``.
     """
 
     body: str
@@ -28,3 +30,4 @@ class CallResult:
     age_s: int
     arguments: Mapping[str, Any]
     stale_reason: str = ""
+    redactor: Redactor = NO_REDACTION
