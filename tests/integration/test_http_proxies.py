@@ -238,7 +238,7 @@ class TestFailure:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{silent.getsockname()[1]}")
             with pytest.raises(ConnectTimeout):
-                send(f"https://{NAME}/query", within_s=0.3)
+                send(f"https://{NAME}/query", connect_s=0.3)
 
     @pytest.mark.parametrize("proxy", ["http://localhost:9", "http://", "http://x:port", "http://me\n:x@y\0:1"])
     def test_an_unusable_proxy_url_is_a_failed_connection(
@@ -264,7 +264,7 @@ class TestFailure:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
             started = time.monotonic()
             with pytest.raises(ConnectTimeout):
-                send(f"https://{NAME}:{silent.getsockname()[1]}/query", within_s=0.4)
+                send(f"https://{NAME}:{silent.getsockname()[1]}/query", connect_s=0.4)
             assert time.monotonic() - started < 4
             silent.accept()[0].close()
 
@@ -285,6 +285,6 @@ class TestFailure:
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{listener.getsockname()[1]}")
             started = time.monotonic()
             with pytest.raises(ConnectTimeout):
-                send(f"https://{NAME}/query", within_s=0.4)
+                send(f"https://{NAME}/query", connect_s=0.4)
             assert time.monotonic() - started < 4
             thread.join()

@@ -14,10 +14,10 @@ from tests.support.http import KEY, Send
 from tests.support.raw_server import RawServer
 from tests.support.upstream import CSV, Upstream
 from toolfold import __version__
-from toolfold.errors import CallError
+from toolfold.errors import CallError, UpstreamTimeout
 from toolfold.network.errors import ForbiddenAddress
 from toolfold.network.session import HttpClient
-from toolfold.sources.errors import ConnectTimeout
+from toolfold.sources.errors import ConnectTimeout, NotSent
 
 
 class TestRequest:
@@ -107,8 +107,24 @@ class TestSeveralAddresses:
             self.found(monkeypatch, *[("127.0.0.1", 1)] * 9)
             started = time.monotonic()
             with pytest.raises(ConnectTimeout):
-                send("http://localhost:7/", within_s=0.3)
+                send("http://localhost:7/", connect_s=0.3)
             assert time.monotonic() - started < 4
+
+    def test_too_little_time_to_connect_says_nothing_about_the_source(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def connect(sock: socket.socket, address: tuple[str, int]) -> None:
+            time.sleep(sock.gettimeout() or 0)
+            raise TimeoutError
+
+        self.found(monkeypatch, ("127.0.0.1", 1))
+        monkeypatch.setattr(socket.socket, "connect", connect)
+        with pytest.raises(UpstreamTimeout) as caught:
+            send("http://localhost:7/", within_s=0.1)
+        assert not isinstance(caught.value, NotSent)
+        with pytest.raises(UpstreamTimeout) as caught:
+            send("http://localhost:7/", connect_s=0.1)
+        assert isinstance(caught.value, NotSent)
 
     def test_one_forbidden_address_is_enough_to_refuse(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with RawServer(lambda server, connection: server.requests.append(connection.recv(9))) as server:

@@ -172,7 +172,7 @@ def test_a_handshake_that_does_not_end_is_a_connect_timeout(send: Send, pause_s:
         thread.start()
         started = time.monotonic()
         with pytest.raises(ConnectTimeout):
-            send(f"https://localhost:{listener.getsockname()[1]}/", within_s=0.4)
+            send(f"https://localhost:{listener.getsockname()[1]}/", connect_s=0.4)
         assert time.monotonic() - started < 4
         stopped.set()
         thread.join()

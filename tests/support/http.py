@@ -16,16 +16,27 @@ KEY = "CANARYKEY0123456"
 
 
 class Send:
-    """Calls a tool at ``url`` with ``KEY``. ``limit`` is how many bytes an answer may have."""
+    """Calls a tool at ``url`` with ``KEY``. ``limit`` is how many bytes an answer may have.
+
+    A connection may take ``connect_s`` seconds, all of the call ``within_s``.
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self.http_client = HttpClient()
 
     def __call__(
-        self, url: str, name: str = "CPI", within_s: float = 5.0, limit: int | None = None, **arguments: Any
+        self,
+        url: str,
+        name: str = "CPI",
+        within_s: float = 5.0,
+        limit: int | None = None,
+        connect_s: float | None = None,
+        **arguments: Any,
     ) -> UpstreamResponse:
         environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url}
+        if connect_s is not None:
+            environment["TOOLFOLD_CONNECT_TIMEOUT_S"] = str(connect_s)
         if limit is not None:
             environment["TOOLFOLD_MAX_RESPONSE_BYTES"] = str(limit)
         settings = Settings.from_environment(environment)

@@ -185,7 +185,7 @@ def test_no_request_is_sent_without_an_api_key(
         ("FAULT.TRUNCATED", "UPSTREAM_ERROR", "Try again"),
         ("FAULT.RESET", "UPSTREAM_ERROR", "Try again"),
         ("FAULT.NOTICE", "UPSTREAM_ERROR", "upstream_says"),
-        ("FAULT.HUGE", "UPSTREAM_ERROR", "Ask for less"),
+        ("FAULT.HUGE", "ANSWER_TOO_LARGE", "Ask for less"),
         ("FAULT.REDIRECT", "UPSTREAM_ERROR", "Do not repeat"),
         ("FAULT.SLOW.9", "UPSTREAM_TIMEOUT", "Try again"),
         ("FAULT.DRIP.9", "UPSTREAM_TIMEOUT", "Try again"),

@@ -19,7 +19,6 @@ from toolfold.network.errors import (
     ConnectError,
     ConnectionBroken,
     ConnectionRefused,
-    ConnectTimeout,
     ForbiddenAddress,
     InvalidResponse,
     NameResolutionError,
@@ -71,7 +70,7 @@ class _Connection(HTTPConnection):
         try:
             super().connect()
         except TimeoutError:
-            raise ConnectTimeout from None
+            raise request.timeout() from None
         except ssl.SSLCertVerificationError:
             raise CertificateError from None
         except ssl.SSLError:
@@ -111,7 +110,7 @@ class _Connection(HTTPConnection):
                 sock.close()
                 raise
         if isinstance(error, TimeoutError):
-            raise ConnectTimeout
+            raise request.timeout()
         if self.proxy:
             raise ProxyError
         raise ConnectionRefused if isinstance(error, ConnectionRefusedError) else ConnectError

@@ -19,9 +19,12 @@
         ├── CertificateBundleError    the file of trusted certificates cannot be read
         ├── UnsupportedProxy          the proxy's URL does not begin with http://
         ├── ProxyAuthenticationError  the proxy wants other credentials
+        ├── DeadlineBeforeConnection  the call had less time left than connecting may take
         ├── ReadTimeout               no complete response before the deadline
         └── ResponseTooLarge          more bytes than allowed
             └── DecompressionBomb     more bytes than its compressed size explains
+
+``NotSent`` marks those of a request that was not sent, for a reason that is the host's, the proxy's or this machine's.
 
 Messages name the host and nothing else of the URL: paths and queries may hold a key.
 """
@@ -51,7 +54,11 @@ class RetryableTransportError(TransportError):
     """Another attempt may succeed."""
 
 
-class ConnectError(RetryableTransportError):
+class NotSent:
+    """Mark an error of a request that was not sent, for a reason that is the same for every caller."""
+
+
+class ConnectError(RetryableTransportError, NotSent):
     """There was no connection, so nothing was sent."""
 
     reason = "network unreachable"
@@ -115,28 +122,34 @@ class InvalidRequest(PermanentTransportError):
     reason = "invalid URL or header"
 
 
-class ForbiddenAddress(PermanentTransportError):
+class ForbiddenAddress(PermanentTransportError, NotSent):
     """The host resolves to an address that is not allowed. Nothing was sent."""
 
     reason = "address not allowed"
 
 
-class CertificateBundleError(PermanentTransportError):
+class CertificateBundleError(PermanentTransportError, NotSent):
     """The file of trusted certificates is missing or holds no certificate."""
 
     reason = "CA bundle cannot be read"
 
 
-class UnsupportedProxy(PermanentTransportError):
+class UnsupportedProxy(PermanentTransportError, NotSent):
     """The URL of the proxy does not begin with ``http://``."""
 
     reason = "unsupported proxy"
 
 
-class ProxyAuthenticationError(PermanentTransportError):
+class ProxyAuthenticationError(PermanentTransportError, NotSent):
     """The proxy answered 407: it wants a user name and a password, or others."""
 
     reason = "proxy authentication failed"
+
+
+class DeadlineBeforeConnection(PermanentTransportError):
+    """The call had less time left than connecting may take, and it passed. That says nothing about the host."""
+
+    reason = "no time left to connect"
 
 
 class ReadTimeout(PermanentTransportError):

@@ -19,7 +19,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolfold.network.errors import ConnectionBroken, ConnectTimeout, InvalidResponse, ReadTimeout, TransportError
+from toolfold.network.errors import (
+    ConnectionBroken,
+    ConnectTimeout,
+    DeadlineBeforeConnection,
+    InvalidResponse,
+    ReadTimeout,
+    TransportError,
+)
 
 MAX_HEADER_BYTES = 16384
 """As in Node. For some headers, the parser of the standard library takes quadratic time, and it has no deadline."""
@@ -58,7 +65,8 @@ class RequestState:
         """Return the seconds that the current step has left.
 
         Raises:
-            ConnectTimeout: No time is left to connect.
+            ConnectTimeout: No connection in ``connect_timeout_s``.
+            DeadlineBeforeConnection: No connection before the deadline, which was sooner.
             ReadTimeout: No time is left for another step.
         """
         remaining = self.expires_at - time.monotonic()
@@ -68,7 +76,9 @@ class RequestState:
 
     def timeout(self) -> TransportError:
         """Return the error for a time-out in the current step."""
-        return ConnectTimeout() if self.is_connecting else ReadTimeout()
+        if not self.is_connecting:
+            return ReadTimeout()
+        return ConnectTimeout() if self.expires_at < self.deadline else DeadlineBeforeConnection()
 
 
 current_request: ContextVar[RequestState] = ContextVar("current_request")

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from toolfold.catalog.model import Catalog
-from toolfold.errors import UpstreamTimeout
+from toolfold.errors import AnswerTooLarge, UpstreamError, UpstreamTimeout
 from toolfold.network import errors
-from toolfold.sources.errors import Retryable
+from toolfold.sources.errors import NotSent, Retryable
 from toolfold.sources.http_api.transport_errors import to_call_error
 
 CLASSES = [
@@ -30,7 +30,40 @@ def test_each_has_a_sentence_and_a_next_step_without_placeholders(
     is_retryable = issubclass(kind, errors.RetryableTransportError)
     assert is_retryable is not issubclass(kind, errors.PermanentTransportError)
     assert isinstance(error, Retryable) is is_retryable
-    assert isinstance(error, UpstreamTimeout) is issubclass(kind, errors.ConnectTimeout | errors.ReadTimeout)
+    assert isinstance(error, UpstreamTimeout) is issubclass(
+        kind, errors.ConnectTimeout | errors.DeadlineBeforeConnection | errors.ReadTimeout
+    )
+    assert isinstance(error, NotSent) is issubclass(kind, errors.NotSent)
+
+
+def test_errors_before_the_request_was_sent_are_a_class_of_their_own(catalog: Catalog) -> None:
+    def is_not_sent(kind: type[errors.TransportError]) -> bool:
+        return isinstance(to_call_error(kind("api.example"), catalog.source("alpha_vantage"), 1), NotSent)
+
+    assert {kind for kind in CLASSES if is_not_sent(kind)} == {
+        errors.ConnectError,
+        errors.NameResolutionError,
+        errors.ConnectionRefused,
+        errors.ConnectTimeout,
+        errors.TlsError,
+        errors.CertificateError,
+        errors.ProxyError,
+        errors.ForbiddenAddress,
+        errors.CertificateBundleError,
+        errors.UnsupportedProxy,
+        errors.ProxyAuthenticationError,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [(errors.ResponseTooLarge, AnswerTooLarge), (errors.DecompressionBomb, UpstreamError)]
+)
+def test_a_response_that_is_too_large_is_the_callers_to_make_smaller(
+    kind: type[errors.TransportError], code: type[Exception], catalog: Catalog
+) -> None:
+    error = to_call_error(kind("api.example"), catalog.source("alpha_vantage"), 2_500_000, "Ask for less.")
+    assert type(error) is code
+    assert (error.suggestion == "Ask for less.") is (code is AnswerTooLarge)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ class HttpApiAdapter:
             ConnectTimeout: no connection in time; a retry may help.
             UpstreamTimeout: no complete response in time.
             ConnectionFailed: not reachable, or cut off; a retry may help.
-            UpstreamError: a URL or a proxy that cannot be used, or a response larger than allowed.
+            UpstreamError: a URL or a proxy that cannot be used, or a response that is not valid.
+            AnswerTooLarge: a response larger than allowed.
         """
         _check_scheme(self.endpoint)
         request = self.build_request(tool, arguments, credentials)

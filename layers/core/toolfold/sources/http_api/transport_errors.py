@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolfold.errors import TRY_AGAIN, CallError, UpstreamError, UpstreamTimeout
+from toolfold.errors import TRY_AGAIN, AnswerTooLarge, CallError, UpstreamError, UpstreamTimeout
 from toolfold.network import errors
-from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
+from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source
@@ -58,10 +58,20 @@ _MESSAGES: dict[type[errors.TransportError], tuple[str, str]] = {
 """Message and next step. A class that is not here has those of its nearest base class."""
 
 
+_PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
+    errors.ForbiddenAddress: ConnectionNotPossible,
+    errors.CertificateBundleError: ConnectionNotPossible,
+    errors.UnsupportedProxy: ConnectionNotPossible,
+    errors.ProxyAuthenticationError: ConnectionNotPossible,
+    errors.ResponseTooLarge: AnswerTooLarge,
+}
+"""The errors of calls that a retry cannot help; of the others it is ``UpstreamError``."""
+
+
 def to_call_error(
     error: errors.TransportError, source: Source, max_bytes: int, smaller_response_hint: str = SMALLER_RESPONSE_HINT
 ) -> CallError:
-    """Return the error of the call that ended in ``error``.
+    """Return the error of the call that ended in ``error``: one of ``sources.errors.NotSent`` if nothing was sent.
 
     Args:
         error: The failure.
@@ -71,7 +81,7 @@ def to_call_error(
     """
     if isinstance(error, errors.ConnectTimeout):
         return ConnectTimeout(*_timeout_text(source), retryable=True)
-    if isinstance(error, errors.ReadTimeout):
+    if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):
         return upstream_timeout(source)
     message, suggestion = next(_MESSAGES[kind] for kind in type(error).__mro__ if kind in _MESSAGES)
     message = message.format(
@@ -79,8 +89,9 @@ def to_call_error(
     )
     suggestion = suggestion.replace("{smaller_response_hint}", smaller_response_hint)
     if isinstance(error, errors.RetryableTransportError):
-        return ConnectionFailed(message, suggestion, retryable=True)
-    return UpstreamError(message, suggestion)
+        failure = NotConnected if isinstance(error, errors.NotSent) else ConnectionFailed
+        return failure(message, suggestion, retryable=True)
+    return _PERMANENT.get(type(error), UpstreamError)(message, suggestion)
 
 
 def upstream_timeout(source: Source) -> UpstreamTimeout:
