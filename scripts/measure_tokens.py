@@ -23,6 +23,7 @@ import bpe_openai
 from scripts import measured_tables
 from scripts.measured_tables import markdown_table
 from tests.benchmarks.retrieval import request_set
+from toolfold.budget import WorkBudget
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
 from toolfold.execution.credentials import RequestCredentials
@@ -240,7 +241,7 @@ def _forms(tools: MetaTools) -> str:
         tool = tools.catalog().get(name)
         assert tool is not None
         outcome = tools.executor.call(tools.catalog(), tool, arguments, KEY)
-        document = shape.parse_tables(outcome.body, outcome.kind, tool.answer)
+        document = shape.parse_tables(outcome.body, outcome.kind, tool.answer, WorkBudget())
         found = document.tables or (shape.Table("", tuple(document.metadata), [tuple(document.metadata.values())]),)
         lines = [
             f"{key}: {cell if isinstance(cell, str) else dumps_compact(cell)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.results import render, tables, values
 from toolfold.results.output import MIN_REPORTED_AGE_S, OutputOptions, RenderedResult, render_result
@@ -129,7 +130,7 @@ def test_json_rows_become_a_table_with_metadata() -> None:
 
 
 def test_single_day_keeps_its_date() -> None:
-    (table,) = tables.parse_tables('{"2024-01-03": {"1. open": "1.50"}}', "json", {}).tables
+    (table,) = tables.parse_tables('{"2024-01-03": {"1. open": "1.50"}}', "json", {}, WorkBudget()).tables
     assert table.objects() == [{"date": "2024-01-03", "open": 1.5}]
 
 
@@ -146,19 +147,19 @@ def test_cells_with_lists_are_rendered_as_json_lines() -> None:
 
 
 def test_missing_key_is_null() -> None:
-    table = tables.parse_tables('[{"a": "1"}, {"b": "2"}]', "json", {}).tables[0]
+    table = tables.parse_tables('[{"a": "1"}, {"b": "2"}]', "json", {}, WorkBudget()).tables[0]
     assert table.objects() == [{"a": 1, "b": None}, {"a": None, "b": 2}]
 
 
 def test_uneven_csv_rows_lose_no_cell() -> None:
-    table = tables.parse_tables("a,b\n1\n1,2,3\n", "csv", {}).tables[0]
+    table = tables.parse_tables("a,b\n1\n1,2,3\n", "csv", {}, WorkBudget()).tables[0]
     assert table.columns == ("a", "b", "column_3")
     assert [list(row) for row in table.rows] == [[1, None, None], [1, 2, 3]]
 
 
 def test_series_with_the_same_dates_become_one_table() -> None:
     body = {"RUNNING": {"IBM": {"2024-01-02": 0.1, "2024-01-03": 0.2}, "AAPL": {"2024-01-03": 0.3}}}
-    table = tables.parse_tables(json.dumps({"a": 1, **body}), "json", {}).tables[0]
+    table = tables.parse_tables(json.dumps({"a": 1, **body}), "json", {}, WorkBudget()).tables[0]
     assert table.columns == ("date", "IBM", "AAPL")
     assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
 
@@ -210,7 +211,7 @@ def test_long_history_is_parsed_quickly() -> None:
     spent = []
     for _ in range(3):
         started = time.perf_counter()
-        document = tables.parse_tables(body, "csv", {})
+        document = tables.parse_tables(body, "csv", {}, WorkBudget())
         spent.append(time.perf_counter() - started)
     assert len(document.tables[0].rows) == 6500
     assert min(spent) < 1  # 0.04 s on a quiet machine

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
+from toolfold.budget import WorkBudget
 from toolfold.results import render, tables
 from toolfold.results.output import OutputOptions, render_result
 
@@ -97,7 +98,7 @@ def csv_rows(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("name", RESPONSE_IDS)
 def test_every_cell_equals_what_the_upstream_sent(name: str) -> None:
     answer = example_responses()[name]
-    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer, WorkBudget())
     if answer.kind == "csv":
         header, *rows = csv_rows(answer.body)
         if document.tables:
@@ -126,7 +127,7 @@ def test_every_cell_equals_what_the_upstream_sent(name: str) -> None:
 @pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
 def test_text_and_data_have_the_same_numbers(name: str) -> None:
     answer = example_responses()[name]
-    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer, WorkBudget())
     for table in document.tables:
         text = render.table_to_text(table)
         if text.startswith("["):
@@ -161,7 +162,7 @@ def test_any_csv_keeps_every_cell(header: list[str], data: st.DataObject) -> Non
     rows = data.draw(st.lists(st.tuples(*kinds), min_size=1, max_size=6))
     out = io.StringIO()
     csv.writer(out).writerows([header, *rows])
-    table = tables.parse_tables(out.getvalue(), "csv", {}).tables[0]
+    table = tables.parse_tables(out.getvalue(), "csv", {}, WorkBudget()).tables[0]
     assert len(set(table.columns)) == len(header)
     assert len(table.rows) == len(rows)
     for shown, sent in zip(table.rows, rows, strict=True):
@@ -190,7 +191,7 @@ def unpadded(value: Any) -> Any:
 
 @given(objects(trees, 1))
 def test_any_json_keeps_every_leaf(tree: dict[str, Any]) -> None:
-    document = tables.parse_tables(json.dumps(tree), "json", {})
+    document = tables.parse_tables(json.dumps(tree), "json", {}, WorkBudget())
     sent, found = counted(map(unpadded, scalars_of(tree))), counted(map(unpadded, cells_of(document)))
     dates = {canonical(date) for date in date_keys(tree)}
     assert not sent - found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.arguments import boolean, whole_number
 from toolfold.meta_tools.detail_levels import properties
@@ -56,6 +58,8 @@ def tool_call(
         deadline=deadline,
         aws=executor.aws,
     )
+    end = time.monotonic() + settings.timeout_s
+    budget = WorkBudget(end if deadline is None else min(end, deadline))
     answer = executor.call(
         catalog,
         tool,
@@ -72,6 +76,8 @@ def tool_call(
         cached=answer.cached,
         age_s=answer.age_s,
         stale_reason=answer.stale_reason,
+        redactor=answer.redactor,
+        budget=budget,
     )
     return Result(rendered.structured, rendered.text)
 

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
+from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import preview, render, tables, tokens
 from toolfold.results.preview_notice import PreviewNotice, example_select
 from toolfold.results.tables import Document
@@ -83,6 +85,8 @@ def render_result(
     cached: bool = False,
     age_s: int = 0,
     stale_reason: str = "",
+    redactor: Redactor = NO_REDACTION,
+    budget: WorkBudget | None = None,
 ) -> RenderedResult:
     """Render the answer of an upstream.
 
@@ -94,14 +98,18 @@ def render_result(
         cached: whether it comes from a cache.
         age_s: seconds since it was fetched.
         stale_reason: code of the error because of which an expired answer is returned.
+        redactor: replaces the keys of the call.
+        budget: what the call may cost; without one, time is unlimited.
 
     Raises:
         InvalidArguments: the ``select`` does not fit the answer.
         UpstreamError: the answer cannot be parsed.
+        AnswerTooLarge: the budget is used up.
     """
+    budget = WorkBudget() if budget is None else budget
     status: dict[str, Any] = {"cached": cached, "age_s": age_s, **({"late": stale_reason} if stale_reason else {})}
     try:
-        return (_render_raw if options.raw_by else _render_tables)(body, kind, answer, options, status)
+        return (_render_raw if options.raw_by else _render_tables)(body, kind, answer, options, status, budget)
     except RecursionError:
         raise UpstreamError(
             "The service sent an answer that is nested too deeply.", "Tell the user that this answer cannot be read."
@@ -109,10 +117,15 @@ def render_result(
 
 
 def _render_tables(
-    body: str, kind: str, answer: Mapping[str, Any], options: OutputOptions, status: Mapping[str, Any]
+    body: str,
+    kind: str,
+    answer: Mapping[str, Any],
+    options: OutputOptions,
+    status: Mapping[str, Any],
+    budget: WorkBudget,
 ) -> RenderedResult:
     """Render the answer in toolfold's own form."""
-    document = _select(body, kind, answer, options.select)
+    document = _select(body, kind, answer, options.select, budget)
     age_line = _age_line(status)
     full_text = render.to_text(document)
     text = age_line + full_text
@@ -137,22 +150,30 @@ def _render_tables(
     return RenderedResult(structured, to_text((part, truncation)))
 
 
-def _select(body: str, kind: str, answer: Mapping[str, Any], selection: Selection | None) -> Document:
+def _select(
+    body: str, kind: str, answer: Mapping[str, Any], selection: Selection | None, budget: WorkBudget
+) -> Document:
     if selection is None:
-        return tables.parse_tables(body, kind, answer)
+        return tables.parse_tables(body, kind, answer, budget)
     from toolfold.results.select import evaluator, jmespath_query
 
     if not selection.jmespath:
-        return evaluator.evaluate(selection, tables.parse_tables(body, kind, answer))
+        return evaluator.evaluate(selection, tables.parse_tables(body, kind, answer, budget), budget)
     if kind == "json":
-        return tables.from_value(jmespath_query.search(selection.jmespath, tables.parse_json(body, answer)))
-    document = tables.parse_tables(body, kind, answer)
+        data = tables.parse_json(body, answer, budget)
+        return tables.from_value(jmespath_query.search(selection.jmespath, data, budget))
+    document = tables.parse_tables(body, kind, answer, budget)
     data = {"rows": document.tables[0].objects()} if document.tables else document.metadata
-    return tables.from_value(jmespath_query.search(selection.jmespath, data))
+    return tables.from_value(jmespath_query.search(selection.jmespath, data, budget))
 
 
 def _render_raw(
-    body: str, kind: str, answer: Mapping[str, Any], options: OutputOptions, status: Mapping[str, Any]
+    body: str,
+    kind: str,
+    answer: Mapping[str, Any],
+    options: OutputOptions,
+    status: Mapping[str, Any],
+    budget: WorkBudget,
 ) -> RenderedResult:
     """Render the answer in the upstream's own form."""
     selection = options.select
@@ -172,12 +193,14 @@ def _render_raw(
         if selection is not None:
             from toolfold.results.select import jmespath_query
 
-            data = jmespath_query.search(selection.jmespath, data)
+            data = jmespath_query.search(selection.jmespath, data, budget)
         text = render.dumps_compact(data)
     token_count = tokens.count(text)
     if token_count <= options.max_tokens and _fits_lambda(text, lambda: data):
         return RenderedResult({"result": data, **status}, text)
-    smaller_request = f"leave out {options.raw_by} and add {example_select(tables.parse_tables(body, kind, answer))}"
+    smaller_request = (
+        f"leave out {options.raw_by} and add {example_select(tables.parse_tables(body, kind, answer, budget))}"
+    )
     notice = PreviewNotice(token_count, _offload(text, kind, options), smaller_request, options.max_tokens)
 
     def shorten(limits: preview.Limits) -> tuple[Any, preview.Truncation]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolfold.budget import WorkBudget
 from toolfold.errors import TRY_AGAIN, UpstreamError
 from toolfold.results import values
 
@@ -43,7 +44,7 @@ class Document:
     metadata: Any = field(default_factory=dict)
 
 
-def parse_tables(body: str, kind: str, answer: Mapping[str, Any]) -> Document:
+def parse_tables(body: str, kind: str, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
     """Parse an answer.
 
     Args:
@@ -51,15 +52,18 @@ def parse_tables(body: str, kind: str, answer: Mapping[str, Any]) -> Document:
         kind: ``json`` or ``csv``.
         answer: what the catalog says about it: ``kind`` ``object`` (one row is one thing) or ``names`` (key → name),
             ``csv`` (a header whose first column names the dates).
+        budget: what the call may cost.
 
     Raises:
         UpstreamError: the CSV cannot be parsed.
+        AnswerTooLarge: the budget is used up.
     """
-    return _from_csv(body, answer) if kind == "csv" else _from_json(parse_json(body, answer), answer)
+    return _from_csv(body, answer) if kind == "csv" else _from_json(parse_json(body, answer, budget), answer)
 
 
-def parse_json(body: str, answer: Mapping[str, Any]) -> Any:
+def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
     """Parse a JSON answer: the upstream's structure, with names and cells as in :mod:`toolfold.results.values`."""
+    budget.check_time()
     data = json.loads(body, parse_float=values.parse_number, parse_constant=lambda _constant: None)
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data

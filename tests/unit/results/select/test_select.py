@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
+from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.results import tables
 from toolfold.results.output import OutputOptions, render_result
@@ -391,7 +392,7 @@ def test_any_text_is_parsed_or_rejected(expression: str) -> None:
 @pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
 def test_selecting_all_columns_returns_the_answer(name: str) -> None:
     answer = example_responses()[name]
-    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer)
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer, WorkBudget())
     for table in document.tables:
         expression = "; ".join(
             [f'"{column}"' for column in table.columns] + ([f"from '{table.name}'"] if table.name else [])
@@ -400,7 +401,9 @@ def test_selecting_all_columns_returns_the_answer(name: str) -> None:
             continue
         selection = parser.parse_select(expression)
         assert selection is not None
-        assert evaluator.evaluate(selection, document).tables[0].rows == [tuple(row) for row in table.rows]
+        assert evaluator.evaluate(selection, document, WorkBudget()).tables[0].rows == [
+            tuple(row) for row in table.rows
+        ]
 
 
 def test_selecting_every_row_returns_the_table() -> None:
@@ -408,4 +411,4 @@ def test_selecting_every_row_returns_the_table() -> None:
     for expression in ("last 4", "first 4", "last 99"):
         selection = parser.parse_select(expression)
         assert selection is not None
-        assert evaluator.evaluate(selection, Document((table,))).tables[0].rows == list(table.rows)
+        assert evaluator.evaluate(selection, Document((table,)), WorkBudget()).tables[0].rows == list(table.rows)

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results import values
@@ -31,14 +32,16 @@ _MAX_LISTED = 60
 """Columns named in an error: all of any financial statement."""
 
 
-def evaluate(selection: Selection, document: Document) -> Document:
+def evaluate(selection: Selection, document: Document, budget: WorkBudget) -> Document:
     """Return the selected part of ``document``. Metadata is left out unless a name selects it.
 
     With several tables and no ``from``, the result has every table that has all of the selected columns.
 
     Raises:
         InvalidArguments: a name does not exist, or a comparison or function does not fit the values.
+        AnswerTooLarge: evaluating it would exceed the budget.
     """
+    budget.check_time()
     if not document.tables:
         return _evaluate_fields(selection, document.metadata)
     tables = document.tables if selection.table is None else (_find_table(document, selection.table),)

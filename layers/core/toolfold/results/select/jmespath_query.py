@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolfold.budget import WorkBudget
 from toolfold.results.select.parser import invalid_select
 
 MAX_COPIES = 200
 """How often an expression may multiply its input: ten fields of which one has twenty fields."""
 
 
-def search(expression: str, data: Any) -> Any:
+def search(expression: str, data: Any, budget: WorkBudget) -> Any:
     """Apply an expression to a JSON value.
 
     Raises:
         InvalidArguments: it is not an expression, multiplies its input too often, or finds nothing.
+        AnswerTooLarge: evaluating it would exceed the budget.
     """
+    budget.check_time()
     import jmespath
     from jmespath.exceptions import JMESPathError
 
