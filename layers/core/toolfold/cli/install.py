@@ -1,0 +1,134 @@
+"""``toolfold install``: add toolfold to the configuration of an MCP client on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolfold.cli import client_config
+from toolfold.cli.client_config import CLIENTS, Client
+from toolfold.errors import ToolfoldError
+
+_KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
+
+_EXAMPLES = """examples:
+  toolfold install claude-desktop             show the change, ask, keep a backup, write
+  toolfold install cursor --print             print the entry, change nothing
+  toolfold install vscode --yes               do not ask
+  toolfold install claude-code --env TOOLFOLD_CACHE=off
+
+The API key is taken from ALPHA_VANTAGE_API_KEY, if it is set, and written into the client's configuration, where the
+client reads it. It is not shown.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "install",
+        help="add toolfold to Claude Desktop, Claude Code, Cursor or VS Code",
+        description="Add toolfold to the configuration of an MCP client. Shows the change first, and keeps a copy of "
+        "the file that it changes.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("client", choices=sorted(CLIENTS), help="the client")
+    parser.add_argument("--name", default="toolfold", help="name of the server in the client (default toolfold)")
+    parser.add_argument(
+        "--env", metavar="NAME=VALUE", action="append", default=[], help="another variable for the server; repeatable"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file, if it is not the usual one")
+    parser.add_argument("--print", action="store_true", help="print the entry for the configuration; change nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask before the file is changed")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Change the configuration, or print the entry."""
+    client = CLIENTS[options.client]
+    environment = _environment(options.env)
+    entry = client.entry(_command(), environment)
+    if options.print:
+        print(client_config.to_text({client.section: {options.name: entry}}), end="")
+        return 0
+    path = (options.config or client.path()).expanduser()
+    before = client_config.read(path)
+    after = client_config.with_server(before, client.section, options.name, entry)
+    if after == before:
+        print(f"{client.title} has this entry already: {path}")
+        return 0
+    print(_diff(path, client.section, options.name, before, after))
+    if not options.yes and not _confirmed():
+        print("Nothing was changed.", file=sys.stderr)
+        return 1
+    backup = client_config.write(path, after)
+    kept = f" The file as it was: {backup}" if backup else ""
+    print(f"Added to {path}.{kept}\nRestart {client.title}; it then shows TOOL_LIST, TOOL_GET and TOOL_CALL.")
+    _warn_about_key(client, environment)
+    return 0
+
+
+def _environment(pairs: list[str]) -> dict[str, str]:
+    """Return the variables for the server: the API key, where this process has one, and those of ``--env``."""
+    environment = {}
+    if key := os.environ.get(_KEY_VARIABLE, "").strip():
+        environment[_KEY_VARIABLE] = key
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise ToolfoldError(f"--env takes NAME=VALUE, not {name!r}.")
+        environment[name] = value
+    return environment
+
+
+def _command() -> list[str]:
+    """Return the command that starts this toolfold. Clients are started without the user's PATH: the path is full."""
+    started = Path(sys.argv[0])
+    if started.stem == "toolfold" and started.is_file():
+        return [str(started.absolute()), "stdio"]
+    found = shutil.which("toolfold")
+    return [found, "stdio"] if found else [sys.executable, "-m", "toolfold", "stdio"]
+
+
+def _diff(path: Path, section: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return the change of the one entry that changes, without the values of its environment, which may be keys."""
+    old, new = before.get(section, {}).get(name), after[section][name]
+    old_lines = [] if old is None else client_config.to_text({name: _masked(old, {})}).splitlines()
+    new_lines = client_config.to_text({name: _masked(new, old)}).splitlines()
+    return "\n".join(difflib.unified_diff(old_lines, new_lines, str(path), str(path), lineterm=""))
+
+
+def _masked(entry: Any, previous: Any) -> Any:
+    """Return an entry with the values of its environment replaced; changed ones can be told from the others."""
+    environment = entry.get("env") if isinstance(entry, dict) else None
+    if not isinstance(environment, dict):
+        return entry
+    known = previous.get("env") if isinstance(previous, dict) else None
+    known = known if isinstance(known, dict) else {}
+    shown = {
+        name: "(hidden, new value)" if name in known and known[name] != value else "(hidden)"
+        for name, value in environment.items()
+    }
+    return {**entry, "env": shown}
+
+
+def _confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise ToolfoldError("This is no terminal, so nobody can be asked: add --yes to change the file.")
+    print("Change the file? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _warn_about_key(client: Client, environment: dict[str, str]) -> None:
+    if _KEY_VARIABLE not in environment and not any(name.startswith("TOOLFOLD_SOURCE_") for name in environment):
+        print(
+            f"No API key was written, because {_KEY_VARIABLE} is not set here. Set it and run this command again, or "
+            f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key',
+            file=sys.stderr,
+        )

@@ -1,0 +1,172 @@
+"""``toolfold install``: what it changes in a client's configuration, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolfold import cli
+from toolfold.cli.client_config import CLIENTS
+
+KEY = "SECRETKEY1234567"
+Install = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Install:
+    """Run ``toolfold install`` with a home folder of its own; return exit code, stdout and stderr."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("APPDATA", str(tmp_path / "AppData"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = cli.main(["install", *arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return run
+
+
+def config(client: str) -> Path:
+    return CLIENTS[client].path()
+
+
+@pytest.mark.parametrize(
+    ("system", "client", "expected"),
+    [
+        ("darwin", "claude-desktop", "Library/Application Support/Claude/claude_desktop_config.json"),
+        ("win32", "claude-desktop", "AppData/Claude/claude_desktop_config.json"),
+        ("linux", "claude-desktop", ".config/Claude/claude_desktop_config.json"),
+        ("darwin", "vscode", "Library/Application Support/Code/User/mcp.json"),
+        ("linux", "vscode", ".config/Code/User/mcp.json"),
+        ("linux", "cursor", ".cursor/mcp.json"),
+        ("linux", "claude-code", ".claude.json"),
+    ],
+)
+def test_each_client_has_its_own_file(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, client: str, expected: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    assert install(client, "--yes")[0] == 0
+    assert (tmp_path / expected).is_file()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_entry_starts_toolfold_by_its_full_path_with_the_key(install: Install, client: str) -> None:
+    code, out, err = install(client, "--yes")
+    entry = json.loads(config(client).read_text())[CLIENTS[client].section]["toolfold"]
+    assert code == 0
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-1] == "stdio"
+    assert entry["env"] == {"ALPHA_VANTAGE_API_KEY": KEY}
+    assert KEY not in out + err
+
+
+def test_everything_else_in_the_file_stays_and_a_copy_is_kept(install: Install) -> None:
+    path = config("cursor")
+    path.parent.mkdir()
+    before = {"mcpServers": {"other": {"command": "x", "env": {"T": "OTHERSECRET"}}}, "theme": "dünkel", "n": 1e3}
+    path.write_text(json.dumps(before))
+    path.chmod(0o640)
+    code, out, _ = install("cursor", "--yes")
+    after = json.loads(path.read_text())
+    assert code == 0
+    assert after.pop("mcpServers").pop("toolfold")
+    assert after == {"theme": "dünkel", "n": 1e3}
+    [backup] = path.parent.glob("*.bak")
+    assert json.loads(backup.read_text()) == before
+    assert str(backup) in out
+    assert "OTHERSECRET" not in out
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_second_time_changes_nothing(install: Install) -> None:
+    install("vscode", "--yes")
+    modified = config("vscode").stat().st_mtime_ns
+    code, out, _ = install("vscode", "--yes")
+    assert code == 0
+    assert "already" in out
+    assert config("vscode").stat().st_mtime_ns == modified
+    assert not list(config("vscode").parent.glob("*.bak"))
+
+
+def test_a_changed_key_is_announced_without_either_value(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("cursor", "--yes")
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "ANOTHERKEY765432")
+    _, out, _ = install("cursor", "--yes")
+    assert "new value" in out
+    assert KEY not in out
+    assert "ANOTHERKEY" not in out
+    assert "ANOTHERKEY765432" in config("cursor").read_text()
+
+
+def test_the_change_is_shown_and_refused_without_a_terminal(install: Install) -> None:
+    code, out, err = install("claude-desktop")
+    assert code == 1
+    assert '+    "args": [' in out
+    assert "--yes" in err
+    assert not config("claude-desktop").exists()
+
+
+def test_print_changes_nothing(install: Install) -> None:
+    code, out, _ = install("claude-code", "--print", "--name", "stocks", "--env", "TOOLFOLD_CACHE=off")
+    assert code == 0
+    assert json.loads(out)["mcpServers"]["stocks"]["env"]["TOOLFOLD_CACHE"] == "off"
+    assert not config("claude-code").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{\n  // comment\n  "servers": {}\n}', ":2 is not plain JSON"),
+        ("[1]", "does not hold an object"),
+        ('{"servers": []}', "is not an object"),
+        ('{"servers": ' + "[" * 100_000, "is not plain JSON"),
+    ],
+)
+def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Install, content: str, problem: str) -> None:
+    path = config("vscode")
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    code, _, err = install("vscode", "--yes")
+    assert code == 1
+    assert problem in err
+    assert path.read_text() == content
+
+
+def test_a_link_stays_a_link_to_the_changed_file(install: Install, tmp_path: Path) -> None:
+    kept = tmp_path / "dotfiles" / "mcp.json"
+    kept.parent.mkdir()
+    kept.write_text("{}")
+    config("cursor").parent.mkdir()
+    config("cursor").symlink_to(kept)
+    assert install("cursor", "--yes")[0] == 0
+    assert config("cursor").is_symlink()
+    assert "toolfold" in kept.read_text()
+
+
+def test_a_folder_in_place_of_the_file_is_one_sentence(install: Install) -> None:
+    config("cursor").mkdir(parents=True)
+    code, _, err = install("cursor", "--yes")
+    assert code == 1
+    assert err.count("\n") == 1
+
+
+def test_without_a_key_the_next_step_is_named(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ALPHA_VANTAGE_API_KEY")
+    code, _, err = install("cursor", "--yes")
+    assert code == 0
+    assert "ALPHA_VANTAGE_API_KEY is not set here" in err
+    assert "env" not in json.loads(config("cursor").read_text())["mcpServers"]["toolfold"]
+
+
+def test_an_unknown_client_is_wrong_usage(install: Install) -> None:
+    assert install("netscape")[0] == 2
