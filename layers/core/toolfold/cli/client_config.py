@@ -71,7 +71,7 @@ CLIENTS: Mapping[str, Client] = {
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the configuration in a file, ``{}`` where there is none.
+    """Return the configuration in a file, or ``{}`` where the file does not exist.
 
     Raises:
         ToolfoldError: the file cannot be read, or is not a JSON object.

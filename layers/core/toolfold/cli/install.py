@@ -18,9 +18,9 @@ from toolfold.errors import ToolfoldError
 _KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
 
 _EXAMPLES = """examples:
-  toolfold install claude-desktop             show the change, ask, keep a backup, write
+  toolfold install claude-desktop             show the change, confirm, keep a copy, write
   toolfold install cursor --print             print the entry, change nothing
-  toolfold install vscode --yes               do not ask
+  toolfold install vscode --yes               without a confirmation
   toolfold install claude-code --env TOOLFOLD_CACHE=off
 
 The API key is taken from ALPHA_VANTAGE_API_KEY, if it is set, and written into the client's configuration, where the
@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file, if it is not the usual one")
     parser.add_argument("--print", action="store_true", help="print the entry for the configuration; change nothing")
-    parser.add_argument("--yes", action="store_true", help="do not ask before the file is changed")
+    parser.add_argument("--yes", action="store_true", help="change the file without a confirmation")
     parser.set_defaults(run=run)
 
 
@@ -105,7 +105,7 @@ def _diff(path: Path, section: str, name: str, before: Mapping[str, Any], after:
 
 
 def _masked(entry: Any, previous: Any) -> Any:
-    """Return an entry with the values of its environment replaced; changed ones can be told from the others."""
+    """Return an entry with the values of its environment replaced; changed ones are marked."""
     environment = entry.get("env") if isinstance(entry, dict) else None
     if not isinstance(environment, dict):
         return entry
@@ -120,7 +120,7 @@ def _masked(entry: Any, previous: Any) -> Any:
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
-        raise ToolfoldError("This is no terminal, so nobody can be asked: add --yes to change the file.")
+        raise ToolfoldError("There is no terminal for a confirmation. Add --yes to change the file.")
     print("Change the file? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
