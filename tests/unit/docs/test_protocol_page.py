@@ -32,6 +32,15 @@ REQUESTS: dict[str, Request] = {
     ),
     "Accept without JSON": request(PING, host="localhost", accept="text/html"),
     "a body that is not JSON": request(b"{", host="localhost"),
+    "a number out of range": request(
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1e999}}', host="localhost"
+    ),
+    "half of a surrogate pair": request(
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\ud800"}}', host="localhost"
+    ),
+    "nesting of more than 100 levels": request(
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 100 + b"]" * 100 + b"}}", host="localhost"
+    ),
     "a batch": request([PING], host="localhost"),
     "a body that is not an object": request(b"7", host="localhost"),
     "not JSON-RPC 2.0": request({"id": 1, "method": "ping"}, host="localhost"),

@@ -14,6 +14,7 @@ from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.protocol import jsonrpc
 from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
@@ -233,6 +234,11 @@ def test_repeated_routing_header_is_rejected() -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-Infinity}}', 400, -32700, None),
         (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', 400, -32700, None),
         (b'{"jsonrpc":"2.0","id":"\xed\xa0\x80","method":"ping"}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', 400, -32700, 1),
+        (b'{"jsonrpc":"2.0","id":"a","method":"ping","params":{"\\udfff":1}}', 400, -32700, "a"),
+        (b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}', 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-1e999}}', 400, -32700, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b'{"a":' * 100 + b"1" + b"}" * 101, 400, -32700, 1),
         ('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"), 400, -32700, None),
         (b'{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NO_SUCH"}}', 200, -32602, 1),
@@ -319,10 +325,85 @@ def test_body_over_the_limit_is_rejected() -> None:
         (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "https://evil.test"}, 403),
         (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "null"}, 403),
         (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "http://[broken"}, 403),
+        (OriginPolicy(origins=("*",)), {"origin": "null"}, 403),
+        (OriginPolicy(origins=("https://app.test",)), {"origin": "https://app.test/"}, 403),
     ],
 )
 def test_origin_policy_decides_the_status(access: OriginPolicy, headers: dict[str, str], status: int) -> None:
     assert Server(TOOLS, access).handle_http(request(message("ping"), **headers)).status == status
+
+
+LOCAL = OriginPolicy(hosts=LOOPBACK_HOSTS, port=8080)
+
+
+# R24
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:8080", "LocalHost:8080", "127.0.0.1:8080", "[::1]:8080"],
+)
+def test_local_server_answers_to_its_names_and_port(host: str) -> None:
+    assert Server(TOOLS, LOCAL).handle_http(request(message("ping"), host=host)).status == 200
+
+
+# R24
+@pytest.mark.parametrize("method", ["POST", "GET", "OPTIONS", "DELETE"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil@localhost:8080", "evil:x@localhost:8080", "localhost", "localhost:80", "localhost:08081", "localhost:",
+        "localhost.:8080", "localhost.evil.com:8080", "evil.com:8080", "localhost:8080.evil.com", "localhost:8080/",
+        "localhost:8080,localhost:8080", "localhost:8080\x00", "localhost:8080 evil.com", "[::1", "[::1%25lo]:8080",
+        "::1", "::1:8080", "[::ffff:127.0.0.1]:8080", "127.1:8080", "2130706433:8080", "0.0.0.0:8080", "0x7f.1:8080",
+        "127.0.0.1.nip.io:8080", "localhost:８０８０", "ｌocalhost:8080", "loca\u212ahost:8080", "localhost:+8080",
+        "localhost:99999999999", "http://localhost:8080", "localhost\n:8080", "",
+    ],
+)  # fmt: skip
+def test_local_server_refuses_every_other_host(method: str, host: str) -> None:
+    to = Request(method, (("host", host), ("content-type", "application/json")), b"{}")
+    assert Server(TOOLS, LOCAL).handle_http(to).status == 421
+
+
+def test_two_hosts_or_origins_are_refused() -> None:
+    def status(*headers: tuple[str, str]) -> int:
+        named = (("host", "localhost:8080"), ("content-type", "application/json"), *headers)
+        return Server(TOOLS, LOCAL).handle_http(Request("POST", named, json.dumps(message("ping")).encode())).status
+
+    assert status() == 200
+    assert status(("host", "localhost:8080")) == 421
+    assert status(("origin", "http://localhost:1")) == 200
+    assert status(("origin", "http://localhost:1"), ("origin", "https://evil.test")) == 403
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null", "", "http://evil@localhost:8080", "http://localhost.evil.com", "http://localhost.", "localhost:8080",
+        "file://localhost", "http://localhost:8080/", "http://localhost:8080, http://localhost:8080", "HTTP://evil",
+        "chrome-extension://localhost", "http://localhost:8080\\@evil.test", "http://[::1", "http://127.0.0.1.evil.test",
+    ],
+)  # fmt: skip
+def test_local_server_refuses_pages_of_other_machines(origin: str) -> None:
+    headers = (("host", "localhost:8080"), ("origin", origin), ("content-type", "application/json"))
+    for method in ("POST", "OPTIONS", "GET"):
+        response = Server(TOOLS, LOCAL).handle_http(Request(method, headers, b"{}"))
+        assert response.status == 403
+        assert "access-control-allow-origin" not in dict(response.headers)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), 10**5_000, "\ud800", {"\udfff": 1}, (1, float("-inf")), {1: {2: 3}}],
+    ids=["NaN", "infinity", "5,000 digits", "surrogate", "surrogate key", "tuple", "integer keys"],
+)
+def test_every_result_can_be_encoded(value: Any) -> None:
+    encoded = jsonrpc.encode_result(1, {"content": [value]})
+    assert json.loads(encoded.decode(), parse_constant=pytest.fail)["id"] == 1
+
+
+def test_result_nested_without_end_is_cut() -> None:
+    nested: list[Any] = []
+    nested.append(nested)
+    assert json.loads(jsonrpc.encode_result(1, {"content": nested}))["id"] == 1
 
 
 def test_preflight_of_an_allowed_origin_is_answered() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,7 +12,12 @@ Headers = tuple[tuple[str, str], ...]
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """Largest request body, as in the protocol's reference server. Real requests have a few hundred bytes."""
 
-LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+
+_HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
+"""A host and its port as RFC 3986, section 3.2.2, writes them: no user, no path, and IPv6 addresses in brackets."""
+
+_HTTP_ORIGIN = r"(https?)://" + _HOST
 
 _JSON: Headers = (("content-type", "application/json"),)
 _TEXT: Headers = (("content-type", "text/plain; charset=utf-8"),)
@@ -69,11 +75,13 @@ class OriginPolicy(NamedTuple):
     Attributes:
         origins: web origins allowed to call, ``*`` for all; a client that sends no ``Origin`` is no web page and may
             always call.
-        hosts: host names under which a local server may be called; empty: any.
+        hosts: host names under which a local server may be called, in lower case; empty: any.
+        port: the port that ``Host`` must name with them; None: any.
     """
 
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    port: int | None = None
 
 
 NO_WEB_PAGES = OriginPolicy()
@@ -101,11 +109,9 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     Returns:
         None when the body is to be processed.
     """
-    if policy.hosts and _hostname("//" + (request.header("host") or "")) not in policy.hosts:
-        return error_response(421, "This server answers only to its local name.")
-    origin = request.header("origin")
-    if origin is not None and not _is_allowed(origin, policy):
-        return error_response(403, "This origin is not allowed; set TOOLFOLD_ALLOWED_ORIGINS to allow it.")
+    refused = refuse_caller(request.headers, policy)
+    if refused is not None:
+        return refused
     if request.method == "OPTIONS":
         return Response(204, _PREFLIGHT)
     if request.method != "POST":
@@ -123,31 +129,49 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     return None
 
 
+def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
+    """Return the response to a request with a wrong ``Host`` or ``Origin``, or None when both are allowed.
+
+    A web page can reach a local server under a name of its own (DNS rebinding); its ``Host`` then has that name.
+    """
+    if policy.hosts and not _is_own_host(_values(headers, "host"), policy):
+        return error_response(421, "This server answers only to its local name.")
+    origins = _values(headers, "origin")
+    if origins and (len(origins) > 1 or not _is_allowed(origins[0], policy)):
+        return error_response(403, "This origin is not allowed; set TOOLFOLD_ALLOWED_ORIGINS to allow it.")
+    return None
+
+
 def with_cors_headers(request: Request, response: Response, policy: OriginPolicy) -> Response:
     """Return ``response`` with the headers that let an allowed web page read it."""
-    origin = request.header("origin")
-    if origin is None or not _is_allowed(origin, policy):
+    origins = _values(request.headers, "origin")
+    if len(origins) != 1 or not _is_allowed(origins[0], policy):
         return response
-    headers = (("access-control-allow-origin", origin), ("vary", "Origin"))
+    headers = (("access-control-allow-origin", origins[0]), ("vary", "Origin"))
     return Response(response.status, (*response.headers, *headers), response.body, response.log_fields)
 
 
-def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
-    # It is sent back in a header: a line feed in it would start another header.
-    if not (origin.isascii() and origin.isprintable()):
+def _values(headers: Headers, name: str) -> list[str]:
+    return [value.strip() for key, value in headers if key == name]
+
+
+def _is_own_host(values: list[str], policy: OriginPolicy) -> bool:
+    match = re.fullmatch(_HOST, values[0], re.ASCII | re.IGNORECASE) if len(values) == 1 else None
+    if match is None or match[1].lower() not in policy.hosts:
         return False
+    return policy.port is None or int(match[2] or 80) == policy.port
+
+
+def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
+    # It is sent back in a header: a line feed in it would start another header. "null" is the origin of every page
+    # that hides its own.
+    if not (origin.isascii() and origin.isprintable()) or origin == "null":
+        return False
+    if "*" in policy.origins or origin in policy.origins:
+        return True
     # A server that checks its Host is a local one: pages served from the same machine may call it.
-    is_local = bool(policy.hosts) and _hostname(origin) in LOOPBACK_HOSTS
-    return is_local or "*" in policy.origins or origin.rstrip("/") in policy.origins
-
-
-def _hostname(url: str) -> str:
-    from urllib.parse import urlsplit  # needed by browsers and local servers only
-
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+    match = re.fullmatch(_HTTP_ORIGIN, origin) if policy.hosts else None
+    return match is not None and match[2] in LOOPBACK_HOSTS
 
 
 def _accepts_json(accept: str | None) -> bool:

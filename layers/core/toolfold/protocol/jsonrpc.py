@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from toolfold.protocol.versions import INVALID_REQUEST, PARSE_ERROR
 
 Id = str | int
+
+MAX_DEPTH = 100
+"""Levels of nesting of a message. Real ones have fewer than ten; code that recurses fails at some 300."""
+
+_MAX_INTEGER_BITS = 14_000
+"""Integers of more than 4,300 digits cannot be written as text in Python."""
 
 
 class Message(NamedTuple):
@@ -37,7 +44,7 @@ def parse_message(body: bytes) -> Message | None:
         JsonRpcError: the body is not JSON, or not one JSON-RPC message.
     """
     try:
-        data = _decode(body)
+        data, problem = _decode(body)
     # ValueError: malformed JSON or UTF-8, integers of thousands of digits. RecursionError: nesting too deep.
     except (ValueError, RecursionError):
         raise JsonRpcError(PARSE_ERROR, "The body is not valid JSON.") from None
@@ -48,6 +55,8 @@ def parse_message(body: bytes) -> Message | None:
     id_ = data.get("id")
     if not _is_id(id_):
         id_ = None
+    if problem:
+        raise JsonRpcError(PARSE_ERROR, problem, id_=id_)
     if data.get("jsonrpc") != "2.0":
         raise JsonRpcError(INVALID_REQUEST, 'jsonrpc must be "2.0".', id_=id_)
     if "method" not in data and _is_response(data):
@@ -77,33 +86,97 @@ def encode_error(error: JsonRpcError) -> bytes:
 
 
 def _encode(message: Mapping[str, Any]) -> bytes:
+    try:
+        text = _ENCODER.encode(message)
+    except (ValueError, RecursionError):
+        # NaN, infinity, an integer of thousands of digits, nesting too deep: not JSON, or not JSON that clients read.
+        text = _ENCODER.encode(_sendable(message, MAX_DEPTH))
     # "replace": a lone surrogate sent by an upstream or a client must not break the response.
-    return _ENCODER.encode(message).encode("utf-8", "replace")
+    return text.encode("utf-8", "replace")
 
 
 # Made once: json.dumps makes an encoder at each call that names options.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _decode(body: bytes) -> Any:
-    text = body.decode().removeprefix("\ufeff")
-    data = _DECODER.decode(text)
-    if "\\u" in text:
-        # An escape can be half of a surrogate pair, which UTF-8 cannot encode: such an id could not be sent back.
-        json.dumps(data, ensure_ascii=False).encode()
-    return data
+def _sendable(value: Any, depth: int) -> Any:
+    """Return ``value`` with null in place of what JSON cannot express, or what is nested deeper than ``depth``."""
+    if isinstance(value, dict | list | tuple) and not depth:
+        return None
+    if isinstance(value, dict):
+        return {str(key): _sendable(inner, depth - 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sendable(inner, depth - 1) for inner in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        return None
+    return value
+
+
+class _OutOfRange(ValueError):
+    """A number is larger than any that is represented."""
+
+
+def _parse_finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise _OutOfRange
+    return number
 
 
 def _reject_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
-"""Python's default accepts NaN and Infinity, which are not JSON and could not be sent back as JSON."""
+# Python's default accepts NaN and Infinity, which are not JSON and could not be sent back as JSON.
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant, parse_float=_parse_finite)
+_LENIENT_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+
+
+def _decode(body: bytes) -> tuple[Any, str]:
+    """Return the JSON in ``body``, and why it is refused nevertheless, or an empty string."""
+    text = body.decode().removeprefix("\ufeff")
+    try:
+        data = _DECODER.decode(text)
+    except _OutOfRange:
+        return _LENIENT_DECODER.decode(text), "A number in the body is out of range."
+    # An escape can be half of a surrogate pair, which UTF-8 cannot encode. Most bodies have none, and few brackets.
+    may_have_surrogates = "\\u" in text
+    if may_have_surrogates or text.count("[") + text.count("{") > MAX_DEPTH:
+        return data, _find_problem(data, may_have_surrogates)
+    return data, ""
+
+
+def _find_problem(data: Any, may_have_surrogates: bool) -> str:
+    """Return what is wrong with ``data``, level by level, or an empty string."""
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += value
+                inner += value.values()
+            elif isinstance(value, list):
+                inner += value
+            elif may_have_surrogates and isinstance(value, str) and not _is_encodable(value):
+                return "A string in the body has half of a surrogate pair."
+        if not inner:
+            return ""
+        level = inner
+    return f"The body is nested deeper than {MAX_DEPTH} levels."
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and _is_encodable(value))
 
 
 def _is_response(data: Mapping[str, Any]) -> bool:

@@ -56,12 +56,29 @@ def _headers(event: Mapping[str, Any]) -> Headers:
     """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them with commas."""
     multi_value = event.get("multiValueHeaders")
     if multi_value:
-        return tuple([(name.lower(), str(value)) for name, values in multi_value.items() for value in values])
-    return tuple([(name.lower(), str(value)) for name, value in (event.get("headers") or {}).items()])
+        return tuple([(name.lower(), _text(value)) for name, values in multi_value.items() for value in _list(values)])
+    return tuple([(name.lower(), _text(value)) for name, value in (event.get("headers") or {}).items()])
+
+
+def _text(value: Any) -> str:
+    # Not str(value): the text of a number of thousands of digits, or of deep nesting, raises errors of its own.
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
-    body = event.get("body") or ""
+    body = event.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        raise TypeError
     if not event.get("isBase64Encoded"):
         return bytes(body.encode("utf-8", "surrogatepass"))
     try:
@@ -74,5 +91,5 @@ def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
     if is_version_2:
         from urllib.parse import parse_qs  # imported here: few deployments allow a key in the query string
 
-        return str(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, [""])[0])
-    return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER, ""))
+        return str(parse_qs(_text(event.get("rawQueryString") or "")).get(KEY_PARAMETER, [""])[0])
+    return _text((event.get("queryStringParameters") or {}).get(KEY_PARAMETER) or "")
