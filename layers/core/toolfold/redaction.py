@@ -2,59 +2,266 @@
 
 Only what is returned to a caller is redacted. What is cached is the upstream's own text: an answer that repeats a key
 is cached for that key alone.
+
+A key is found in upper and lower case, as it is and in hexadecimal digits, in base64 (both alphabets, at any position
+of the encoded text), and behind up to three layers of escapes of JSON, URLs and HTML. An ordinary answer costs a few
+searches for fixed strings: escapes are decoded only where one of them stands for a character of the key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
-from urllib.parse import quote
 
 REPLACEMENT = "[key]"
 
-_MIN_SECRET_CHARS = 8
-"""A shorter key is a word, such as "demo", and may be part of the data."""
+MIN_KEY_CHARS = 8
+"""A shorter key is a word, such as "demo", and may be part of the data: in an answer it is replaced as a word only."""
+
+_MIN_BASE64_CHARS = 5
+"""Characters of base64 that depend on the key alone. Fewer occur in every long text."""
+
+_MAX_LAYERS = 3
+"""Encodings on top of each other, such as a URL, encoded twice, in JSON."""
+
+_ESCAPE_MARKS = "\\%&#;"
+"""Characters of escapes: where they are escaped themselves, they hide another one."""
+
+_PIECE = re.compile(r"""[^\s,;"'<>|()\[\]{}]+""")
 
 
 class Redactor:
-    """Replace API keys in what a caller gets.
+    """Replace API keys in what a caller gets. Making one costs nothing; it is prepared by its first use.
 
     Args:
         keys: the keys of the call: the caller's and the operator's.
     """
 
+    __slots__ = ("_keys", "_min_chars", "_patterns")
+
     def __init__(self, keys: Iterable[str] = ()) -> None:
-        self._spellings = sorted(
-            {
-                spelling
-                for key in keys
-                if len(key) >= _MIN_SECRET_CHARS
-                for spelling in (key, quote(key), quote(key, safe=""))
-            },
-            key=len,
-            reverse=True,
-        )
+        self._keys = tuple(dict.fromkeys(key for key in keys if key))
+        self._min_chars = min(map(len, self._keys), default=0)
+        self._patterns: tuple[_KeyPattern, ...] | None = None
 
     def appears_in(self, text: str) -> bool:
-        """Return whether a key is in ``text``, the raw text of an upstream, in any encoding."""
-        return any(spelling in text for spelling in self._spellings)
+        """Return whether a key is in ``text``, the raw text of an upstream, in any encoding.
+
+        A key that is part of a longer word counts, however short it is: this decides what is shared with others.
+        """
+        return any(pattern.is_in(text) for pattern in self._prepared())
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without the keys."""
-        for spelling in self._spellings:
-            text = text.replace(spelling, REPLACEMENT)
+        if len(text) < self._min_chars:
+            return text
+        for pattern in self._prepared():
+            if pattern.is_in(text):
+                text = pattern.redact(text)
         return text
 
     def redact_value(self, value: Any) -> Any:
-        """Return a parsed JSON value without the keys."""
+        """Return a parsed JSON value without the keys, at any depth.
+
+        A number that has the digits of a key becomes a text. Names of object members count as text.
+        """
+        if not self._keys:
+            return value
+        unfinished: list[tuple[Any, Any]] = []
+
+        def copy(item: Any) -> Any:
+            if isinstance(item, dict | list):
+                copied: Any = {} if isinstance(item, dict) else []
+                unfinished.append((item, copied))
+                return copied
+            return self._redact_scalar(item)
+
+        result = copy(value)
+        while unfinished:
+            source, target = unfinished.pop()
+            if isinstance(source, list):
+                target.extend(map(copy, source))
+                continue
+            repeated = 1
+            for name, item in source.items():
+                redacted = self.redact_text(name)
+                while redacted in target:  # two names that differ in the key alone
+                    repeated += 1
+                    redacted = f"{redacted} ({repeated})"
+                target[redacted] = copy(item)
+        return result
+
+    def _redact_scalar(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.redact_text(value)
-        if isinstance(value, list):
-            return [self.redact_value(item) for item in value]
-        if isinstance(value, dict):
-            return {self.redact_text(key): self.redact_value(item) for key, item in value.items()}
-        return value
+        if value is None or isinstance(value, bool):
+            return value
+        digits = str(value)
+        return value if self.redact_text(digits) == digits else REPLACEMENT
+
+    def _prepared(self) -> tuple[_KeyPattern, ...]:
+        if self._patterns is None:
+            self._patterns = tuple(map(_KeyPattern, self._keys))
+        return self._patterns
+
+
+class _KeyPattern:
+    """What to search for one key."""
+
+    def __init__(self, key: str) -> None:
+        self._escapes = _Escapes(key)
+        # A key may itself look like an escape, and is then decoded with the text.
+        decoded = (form for form in self._escapes.layers(key) if len(form) >= min(MIN_KEY_CHARS, len(key)))
+        spellings = {*_spellings(key), *decoded}
+        self._key = key
+        self._folded = sorted({spelling.lower() for spelling in spellings}, key=len, reverse=True)
+        self._base64 = _base64_cores(key.encode())
+        self._word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if len(key) < MIN_KEY_CHARS else None
+
+    def is_in(self, text: str) -> bool:
+        """Return whether the key is in ``text`` in any encoding."""
+        return self._is_plain(text) or any(map(self._is_plain, self._escapes.layers(text)))
+
+    def redact(self, text: str) -> str:
+        """Return ``text`` with the key replaced; a word that has it in another encoding is replaced as a whole."""
+        text = self._replace_plain(text)
+        return text if not self._remains(text) else "\n".join(map(self._redact_line, text.split("\n")))
+
+    def _redact_line(self, line: str) -> str:
+        if not self._remains(line):
+            return line
+        line = _PIECE.sub(lambda piece: REPLACEMENT if self._remains(piece[0]) else piece[0], line)
+        return REPLACEMENT if self._remains(line) else line
+
+    def _remains(self, text: str) -> bool:
+        if len(text) < len(self._key):
+            return False
+        if self._word is not None:
+            word = self._word
+            return any(word.search(form) is not None for form in self._escapes.layers(text))
+        return self.is_in(text)
+
+    def _is_plain(self, text: str) -> bool:
+        lower = text.lower()
+        return any(spelling in lower for spelling in self._folded) or any(core in text for core in self._base64)
+
+    def _replace_plain(self, text: str) -> str:
+        if self._word is not None:
+            return self._word.sub(REPLACEMENT, text)
+        for spelling in self._folded:
+            text = _replace_folded(text, spelling)
+        return text
 
 
 NO_REDACTION = Redactor()
 """For an answer in which no key can appear."""
+
+
+def _spellings(key: str) -> Iterator[str]:
+    """Yield the key as it is written in texts, URLs, CSV and dumps of memory."""
+    from urllib.parse import quote, quote_plus
+
+    yield from (key, quote(key), quote(key, safe=""), quote_plus(key), key.replace('"', '""'))
+    if len(key) >= MIN_KEY_CHARS:
+        yield key.encode().hex()
+    if not key.isascii():  # an upstream may send Latin-1, of which only ASCII is also UTF-8
+        narrow = key.encode("latin-1", errors="replace")
+        yield from (quote(narrow), narrow.decode(errors="replace"))
+
+
+def _base64_cores(key: bytes) -> tuple[str, ...]:
+    """Return the characters of base64 that depend on ``key`` alone, at the three positions it can have in a text."""
+    from base64 import b64encode
+
+    cores = set()
+    for before in range(3):
+        encoded = b64encode(bytes(before) + key).decode()
+        # A character has six bits: the first and the last one may share bits with what is beside the key.
+        core = encoded[-(-before * 8 // 6) : (before + len(key)) * 8 // 6]
+        if len(core) >= _MIN_BASE64_CHARS:
+            cores |= {core, core.replace("+", "-").replace("/", "_")}
+    return tuple(cores)
+
+
+class _Escapes:
+    """Decode the escapes that stand for a character of ``key``, or for a part of another escape; no others."""
+
+    def __init__(self, key: str) -> None:
+        characters = {*key.lower(), *key.upper(), *_ESCAPE_MARKS}
+        codes = "|".join(sorted({f"{ord(character):02x}" for character in characters if ord(character) < 256}))
+        decimals = "|".join(sorted({str(ord(character)) for character in characters}))
+        punctuation = {character for character in characters if not character.isalnum()}
+        names = "|".join(sorted(_entities(punctuation)))
+        self._is_ascii = key.isascii()
+        self._json = re.compile(rf"\\(?:u00|x|u\{{0{{0,4}})({codes})\}}?", re.IGNORECASE)
+        self._url = re.compile(rf"%(?:25)*({codes})", re.IGNORECASE)
+        self._html = re.compile(
+            rf"&(?:amp;)*(?:#0*({decimals})(?![0-9])|#x0*({codes})(?![0-9a-f])|({names})(?![a-z]));?", re.IGNORECASE
+        )
+
+    def layers(self, text: str) -> Iterator[str]:
+        """Yield ``text`` with one layer of escapes decoded, then with two, as long as that changes it."""
+        for _ in range(_MAX_LAYERS):
+            before = text
+            for decode in (self._without_json, self._without_url, self._without_html):
+                decoded = decode(text)
+                if decoded is not text and decoded != text:
+                    text = decoded
+                    yield text
+            if text is before:
+                return
+
+    def _without_json(self, text: str) -> str:
+        if "\0" in text:  # UTF-16 read as UTF-8
+            text = text.replace("\0", "")
+        if "\\" not in text:
+            return text
+        for _ in range(_MAX_LAYERS):
+            decoded = self._json.sub(lambda escape: chr(int(escape[1], 16)), text)
+            if decoded == text:
+                break
+            text = decoded
+        return text.replace("\\", "")  # those before other characters, such as / and quotes
+
+    def _without_url(self, text: str) -> str:
+        if "%" not in text:
+            return text
+        if not self._is_ascii:
+            from urllib.parse import unquote
+
+            return unquote(text)
+        return self._url.sub(lambda escape: chr(int(escape[1], 16)), text)
+
+    def _without_html(self, text: str) -> str:
+        return self._html.sub(_entity_character, text) if "&" in text else text
+
+
+def _entities(characters: Collection[str]) -> Iterator[str]:
+    """Yield the names that HTML has for ``characters``."""
+    from html.entities import html5
+
+    for name, character in html5.items():
+        if character in characters and name.endswith(";"):
+            yield name[:-1]
+
+
+def _entity_character(reference: re.Match[str]) -> str:
+    from html import unescape
+
+    decimal, code, name = reference.groups()
+    if name is not None:
+        return unescape(f"&{name};")
+    return chr(int(decimal) if decimal is not None else int(code, 16))
+
+
+def _replace_folded(text: str, lower: str) -> str:
+    """Return ``text`` without the parts that are ``lower`` in lower case."""
+    folded = text.lower()
+    if len(folded) != len(text):  # a few letters have two in lower case
+        return re.sub(re.escape(lower), REPLACEMENT, text, flags=re.IGNORECASE)
+    parts, start = [], 0
+    while (found := folded.find(lower, start)) >= 0:
+        parts += [text[start:found], REPLACEMENT]
+        start = found + len(lower)
+    return "".join([*parts, text[start:]]) if parts else text

@@ -1,0 +1,165 @@
+"""API keys are found and replaced in every encoding, and an ordinary answer costs little."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import time
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfold.redaction import NO_REDACTION, REPLACEMENT, Redactor
+
+KEY = "CANARYKEY0123456"
+KEYS = (KEY, "pass/word+987&x=1", 'quo"ted\\back%41slash', "schlüssel-zum-glück", "two words and more")
+
+ENCODINGS = {
+    "plain": lambda key: key,
+    "lower case": str.lower,
+    "upper case": str.upper,
+    "JSON": lambda key: json.dumps(key)[1:-1],
+    "JSON with escaped slashes": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
+    "JSON with every character escaped": lambda key: "".join(f"\\u{ord(one):04X}" for one in key),
+    "JSON with one character escaped": lambda key: key[:3] + f"\\u{ord(key[3]):04x}" + key[4:],
+    "JSON in JSON": lambda key: json.dumps(json.dumps(key)),
+    "escapes of JavaScript": lambda key: "".join(f"\\x{ord(one):02x}" for one in key),
+    "URL": quote,
+    "URL, everything reserved": lambda key: quote(key, safe=""),
+    "form": quote_plus,
+    "URL with every byte encoded": lambda key: "".join(f"%{byte:02x}" for byte in key.encode()),
+    "URL with one letter encoded": lambda key: f"%{ord(key[0]):02X}{key[1:]}",
+    "URL in URL": lambda key: quote(quote(key, safe=""), safe=""),
+    "URL in URL, every byte": lambda key: "".join(f"%25{byte:02X}" for byte in key.encode()),
+    "URL in JSON": lambda key: "".join(f"\\u0025{byte:02X}" for byte in key.encode()),
+    "HTML": html.escape,
+    "HTML, decimal": lambda key: "".join(f"&#{ord(one)};" for one in key),
+    "HTML, hexadecimal": lambda key: "".join(f"&#x{ord(one):X};" for one in key),
+    "HTML in HTML": lambda key: "".join(f"&amp;#{ord(one)};" for one in key),
+    "URL in HTML in JSON": lambda key: json.dumps(html.escape(quote(key))).replace("&", "\\u0026"),
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 after one byte": lambda key: base64.b64encode(b":" + key.encode() + b":end").decode(),
+    "base64 after two bytes": lambda key: base64.b64encode(b"u:" + key.encode() + b"end").decode(),
+    "base64 for URLs": lambda key: base64.urlsafe_b64encode(key.encode()).decode(),
+    "base64 in a URL": lambda key: quote(base64.b64encode(key.encode()).decode(), safe=""),
+    "base64 in JSON": lambda key: base64.b64encode(key.encode()).decode().replace("/", "\\/"),
+    "hexadecimal": lambda key: key.encode().hex(),
+    "hexadecimal in upper case": lambda key: key.encode().hex().upper(),
+    "CSV": lambda key: key.replace('"', '""'),
+    "UTF-16": lambda key: key.encode("utf-16-le").decode(errors="replace"),
+}  # fmt: skip
+
+
+class TestEncodings:
+    # R13
+    @pytest.mark.parametrize("key", KEYS)
+    @pytest.mark.parametrize("encoding", ENCODINGS)
+    def test_a_key_is_found_and_replaced(self, encoding: str, key: str) -> None:
+        if encoding == "UTF-16" and not key.isascii():
+            pytest.skip("such a text is no UTF-8")
+        redactor = Redactor((key,))
+        echo = f"before {ENCODINGS[encoding](key)} after"
+        assert redactor.appears_in(echo)
+        redacted = redactor.redact_text(echo)
+        assert REPLACEMENT in redacted
+        assert not redactor.appears_in(redacted)
+
+    @given(
+        st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=40),
+        st.lists(st.sampled_from([quote, html.escape, lambda text: json.dumps(text)[1:-1]]), max_size=3),
+        st.text(max_size=20),
+    )
+    def test_encodings_on_top_of_each_other_are_found(self, key: str, encodings: list[Any], around: str) -> None:
+        echo = key
+        for encode in encodings:
+            echo = encode(echo)
+        redactor = Redactor((key,))
+        assert redactor.appears_in(f"{around}{echo}{around}")
+        assert not redactor.appears_in(redactor.redact_text(f"{around} {echo} {around}"))
+
+    def test_each_of_several_keys_is_replaced(self) -> None:
+        redactor = Redactor((KEY, "OPERATORKEY98765"))
+        assert redactor.redact_text(f"{KEY} and operatorkey98765") == "[key] and [key]"
+
+    def test_words_beside_an_encoded_key_stay(self) -> None:
+        echo = base64.b64encode(f"user:{KEY}".encode()).decode()
+        assert Redactor((KEY,)).redact_text(f"date,value\n2026-01-01,{echo},5\n2026-01-02,1") == (
+            "date,value\n2026-01-01,[key],5\n2026-01-02,1"
+        )
+
+
+class TestShortKeys:
+    # R13
+    def test_a_short_key_is_replaced_as_a_word(self) -> None:
+        redactor = Redactor(("demo",))
+        assert redactor.redact_value({"key": "demo", "text": "your key demo, demographic data"}) == {
+            "key": REPLACEMENT,
+            "text": "your key [key], demographic data",
+        }
+
+    def test_an_escaped_short_key_is_replaced(self) -> None:
+        assert Redactor(("a/b",)).redact_text("key=a%2Fb") == REPLACEMENT
+
+    def test_an_answer_with_a_short_key_in_a_word_is_not_shared(self) -> None:
+        assert Redactor(("demo",)).appears_in("xdemox")
+
+
+class TestValues:
+    def test_names_numbers_and_texts_are_redacted_at_any_depth(self) -> None:
+        redactor = Redactor(("12345678", KEY))
+        value = {"a": [12345678, 3.5, True, None, {KEY: 1}], f"url {KEY}": 912345678.5}
+        assert redactor.redact_value(value) == {
+            "a": [REPLACEMENT, 3.5, True, None, {REPLACEMENT: 1}],
+            f"url {REPLACEMENT}": REPLACEMENT,
+        }
+
+    def test_members_whose_names_differ_in_the_key_stay_apart(self) -> None:
+        redacted = Redactor((KEY,)).redact_value({KEY: 1, KEY.lower(): 2, REPLACEMENT: 3})
+        assert sorted(redacted.values()) == [1, 2, 3]
+
+    def test_a_deeply_nested_value_is_redacted(self) -> None:
+        value: Any = KEY
+        for _ in range(50_000):
+            value = [value]
+        redacted = Redactor((KEY,)).redact_value(value)
+        while isinstance(redacted, list):
+            redacted = redacted[0]
+        assert redacted == REPLACEMENT
+
+    def test_without_keys_a_value_is_returned_as_it_is(self) -> None:
+        value = {"a": [1]}
+        assert NO_REDACTION.redact_value(value) is value
+        assert not NO_REDACTION.appears_in("anything")
+        assert Redactor(("",)).redact_text("") == ""
+
+    @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=20))
+    def test_a_value_without_the_key_does_not_change(self, value: Any) -> None:
+        assert repr(Redactor((KEY,)).redact_value(value)) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["2026-01-13,100.0000,98.5,101.25\n", '{"date": "2026-01-13", "value": "100.0"},', '"AT\\u0026T, 5% of \\"x\\"",'],
+    ids=["CSV", "JSON", "JSON with escapes"],
+)
+def test_searching_a_large_answer_takes_little_time(line: str) -> None:
+    redactor, text = Redactor((KEY, "OPERATORKEY98765")), line * (10_000_000 // len(line))
+    started = time.thread_time()
+    assert not redactor.appears_in(text)
+    assert time.thread_time() - started < 2
+
+
+@pytest.mark.parametrize("piece", ["\\", "%", "&", "%25", "&amp;", "\\u004b", "&#75;", "a", "&#0", "\0", "\\u{00"])
+def test_text_made_of_escapes_takes_linear_time(piece: str) -> None:
+    def seconds(characters: int) -> float:
+        redactor, text = Redactor(("a" * 511 + "K",)), piece * (characters // len(piece))
+        started = time.thread_time()
+        redactor.redact_text(text)
+        return time.thread_time() - started
+
+    seconds(1000)
+    assert seconds(800_000) < 40 * max(seconds(80_000), 0.002)
