@@ -1,0 +1,67 @@
+"""Keep data from being read as something else: as a line of toolfold, or as a command to a terminal.
+
+A line that begins with ``#`` in the text of a result is toolfold's own. Data cannot make such a line, because it cannot
+break a line, and because a cell that would begin one is quoted (``results.render``). What breaks lines, moves the
+cursor, changes the direction of text or is invisible is written as its escape in JSON: JSON text keeps its value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+__all__ = ["escape_terminal", "escape_unsafe", "quoted_name"]
+
+MAX_NAME_CHARS = 60
+"""Characters of a name from data in a line of ours: enough to recognise any column."""
+
+_NOT_CONTROLS = (
+    "\u061c\u180e\u200b-\u200f"  # zero width, direction marks
+    "\u2028-\u202e\u2060-\u206f"  # line and paragraph separators, overrides and isolates of the direction
+    "\ufeff\ufff9-\ufffb\ud800-\udfff"  # byte order mark, annotations, halves of pairs that UTF-8 cannot encode
+    "\U000e0000-\U000e0fff"  # tags and further variation selectors: text that only a model sees
+)
+_UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
+_UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
+
+_PLAIN_NAME = re.compile(r"[\w.()%+/&-]{1,60}")
+"""A name that needs no quotes: without white space and colon it is no sentence and no URL."""
+
+
+def escape_unsafe(text: str) -> str:
+    r"""Return ``text`` in one line, its unsafe characters as ``\uXXXX``; JSON text remains the same value.
+
+    Example:
+        >>> escape_unsafe("caf\u00e9\x1b[2J\u2028")
+        'café\\u001b[2J\\u2028'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSAFE.sub(_escape, text)
+
+
+def escape_terminal(text: str) -> str:
+    r"""Return the same for text of several lines: ``\n`` and ``\t`` are kept."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSAFE_IN_LINES.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def quoted_name(name: str) -> str:
+    """Return a name from data as a line of ours may show it: as it is, or as a JSON string, shortened.
+
+    Example:
+        >>> quoted_name("close"), quoted_name("see https://example.com")
+        ('close', '"see https://example.com"')
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    shown = name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
+    return escape_unsafe(json.dumps(shown, ensure_ascii=False))
