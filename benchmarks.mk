@@ -1,6 +1,9 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz
+.PHONY: eval-agent bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz
+
+eval-agent: .venv/.dev ## answer everyday questions with the three tools over the mock API: calls, tokens, right values; ARGS=--steps
+	$(bin)/python -m tests.benchmarks.agent $(ARGS)
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
