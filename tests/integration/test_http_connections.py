@@ -54,14 +54,12 @@ class TestReuse:
     @pytest.mark.parametrize(
         "answer",
         [
-            OK + b"x",
-            OK + OK,
-            OK.replace(b"200 OK", b"200 OK\r\nConnection: close"),
+            OK.replace(b"200 OK", b"200 OK\r\nConnection: x, Close"),
             OK.replace(b"HTTP/1.1", b"HTTP/1.0"),
-            b"HTTP/1.1 204 No Content\r\n\r\nx",
+            OK.replace(b"HTTP/1.1 200 OK", b"HTTP/1.0 200 OK\r\nKeep-Alive: timeout=5"),
         ],
     )
-    def test_a_connection_with_unread_bytes_or_marked_close_is_not_reused(self, send: Send, answer: bytes) -> None:
+    def test_a_connection_marked_close_is_not_reused(self, send: Send, answer: bytes) -> None:
         def lasting(server: RawServer, connection: socket.socket) -> None:
             server.respond_once(connection, answer)
             assert server.read(connection) == b""
@@ -69,6 +67,47 @@ class TestReuse:
         with RawServer(lasting, RawServer.answer) as server:
             send(server.url)
             assert send(server.url).body == CSV
+
+    # R18
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            OK + b"x",
+            OK + b"\r\n",
+            OK + OK,
+            b"HTTP/1.1 204 No Content\r\n\r\nx",
+            b"HTTP/1.1 304 Not Modified\r\ncontent-length: 1\r\n\r\nx",
+            OK.replace(b"content-length: 3", b"content-length: "),
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\nx",
+        ],
+    )
+    def test_bytes_after_a_response_make_it_an_error_and_end_the_connection(self, send: Send, answer: bytes) -> None:
+        def lasting(server: RawServer, connection: socket.socket) -> None:
+            server.respond_once(connection, answer)
+            assert server.read(connection) == b""
+
+        with RawServer(lasting, RawServer.answer) as server:
+            with pytest.raises(ConnectionFailed, match="not valid HTTP"):
+                send(server.url)
+            assert send(server.url).body == CSV
+
+    def test_a_response_before_the_request_is_an_error(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+        arrived = threading.Event()
+        real = socket.socket.connect
+
+        def connect(sock: socket.socket, address: tuple[str, int]) -> None:
+            real(sock, address)
+            assert arrived.wait(5)
+            time.sleep(0.05)
+
+        def eager(server: RawServer, connection: socket.socket) -> None:
+            connection.sendall(OK)
+            arrived.set()
+            assert server.read(connection) == b""
+
+        monkeypatch.setattr(socket.socket, "connect", connect)
+        with RawServer(eager) as server, pytest.raises(ConnectionFailed, match="not valid HTTP"):
+            send(server.url)
 
     def test_late_bytes_are_not_the_response_to_the_next_call(self, send: Send) -> None:
         sent = threading.Event()
@@ -254,8 +293,8 @@ class TestLog:
         self, send: Send, lines: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("http.client.HTTPConnection.debuglevel", 1)  # prints requests
-        # urllib3 warns of a malformed header, with the URL, and of connections beyond the size of its pool.
-        with Upstream((200, {"no header\r\nx": "y"}, CSV.encode())) as upstream:
+        # urllib3 warns of connections beyond the size of its pool, with the URL.
+        with Upstream((200, {}, CSV.encode())) as upstream:
             run_concurrently([partial(send, upstream.url)] * 20)
         with pytest.raises(ConnectionFailed):
             send("http://127.0.0.1:1/")

@@ -1,6 +1,6 @@
-"""HTTP requests: ``session`` (the client), ``connection`` and ``sockets`` (limits), ``ssrf`` (addresses), ``errors``.
+"""HTTP requests: ``session`` is the client, ``connection`` and ``sockets`` have its limits.
 
-May import nothing of toolfold.
+``framing`` and ``response`` parse what is received, ``ssrf`` checks addresses. May import nothing of toolfold.
 """
 
-__all__ = ["connection", "errors", "session", "sockets", "ssrf"]
+__all__ = ["connection", "errors", "framing", "response", "session", "sockets", "ssrf"]

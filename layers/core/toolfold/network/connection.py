@@ -27,27 +27,19 @@ from toolfold.network.errors import (
     TlsError,
     TransportError,
 )
-from toolfold.network.sockets import MAX_HEADER_BYTES, DeadlineSocket, current_request
+from toolfold.network.framing import MAX_HEADER_BYTES
+from toolfold.network.response import FramedResponse
+from toolfold.network.sockets import DeadlineSocket, current_request
 
 MAX_IDLE_S = 55.0
 """Servers close idle connections, many after 60 seconds:
 https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-load-balancer-attributes.html"""
 
 
-class _Response(http.client.HTTPResponse):
-    def begin(self) -> None:
-        super().begin()
-        # http.client skips 100 only. https://www.rfc-editor.org/rfc/rfc9110#section-15.2
-        while 100 <= self.status < 200:
-            if self.status == http.HTTPStatus.SWITCHING_PROTOCOLS:
-                raise InvalidResponse
-            self.headers = self.msg = None  # type: ignore[assignment]  # as before the first call
-            super().begin()
-
-
 class _Connection(HTTPConnection):
     sock: DeadlineSocket | None
-    response_class = _Response
+    response_class = FramedResponse
+    _tunnel_headers: dict[str, str]  # of http.client
     debuglevel = 0  # a process-wide flag of http.client prints requests, with their keys
 
     @property
@@ -75,13 +67,33 @@ class _Connection(HTTPConnection):
             raise CertificateError from None
         except ssl.SSLError:
             raise TlsError from None
-        except (ConnectionBroken, OSError, ValueError, http.client.HTTPException) as error:
-            if "Tunnel connection failed: 407" in str(error):  # the status is in no other place
-                raise ProxyAuthenticationError from None
+        except (ConnectionBroken, OSError, ValueError, http.client.HTTPException):
             raise ProxyError if self.proxy else TlsError from None
         request.expires_at, request.is_connecting = request.deadline, False
         if self.sock is not None:
             self.sock.process, self.sock.last_used = os.getpid(), time.time()
+            if self.sock.has_arrived():
+                raise InvalidResponse  # to no request
+
+    def _tunnel(self) -> None:
+        """Connect to the host through the proxy: RFC 9110, section 9.3.6.
+
+        http.client sends HTTP/1.0 in some versions, reads the response leniently, and tells the status in a text only.
+        """
+        sock = self.sock
+        if sock is None or not self._tunnel_host:
+            raise ProxyError
+        host = f"[{self._tunnel_host.strip('[]')}]" if ":" in self._tunnel_host else self._tunnel_host
+        authority = f"{host}:{self._tunnel_port}"
+        fields = {"Host": authority, **self._tunnel_headers}
+        lines = [f"CONNECT {authority} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+        self.send("\r\n".join(lines).encode("latin-1"))
+        with FramedResponse(sock, method="CONNECT") as response:
+            status = response.read_head()[0].status
+        if status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            raise ProxyAuthenticationError
+        if not 200 <= status < 300 or sock.has_unread_bytes:
+            raise ProxyError
 
     def _new_conn(self) -> DeadlineSocket:
         request = current_request.get()

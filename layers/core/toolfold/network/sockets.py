@@ -27,9 +27,7 @@ from toolfold.network.errors import (
     ReadTimeout,
     TransportError,
 )
-
-MAX_HEADER_BYTES = 16384
-"""As in Node. For some headers, the parser of the standard library takes quadratic time, and it has no deadline."""
+from toolfold.network.framing import MAX_HEADER_BYTES
 
 
 @dataclass
@@ -102,12 +100,12 @@ class DeadlineSocket(socket.socket):
     process = 0
     is_new = True
     has_unread_bytes = False
-    _is_paused = False
+    _may_wait = True
 
     def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
         """Receive bytes before the deadline, and count them against the limit of the headers."""
-        if self._is_paused:
-            raise BlockingIOError(errno.EAGAIN, "the response is complete")
+        if not self._may_wait:
+            return self._receive_at_once(buffer)
         with self._until_deadline() as request:
             size = min(len(buffer), request.header_bytes_left)
             if size <= 0:
@@ -135,10 +133,29 @@ class DeadlineSocket(socket.socket):
         return _ResponseReader(super().makefile("rb", buffering=0), self)
 
     def end_response(self, reader: io.BufferedReader) -> None:
-        """Note whether ``reader`` holds bytes that are no part of the response that was read from it."""
-        self._is_paused, self.is_new = True, False
+        """Note whether bytes have arrived that are no part of the response that was read by ``reader``."""
+        self.is_new, self._may_wait = False, False
         self.has_unread_bytes = bool(reader.peek(1))
-        self._is_paused = False
+        self._may_wait = True
+
+    def has_arrived(self) -> bool:
+        """Return whether a byte has arrived, which is lost. For connections that must be silent."""
+        try:
+            return bool(self._receive_at_once(bytearray(1)))
+        except BlockingIOError:
+            return False
+
+    def _receive_at_once(self, buffer: Any) -> int:
+        timeout_s = self.gettimeout()
+        self.settimeout(0)
+        try:
+            return super().recv_into(buffer)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError(errno.EAGAIN, "nothing has arrived") from None
+        except OSError:
+            return 0
+        finally:
+            self.settimeout(timeout_s)
 
     @contextmanager
     def _until_deadline(self) -> Iterator[RequestState]:
@@ -155,6 +172,8 @@ class DeadlineTlsSocket(DeadlineSocket, ssl.SSLSocket):
 
     def do_handshake(self, block: bool = False) -> None:
         """Perform the TLS handshake before the deadline."""
+        # An end without TLS's own message may be forged; it must not end a body without a length.
+        self.suppress_ragged_eofs = False
         self.settimeout(current_request.get().remaining_s())
         super().do_handshake(block)
 

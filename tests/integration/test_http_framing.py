@@ -1,0 +1,204 @@
+"""What was framed as the body, or an error: never less, never more. Over real sockets, and compared with h11."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import h11
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.byte_server import OK, ByteServer, Pieces
+from tests.support.examples import examples
+from tests.support.raw_server import RawServer
+from tests.support.upstream import CSV
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.network.errors import ConnectionBroken, InvalidResponse, ReadTimeout, ResponseTooLarge
+from toolfold.network.session import HttpClient, Response
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+WITHIN_S, LATE_S, LIMIT = 0.4, 1.0, 100_000
+
+
+def with_length(value: str, body: bytes = b"hello") -> bytes:
+    return HEAD + b"Content-Length: " + value.encode("latin-1") + b"\r\n\r\n" + body
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ByteServer]:
+    running = ByteServer()
+    yield running
+    running.close()
+
+
+Get = Callable[..., Response]
+
+
+@pytest.fixture(scope="module")
+def get(server: ByteServer) -> Get:
+    """Send a request that is answered with these pieces."""
+    client = HttpClient()
+
+    def send(pieces: Pieces, hangs_up: bool = True, method: str = "GET") -> Response:
+        server.pieces, server.hangs_up = pieces, hangs_up
+        started = time.monotonic()
+        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": started + WITHIN_S, "max_bytes": LIMIT}
+        try:
+            return client.request(method, server.url, headers={}, idempotent=False, **limits)
+        finally:
+            assert time.monotonic() - started < WITHIN_S + LATE_S
+            client.close()
+
+    return send
+
+
+# R18
+@pytest.mark.parametrize("hangs_up", [True, False])
+@pytest.mark.parametrize(
+    "content",
+    [
+        with_length("4"),
+        with_length("0"),
+        with_length("5\r\nContent-Length: 4"),
+        with_length("5, 4"),
+        *(with_length(value) for value in ("-5", "-0", "+5", "6_2", " 5 5", "0x5", "5.0", "", "\xb2", "5" * 5_000)),
+        with_length("5\r\nTransfer-Encoding: chunked"),
+        with_length("5\r\nTransfer-Encoding: chunked", b"5\r\nhello\r\n0\r\n\r\n"),
+        HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        HEAD.replace(b"1.1", b"1.0") + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        *(
+            CHUNKED + size + b"\r\nhello\r\n0\r\n\r\n"
+            for size in (b"-5", b"+5", b"0x5", b"5_0", b" 5", b"", b"f" * 5_000)
+        ),
+        CHUNKED + b"4\r\nhello\r\n0\r\n\r\n",
+        CHUNKED + b"6\r\nhello\r\n0\r\n\r\n",
+        CHUNKED + b"5\nhello\n0\n\n",
+        CHUNKED + b"5\r\nhello\r\n0\r\nno field\r\n\r\n",
+        CHUNKED + b"5\r\nhello\r\n0\r\n\r\n0\r\n\r\n",
+        CHUNKED + b"1;%s\r\nx\r\n" % (b"x" * 5_000) * 4 + b"0\r\n\r\n",
+        CHUNKED + b"0\r\n" + b"X: y\r\n" * 3_000 + b"\r\n",
+        HEAD + b"a : b\r\n\r\nhello",
+        HEAD + b" a: b\r\n\r\nhello",
+        HEAD + b"a: \0\r\n\r\nhello",
+        HEAD + b"a: b\rc: d\r\n\r\nhello",
+        HEAD + b"no colon\r\nContent-Length: 5\r\n\r\nhello",
+        HEAD + b"a: b\r\n" * 99_999 + b"\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 3_000 + with_length("5"),
+        b"HTTP/0.9 200 OK\r\n\r\nhello",
+        b"hello",
+        b"\r\n" + with_length("5"),
+    ],
+    ids=lambda value: ascii(value[:70]) if isinstance(value, bytes) else None,
+)
+def test_a_body_whose_end_is_not_certain_is_an_error(get: Get, content: bytes, hangs_up: bool) -> None:
+    with pytest.raises(ConnectionBroken if hangs_up else (InvalidResponse, ReadTimeout)):
+        get([(content, 0.0)], hangs_up)
+
+
+# R18
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        (with_length("5"), b"hello"),
+        (with_length("5\r\ncontent-length: 5"), b"hello"),
+        (with_length("5, 5"), b"hello"),
+        (with_length("0", b""), b""),
+        (HEAD + b"Content-Length: 5\r\n\r\nhello", b"hello"),
+        (HEAD + b"X: a\r\n b\r\nContent-Length:\r\n 5\r\n\r\nhello", b"hello"),
+        (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
+        (CHUNKED + b"2;a=b\r\nhe\r\n003\r\nllo\r\n00\r\nX: y\r\n\r\n", b"hello"),
+        (b"HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\n\r\n" + with_length("5"), b"hello"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+    ],
+)
+@pytest.mark.parametrize("cut", [0, 1, 20, -6, -1])
+def test_a_body_is_what_was_framed(get: Get, content: bytes, body: bytes, cut: int) -> None:
+    assert get([(content[:cut], 0.01), (content[cut:], 0.0)], hangs_up=False).body == body
+
+
+@pytest.mark.parametrize("status", [999, 600, 504, 1000])
+def test_a_status_is_passed_on_as_it_is_or_is_an_error(get: Get, status: int) -> None:
+    content = b"HTTP/1.1 %d X\r\nContent-Length: 0\r\n\r\n" % status
+    if status > 999:
+        with pytest.raises(InvalidResponse):
+            get([(content, 0.0)])
+    else:
+        assert get([(content, 0.0)]).status == status
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_response_to_head_has_no_body(get: Get, method: str) -> None:
+    content = with_length("5", b"")
+    if method == "HEAD":
+        assert get([(content, 0.0)], hangs_up=False, method="HEAD").body == b""
+    else:
+        with pytest.raises(ConnectionBroken):
+            get([(content, 0.0)])
+
+
+# R18
+def test_a_damaged_response_is_neither_served_nor_cached(make_tools: Callable[..., MetaTools]) -> None:
+    def call(tools: MetaTools) -> Any:
+        return tools.call("TOOL_CALL", {"tool_name": "CPI", "arguments": {}})
+
+    damaged = OK.replace(b"Content-Length: 31", b"Content-Length: 16")
+    assert damaged != OK
+    peers = [
+        lambda server, connection, answer=answer: server.respond_once(connection, answer) for answer in (damaged, OK)
+    ]
+    with RawServer(*peers) as server:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=server.url, TOOLFOLD_RETRIES="0")
+        failed, good = call(tools), call(tools)
+    assert failed.is_error
+    assert failed.structured["error"]["code"] == "UPSTREAM_ERROR"
+    assert not good.is_error
+    assert CSV.split()[-1] in good.text
+
+
+lengths = st.sampled_from([b"0", b"3", b"5", b"5, 5", b"5, 6", b"-1", b"+5", b"6_2", b"0x5", b"05", b"", b"5" * 30])
+field_lines = st.one_of(
+    lengths.map(lambda value: b"Content-Length: " + value),
+    st.sampled_from([b"chunked", b"Chunked", b"gzip, chunked", b"x"]).map(lambda value: b"Transfer-Encoding: " + value),
+    st.sampled_from([b"Connection: close", b"X: y", b" folded", b"X : y", b"X: \0", b"no colon", b""]),
+    st.binary(max_size=20),
+)
+sizes = st.sampled_from([b"5", b"3", b"5;x=y", b"0", b"-5", b"0x5", b"5_0", b"f" * 20, b"", b"zz"])
+chunks = st.tuples(sizes, st.sampled_from([b"hello", b"abc", b""])).map(lambda parts: b"%s\r\n%s\r\n" % parts)
+bodies = st.one_of(
+    st.binary(max_size=12),
+    st.lists(chunks, max_size=4).map(lambda parts: b"".join(parts) + b"0\r\n\r\n"),
+    st.lists(chunks, max_size=4).map(b"".join),
+)
+status_lines = st.sampled_from(
+    [b"HTTP/1.1 200 OK"] * 4
+    + [b"HTTP/1.0 200 OK", b"HTTP/1.1 204 X", b"HTTP/1.1 100 X", b"HTTP/2 200", b"HTTP/1.1 200"]
+)
+responses = st.tuples(status_lines, st.lists(field_lines, max_size=3), st.sampled_from([b"\r\n", b"\n"]), bodies).map(
+    lambda parts: parts[2].join([parts[0], *parts[1], b"", parts[3]])
+)
+
+
+def read_by_h11(content: bytes) -> bytes:
+    """Return the body that another implementation reads before the connection is closed."""
+    connection = h11.Connection(h11.CLIENT)
+    connection.send(h11.Request(method="GET", target="/", headers=[("Host", "x")]))
+    connection.send(h11.EndOfMessage())
+    connection.receive_data(content)
+    connection.receive_data(b"")
+    body = b""
+    while not isinstance(event := connection.next_event(), h11.EndOfMessage):
+        body += bytes(event.data) if isinstance(event, h11.Data) else b""
+    return body
+
+
+@given(st.lists(responses, min_size=1, max_size=2).map(b"".join))
+@examples(250, many=10_000, slow_to_make=True)
+@pytest.mark.slow
+def test_any_bytes_are_the_body_that_another_implementation_reads_or_an_error(get: Get, content: bytes) -> None:
+    with suppress(ConnectionBroken, ResponseTooLarge, ReadTimeout):
+        assert get([(content, 0.0)]).body == read_by_h11(content)
