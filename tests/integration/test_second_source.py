@@ -19,7 +19,7 @@ from tests.support.upstream import Upstream
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
-from toolfold.errors import AuthRequired, CallError, InternalError, RateLimited, UpstreamError
+from toolfold.errors import AuthRequired, CallError, CatalogUnavailable, RateLimited, UpstreamError
 from toolfold.execution.call_log import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
@@ -93,6 +93,7 @@ def calls(
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": alpha_vantage.url,
             "TOOLFOLD_SOURCE_WEATHER_URL": weather.url,
             "TOOLFOLD_SOURCE_TIDES_URL": tides.url,
+            "TOOLFOLD_KEY_VARIABLES": "WEATHER_KEY",
         }
     )
     clock, logs = Clock(), list[CallLog]()
@@ -125,9 +126,10 @@ def test_format_parameter_of_one_source_is_an_ordinary_argument_of_another(
 def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = sources.get("FORECAST")
     assert tool is not None
-    executor = ToolExecutor(Settings.from_environment({}))
+    allowed = {"TOOLFOLD_KEY_VARIABLES": "WEATHER_KEY", "TOOLFOLD_ALLOWED_HOSTS": "weather.test"}
+    executor = ToolExecutor(Settings.from_environment(allowed))
     monkeypatch.setenv("WEATHER_KEY", WEATHER_KEY)
-    with pytest.raises(InternalError, match="not installed") as caught:
+    with pytest.raises(CatalogUnavailable, match="not installed") as caught:
         executor.call(sources, tool, {"station": "Oslo"})
     assert "adapter weather" in caught.value.suggestion
 

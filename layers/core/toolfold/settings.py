@@ -21,9 +21,34 @@ _BOOLEANS = {
 MAX_PRESIGNED_URL_TTL_S = 86400
 """A presigned URL of a role expires with the role's credentials, after a day at the latest."""
 
+_MAX_NUMBER = 1e12
+"""Largest value of a number: a terabyte, or 30,000 years. Python's integers and floats beyond it fail where they are
+used, in SQLite and in time arithmetic."""
+
+_MAX_SHOWN = 200
+"""Characters of a wrong value that an error message repeats."""
+
+_MAX_TIMEOUT_S = 86400.0
+"""Longest time-out. A socket refuses more than 24 days."""
+
 
 def _text(_name: str, value: str) -> str:
     return value
+
+
+def _encodable(name: str, value: str) -> str:
+    """Check a text that is hashed or sent. Python decodes other bytes to surrogates, which cannot be encoded."""
+    if not _is_encodable(value):
+        raise SettingsError(f"{name} must be valid UTF-8.")
+    return value
+
+
+def _is_encodable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _positive(name: str, value: str) -> float:
@@ -31,16 +56,28 @@ def _positive(name: str, value: str) -> float:
         number = float(value)
     except ValueError:
         number = 0.0
-    if not 0 < number < float("inf"):
-        raise SettingsError(f"{name} must be a number above 0, not {value!r}.")
+    if not 0 < number <= _MAX_NUMBER:
+        raise SettingsError(f"{name} must be a number above 0, not {_shown(value)}.")
     return number
+
+
+def _timeout(name: str, value: str) -> float:
+    seconds = _positive(name, value)
+    if seconds > _MAX_TIMEOUT_S:
+        raise SettingsError(f"{name} must be at most {_MAX_TIMEOUT_S:.0f} seconds, not {_shown(value)}.")
+    return seconds
+
+
+def _shown(value: str) -> str:
+    """Return ``value`` as it may be shown in one line of an error message."""
+    return ascii(value if len(value) <= _MAX_SHOWN else value[:_MAX_SHOWN] + "…")
 
 
 def _positive_integer(name: str, value: str) -> int:
     """Parse a whole number from 1, also as ``25e6``."""
     number = _positive(name, value)
     if not number.is_integer():
-        raise SettingsError(f"{name} must be a whole number above 0, not {value!r}.")
+        raise SettingsError(f"{name} must be a whole number above 0, not {_shown(value)}.")
     return int(number)
 
 
@@ -51,7 +88,7 @@ def _optional_positive(name: str, value: str) -> float | None:
 def _count(name: str, value: str) -> int:
     """Parse a whole number from 0; empty counts as 0."""
     if value and not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise SettingsError(f"{name} must be a whole number, not {value!r}.")
+        raise SettingsError(f"{name} must be a whole number, not {_shown(value)}.")
     return int(value or 0)
 
 
@@ -63,27 +100,27 @@ def _boolean(name: str, value: str) -> bool:
     try:
         return _BOOLEANS[value.lower()]
     except KeyError:
-        raise SettingsError(f"{name} must be true or false, not {value!r}.") from None
+        raise SettingsError(f"{name} must be true or false, not {_shown(value)}.") from None
 
 
 def _cache(name: str, value: str) -> str:
     """Check a cache location. A URL other than ``dynamodb://TABLE`` is a mistake, not the name of a file."""
     table = value.removeprefix("dynamodb://")
     if "://" in value and (table == value or not re.fullmatch(r"[A-Za-z0-9_.-]+", table)):
-        raise SettingsError(f"{name} must be empty, memory, off, a path or dynamodb://table, not {value!r}.")
+        raise SettingsError(f"{name} must be empty, memory, off, a path or dynamodb://table, not {_shown(value)}.")
     return value
 
 
 def _bucket(name: str, value: str) -> str:
     if value and not re.match(r"s3://[a-z0-9]", value):
-        raise SettingsError(f"{name} must be empty or s3://bucket/prefix, not {value!r}.")
+        raise SettingsError(f"{name} must be empty or s3://bucket/prefix, not {_shown(value)}.")
     return value
 
 
 def _offload(name: str, value: str) -> str:
     """Check a bucket or folder. A URL other than ``s3://`` is a mistake, not the name of a folder."""
     if "://" in value and not re.match(r"s3://[a-z0-9]", value):
-        raise SettingsError(f"{name} must be s3://bucket/prefix, a folder or off, not {value!r}.")
+        raise SettingsError(f"{name} must be s3://bucket/prefix, a folder or off, not {_shown(value)}.")
     return value
 
 
@@ -96,12 +133,34 @@ def _presigned_url_ttl(name: str, value: str) -> float:
 
 def _log_level(name: str, value: str) -> str:
     if value.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise SettingsError(f"{name} must be DEBUG, INFO, WARNING or ERROR, not {value!r}.")
+        raise SettingsError(f"{name} must be DEBUG, INFO, WARNING or ERROR, not {_shown(value)}.")
     return value.upper()
 
 
 def _origins(_name: str, value: str) -> tuple[str, ...]:
-    return tuple(origin.strip().rstrip("/") for origin in value.split(",") if origin.strip())
+    return tuple(origin.rstrip("/") for origin in _items(value))
+
+
+def _items(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def _key_variables(name: str, value: str) -> tuple[str, ...]:
+    """Parse names of environment variables, each after ``SOURCE=`` where it is for one source."""
+    for item in (items := _items(value)):
+        if not re.fullmatch(r"([a-z][a-z0-9_]*=)?[A-Za-z_][A-Za-z0-9_]*", item):
+            raise SettingsError(f"{name} must be names of variables, separated by commas, not {_shown(item)}.")
+    return tuple(items)
+
+
+def _hosts(name: str, value: str) -> tuple[str, ...]:
+    """Parse host names, each after ``SOURCE=`` where it is for one source, and with ``:PORT`` where that is not 443."""
+    for item in (items := _items(value.lower())):
+        if not re.fullmatch(r"([a-z][a-z0-9_]*=)?([a-z0-9][a-z0-9.-]*|\[[0-9a-f:]+\])(:[0-9]{1,5})?", item):
+            raise SettingsError(
+                f"{name} must be host names, separated by commas, without https:// and path, not {_shown(item)}."
+            )
+    return tuple(items)
 
 
 class Variable(NamedTuple):
@@ -124,15 +183,30 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "TOOLFOLD_CATALOG_MAX_AGE_S": Variable(_positive, "60", "Seconds between checks for a newer catalog in S3."),
     "TOOLFOLD_S3_TIMEOUT_S": Variable(
-        _positive, "5", "Seconds to read one part of the catalog from S3, or to save a long answer, retries included."
+        _timeout, "5", "Seconds to read one part of the catalog from S3, or to save a long answer, retries included."
     ),
     "TOOLFOLD_SOURCE_<ID>_URL": Variable(
         _text, "", "Base URL of a source, instead of its own; e.g. TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL."
     ),
-    "TOOLFOLD_CONNECT_TIMEOUT_S": Variable(_positive, "5", "Seconds to wait for a connection to a source."),
-    "TOOLFOLD_TIMEOUT_S": Variable(_positive, "25", "Total seconds a request to a source may take."),
+    "TOOLFOLD_SOURCE_<ID>_KEY": Variable(
+        _text, "", "API key of a source whose `auth.environment` has this name; read at each call."
+    ),
+    "TOOLFOLD_KEY_VARIABLES": Variable(
+        _key_variables,
+        "",
+        "Further environment variables that a catalog may name for the key of a source, separated by commas; "
+        "ID=NAME is for the source ID alone.",
+    ),
+    "TOOLFOLD_ALLOWED_HOSTS": Variable(
+        _hosts,
+        "",
+        "Further hosts that a catalog may name for a source, separated by commas, each with :PORT if it is not 443; "
+        "ID=HOST is for the source ID alone.",
+    ),
+    "TOOLFOLD_CONNECT_TIMEOUT_S": Variable(_timeout, "5", "Seconds to wait for a connection to a source."),
+    "TOOLFOLD_TIMEOUT_S": Variable(_timeout, "25", "Total seconds a request to a source may take."),
     "TOOLFOLD_DEADLINE_MARGIN_S": Variable(
-        _positive, "1", "On Lambda: seconds of the function's remaining time reserved for sending the response."
+        _timeout, "1", "On Lambda: seconds of the function's remaining time reserved for sending the response."
     ),
     "TOOLFOLD_MAX_RESPONSE_BYTES": Variable(
         _positive_integer, "25000000", "Largest response read from a source, in bytes after decompression."
@@ -151,7 +225,7 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "TOOLFOLD_CACHE_FILE_BYTES": Variable(_positive_integer, "256000000", "Largest size of a SQLite cache, in bytes."),
     "TOOLFOLD_CACHE_TIMEOUT_S": Variable(
-        _positive, "0.3", "Seconds to wait for the shared cache: to connect, and for each response."
+        _timeout, "0.3", "Seconds to wait for the shared cache: to connect, and for each response."
     ),
     "TOOLFOLD_CACHE_COOLDOWN_S": Variable(_positive, "30", "Seconds before a shared cache that failed is used again."),
     "TOOLFOLD_STALE_IF_ERROR_S": Variable(
@@ -164,7 +238,7 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_NEGATIVE_TTL_S": Variable(
         _positive, "300", "Seconds an INVALID_ARGUMENTS or PREMIUM_ONLY response of a source is cached."
     ),
-    "TOOLFOLD_KEY_SALT": Variable(_text, "", "Salt of the hashes that stand for API keys in a shared cache."),
+    "TOOLFOLD_KEY_SALT": Variable(_encodable, "", "Salt of the hashes that stand for API keys in a shared cache."),
     "TOOLFOLD_REQUESTS_PER_DAY": Variable(
         _optional_count, "", "Requests per API key and day; empty = no limit here, the source enforces its own."
     ),
@@ -172,7 +246,7 @@ VARIABLES: Mapping[str, Variable] = {
         _optional_positive, "", "Requests per API key and second; empty = learned from the source."
     ),
     "TOOLFOLD_MAX_QUEUE_WAIT_S": Variable(
-        _positive, "3", "Most seconds a call waits because of a rate limit before it fails."
+        _timeout, "3", "Most seconds a call waits because of a rate limit before it fails."
     ),
     "TOOLFOLD_QUOTA_RECHECK_S": Variable(
         _positive, "3600", "Seconds before an API key whose daily quota is used up is tried again."
@@ -187,7 +261,7 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_BREAKER_COOLDOWN_S": Variable(_positive, "30", "Seconds before a failing source is tried again."),
     "TOOLFOLD_SECRET_TTL_S": Variable(_positive, "300", "Seconds an API key read from AWS is cached."),
     "TOOLFOLD_SECRET_TIMEOUT_S": Variable(
-        _positive, "2", "Seconds to wait for AWS when an API key is read: to connect, and for the response."
+        _timeout, "2", "Seconds to wait for AWS when an API key is read: to connect, and for the response."
     ),
     "TOOLFOLD_MAX_TOKENS": Variable(
         _positive_integer, "8000", "Tokens above which a model gets a preview of an answer, unless the call sets more."
@@ -221,6 +295,24 @@ VARIABLES: Mapping[str, Variable] = {
 sources; what a model gets of a response is limited by ``TOOLFOLD_MAX_TOKENS``.
 """
 
+
+class BuiltInSource(NamedTuple):
+    """What the catalog entry of a source with an adapter in this package may name without a setting.
+
+    Attributes:
+        variable: the environment variable with its key.
+        host: the host that its key is sent to.
+    """
+
+    variable: str
+    host: str
+
+
+BUILT_IN_SOURCES: Mapping[str, BuiltInSource] = {
+    "alpha_vantage": BuiltInSource("ALPHA_VANTAGE_API_KEY", "www.alphavantage.co")
+}
+"""Id of a source → what it may name. Here, and not beside the adapter: the first response does not import adapters."""
+
 _PREFIX = "TOOLFOLD_"
 _SOURCE_URL = re.compile(r"TOOLFOLD_SOURCE_(.+)_URL", re.DOTALL)
 
@@ -235,6 +327,8 @@ class Settings(NamedTuple):
     catalog_max_age_s: float
     s3_timeout_s: float
     source_urls: Mapping[str, str]
+    key_variables: tuple[str, ...]
+    allowed_hosts: tuple[str, ...]
     connect_timeout_s: float
     timeout_s: float
     deadline_margin_s: float
@@ -294,5 +388,5 @@ def _source_urls(variables: Mapping[str, str]) -> dict[str, str]:
     for name, value in variables.items():
         match = _SOURCE_URL.fullmatch(name)
         if match is not None and value.strip():
-            urls[match[1].lower()] = value.strip()
+            urls[match[1].lower()] = _encodable(name, value.strip())
     return urls

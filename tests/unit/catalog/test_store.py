@@ -62,7 +62,7 @@ def test_a_damaged_file_makes_the_catalog_unavailable(tmp_path: Path, content: b
     with pytest.raises(CatalogUnavailable) as caught:
         open_catalog(str(path))
     assert str(tmp_path) not in json.dumps(caught.value.as_dict())
-    assert "toolfold catalog publish" in caught.value.suggestion
+    assert "toolfold catalog compile" in caught.value.suggestion
 
 
 def test_a_missing_file_makes_the_catalog_unavailable(tmp_path: Path) -> None:

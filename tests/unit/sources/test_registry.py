@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolfold.catalog.model import Catalog, Source
-from toolfold.errors import InternalError
+from toolfold.errors import CatalogUnavailable
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
 from toolfold.sources.alpha_vantage.adapter import AlphaVantageAdapter
@@ -53,5 +53,5 @@ def test_an_adapter_of_an_installed_package_is_found(
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     assert type(AdapterRegistry().create(source(catalog, "other"), context)) is OtherAdapter
-    with pytest.raises(InternalError, match="not installed"):
+    with pytest.raises(CatalogUnavailable, match="not installed"):
         AdapterRegistry().create(source(catalog, "unknown"), context)

@@ -4,4 +4,16 @@ Data flows through one type, :class:`toolfold.catalog.model.Catalog`. May import
 never ``build``.
 """
 
-__all__ = ["block_cache", "json_schema", "model", "query", "reader", "search", "spelling", "store", "tokenizer"]
+__all__ = [
+    "allow_list",
+    "block_cache",
+    "head_checks",
+    "json_schema",
+    "model",
+    "query",
+    "reader",
+    "search",
+    "spelling",
+    "store",
+    "tokenizer",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
+from toolfold.catalog.head_checks import check_head
 from toolfold.catalog.reader import Members, damaged, is_integer_pairs, line_key, sections_of
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ class Catalog:
         self._head = head
         self._read = read
         try:
+            check_head(head)
             self._sections = sections_of(head["sections"], read)
             self._sources = {id_: _source(id_, entry) for id_, entry in head["sources"].items()}
             self.categories = tuple(_category(category) for category in head["categories"])
@@ -366,9 +368,6 @@ def _is_texts(value: Any) -> bool:
 def _source(id_: str, entry: Mapping[str, Any]) -> Source:
     fields = {key: value for key, value in entry.items() if key in Source._fields}
     fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
-    texts = (entry["title"], entry["description"], entry["adapter"], entry["base_url"], entry["no_data"])
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
     fields["auth"] = None if entry["auth"] is None else Auth(**entry["auth"])
     return Source(id=id_, **fields)
 

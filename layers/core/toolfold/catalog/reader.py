@@ -63,18 +63,21 @@ line takes five to ten times as much. Missing keys are cached as well: most word
 _UNREAD = object()
 
 
-def unavailable(problem: str) -> CatalogUnavailable:
+TO_PUBLISH = "Try again in a minute; the operator can publish it with: toolfold catalog publish s3://bucket/prefix"
+"""The next step for a catalog in S3."""
+
+_TO_COMPILE_OR_PUBLISH = "Tell the operator, who can compile the catalog again, and publish it where it is in S3."
+
+
+def unavailable(problem: str, suggestion: str = TO_PUBLISH) -> CatalogUnavailable:
     """Return the error for a catalog, or a part of it, that cannot be read."""
-    return CatalogUnavailable(
-        f"The tool catalog {problem}.",
-        "Try again in a minute; the operator can publish it with: toolfold catalog publish s3://bucket/prefix",
-    )
+    return CatalogUnavailable(f"The tool catalog {problem}.", suggestion)
 
 
 def damaged(where: str) -> CatalogUnavailable:
     """Log that the part ``where`` of the catalog is damaged, and return the error."""
     logger.error("catalog is damaged: %s", where)
-    return unavailable("is damaged")
+    return unavailable("is damaged", _TO_COMPILE_OR_PUBLISH)
 
 
 def parse_head(line: bytes) -> Any:

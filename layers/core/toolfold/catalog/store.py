@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.catalog.model import Catalog, OtherFormat
-from toolfold.catalog.reader import MemoryBlocks, parse_head, unavailable
+from toolfold.catalog.reader import TO_PUBLISH, MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CatalogUnavailable, SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolfold.catalog.allow_list import AllowList
     from toolfold.catalog.reader import BlockReader
     from toolfold.settings import Settings
 
@@ -38,8 +39,11 @@ POINTER = "current.json"
 SMALL = 2 << 20
 """Maximum bytes of a catalog that is read as a whole, about 700 tools: one request to S3 instead of one per block."""
 
-_MAX_HEAD_BYTES = 16 << 20
-"""In bytes; the head of a catalog with 100,000 tools has about 200,000."""
+_MAX_HEAD_BYTES = 4 << 20
+"""In bytes; the head of a catalog with 100,000 tools has about 200,000. Parsed, it takes up to twenty times as much."""
+
+_MAX_POINTER_BYTES = 64 << 10
+_TO_COMPILE = "Tell the operator, who can set TOOLFOLD_CATALOG, or write the file with: toolfold catalog compile"
 
 _GAP_BYTES = 64 << 10
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
@@ -53,7 +57,7 @@ def object_name(sha256: str) -> str:
 
 
 def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[], Catalog]:
-    """Return a function that returns the current catalog of ``settings.catalog``.
+    """Return a function that returns the current catalog of ``settings.catalog``, and refuses what they do not allow.
 
     Nothing is read before the first call. The function raises :class:`CatalogUnavailable` when the catalog cannot be
     read.
@@ -61,12 +65,14 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[]
     Raises:
         SettingsError: The location is neither a path nor ``s3://bucket/prefix``.
     """
-    location = settings.catalog
+    from toolfold.catalog.allow_list import AllowList
+
+    location, allow_list = settings.catalog, AllowList.from_settings(settings)
     if location.startswith("s3://"):
-        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws)
+        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
-    return FileStore(location or _bundled())
+    return FileStore(location or _bundled(), allow_list)
 
 
 def bundled_path() -> Path:
@@ -85,13 +91,16 @@ def _bundled() -> str:
 class FileStore:
     """Opens the catalog in a file at the first call, and returns it at every call.
 
-    A small file is trusted like the code of the package; its lines are checked when they are parsed. A large file stays
-    open, and its blocks are compared with their hashes. Such a file can be replaced by another, but must not be
-    overwritten.
+    The lines of a small file are checked when they are parsed. A large file stays open, and its blocks are compared
+    with their hashes. Such a file can be replaced by another, but must not be overwritten.
+
+    Args:
+        path: The file.
+        allow_list: What its sources may name; None: not checked here.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = path
+    def __init__(self, path: str | os.PathLike[str], allow_list: AllowList | None = None) -> None:
+        self._path, self._allow_list = path, allow_list
         self._catalog: Catalog | None = None
 
     def __call__(self) -> Catalog:
@@ -105,14 +114,18 @@ class FileStore:
                 self._catalog = self._open()
             except OSError as error:
                 logger.error("catalog file cannot be read: %s", error.strerror)
-                raise unavailable("cannot be read") from None
+                raise unavailable("cannot be read", _TO_COMPILE) from None
+            except ValueError:  # a path with a NUL
+                logger.error("catalog file cannot be read: it has no valid name")
+                raise unavailable("cannot be read", _TO_COMPILE) from None
         return self._catalog
 
     def _open(self) -> Catalog:
         with open(self._path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size <= SMALL:
-                return parse_catalog(file.read())
+                # A device has no size, and no end.
+                return parse_catalog(file.read(SMALL + 1), allow_list=self._allow_list)
             line = file.readline(_MAX_HEAD_BYTES)
             descriptor = os.dup(file.fileno())
 
@@ -128,12 +141,12 @@ class FileStore:
                 return list(map(read_range, starts, lengths))
             except OSError as error:
                 logger.error("catalog file cannot be read: %s", error.strerror)
-                raise unavailable("cannot be read") from None
+                raise unavailable("cannot be read", _TO_COMPILE) from None
 
         from toolfold.catalog.block_cache import CachedBlockReader
 
         try:
-            return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "")
+            return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "", self._allow_list)
         except CatalogUnavailable:
             os.close(descriptor)
             raise
@@ -147,13 +160,21 @@ class S3Store:
         max_age_s: Seconds after which the pointer is read again.
         timeout_s: Maximum seconds of one request to S3, including retries.
         aws: Provides credentials that are not in the environment.
+        allow_list: What the sources of the catalog may name; None: not checked here.
 
     Raises:
         SettingsError: ``location`` has no bucket.
     """
 
-    def __init__(self, location: str, max_age_s: float, timeout_s: float = 5.0, aws: AwsClients | None = None) -> None:
-        self._aws = aws or AwsClients()
+    def __init__(
+        self,
+        location: str,
+        max_age_s: float,
+        timeout_s: float = 5.0,
+        aws: AwsClients | None = None,
+        allow_list: AllowList | None = None,
+    ) -> None:
+        self._aws, self._allow_list = aws or AwsClients(), allow_list
         self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not self._bucket:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")
@@ -187,9 +208,9 @@ class S3Store:
         self._client, self._check_again_s = None, 0.0
 
     def _load_current(self) -> Catalog:
-        match _parse_pointer(self._get(POINTER)):
+        match _parse_pointer(self._get(POINTER, _MAX_POINTER_BYTES)):
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
-                known = _SHA256.match(sha256) and 0 < length <= _MAX_HEAD_BYTES
+                known = _SHA256.match(sha256) and 0 < length <= min(size, _MAX_HEAD_BYTES)
             case _:
                 known = False
         if not known:
@@ -199,9 +220,9 @@ class S3Store:
             return self._catalog
         name = object_name(sha256)
         if size <= SMALL:
-            content = self._get(name)
+            content = self._get(name, size)
             _check_hash(content, sha256)
-            return parse_catalog(content, sha256)
+            return parse_catalog(content, sha256, self._allow_list)
         line = self._ranges(name, [0], [length])[0]
         _check_hash(line, of_head)
 
@@ -210,10 +231,14 @@ class S3Store:
 
         from toolfold.catalog.block_cache import CachedBlockReader
 
-        return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), sha256)
+        return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), sha256, self._allow_list)
 
-    def _get(self, name: str) -> bytes:
-        return self._request(name, lambda obstore, client: bytes(obstore.get(client, name).bytes()))
+    def _get(self, name: str, max_bytes: int) -> bytes:
+        def get(obstore: Any, client: Any) -> bytes:
+            found = obstore.get(client, name)
+            return b"" if found.meta["size"] > max_bytes else bytes(found.bytes())
+
+        return self._request(name, get)
 
     def _ranges(self, name: str, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
         def get_ranges(obstore: Any, client: Any) -> list[bytes]:
@@ -250,36 +275,41 @@ class S3Store:
             raise unavailable("cannot be read from S3") from None
 
 
-def parse_catalog(content: bytes, sha256: str = "") -> Catalog:
+def parse_catalog(content: bytes, sha256: str = "", allow_list: AllowList | None = None) -> Catalog:
     """Return the catalog in ``content``.
 
     Args:
         content: The whole file.
         sha256: Its hash, if known. It is not checked here.
+        allow_list: What its sources may name; None: not checked here, as for a catalog that is not called.
 
     Raises:
         CatalogUnavailable: It is not a compiled catalog, or is incomplete.
     """
     line = content[: content.find(b"\n") + 1]
-    return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256)
+    return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256, allow_list)
 
 
-def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str) -> Catalog:
+def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str, allow_list: AllowList | None) -> Catalog:
+    suggestion = TO_PUBLISH if sha256 else _TO_COMPILE
     try:
         head = parse_head(line)
     except (ValueError, RecursionError):
         logger.error("catalog is not readable: its first line is not JSON")
-        raise unavailable("is not a compiled catalog (not JSON)") from None
+        raise unavailable("is not a compiled catalog (not JSON)", suggestion) from None
     try:
         catalog = Catalog(head, read, sha256)
         if head.get("bytes") != size - len(line):
             raise ValueError("it is incomplete")
     except OtherFormat as error:
         logger.error("catalog is not readable: %s", error)
-        raise unavailable("was compiled by another version of toolfold") from None
+        raise unavailable("was compiled by another version of toolfold", suggestion) from None
     except ValueError as error:
         logger.error("catalog is not readable: %s", error)
-        raise unavailable("is damaged") from None
+        raise unavailable("is damaged", suggestion) from None
+    if allow_list is not None:
+        for source in catalog.sources:
+            allow_list.check(source)
     return catalog
 
 

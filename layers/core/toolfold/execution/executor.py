@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients
+from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
-from toolfold.execution.secrets import SecretProvider
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.clock import Clock
     from toolfold.execution.result import CallResult
+    from toolfold.execution.secrets import SecretProvider
     from toolfold.execution.validation import Problem
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
@@ -49,7 +50,8 @@ class ToolExecutor:
     ) -> None:
         self.settings = settings
         self.aws = aws or AwsClients()
-        self._secrets = SecretProvider(self.aws, settings.secret_ttl_s, settings.secret_timeout_s)
+        self._allow_list = AllowList.from_settings(settings)
+        self._secrets: SecretProvider | None = None
         self._on_call, self._adapters, self._clock = on_call, adapters, clock
         self._cached_executor: CachedExecutor | None = None
         self._http_client: HttpClient | None = None
@@ -85,7 +87,9 @@ class ToolExecutor:
         if problems:
             raise _invalid(tool, problems)
         source = catalog.source(tool.source)
-        api_key = resolve_api_key(source, credentials, self._secrets)
+        # Again: this is where the key is read, and not every catalog was opened with these settings.
+        self._allow_list.check(source)
+        api_key = resolve_api_key(source, credentials, self._secret_provider())
         return self.cached_executor().call(
             source, tool, validated, SourceCredentials(api_key), bypass_cache=bypass_cache, deadline=deadline
         )
@@ -103,7 +107,8 @@ class ToolExecutor:
         """
         with self._lock:
             self._cached_executor = None
-            self._secrets.reset()
+            if self._secrets is not None:
+                self._secrets.reset()
             self.aws.reset()
             if self._http_client is not None:
                 self._http_client.close()
@@ -117,6 +122,15 @@ class ToolExecutor:
 
                 self._http_client = HttpClient()
             return self._http_client
+
+    def _secret_provider(self) -> SecretProvider:
+        """Return what reads API keys from AWS; made by the first call."""
+        with self._lock:
+            if self._secrets is None:
+                from toolfold.execution.secrets import SecretProvider
+
+                self._secrets = SecretProvider(self.aws, self.settings.secret_ttl_s, self.settings.secret_timeout_s)
+            return self._secrets
 
     def cached_executor(self) -> CachedExecutor:
         """Return what performs validated calls; made by the first call."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from toolfold.errors import InternalError
+from toolfold.errors import CatalogUnavailable
+
+logger = logging.getLogger("toolfold")
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source
@@ -36,7 +39,7 @@ class AdapterRegistry:
         """Make the adapter of ``source``.
 
         Raises:
-            InternalError: no adapter of that name is installed.
+            CatalogUnavailable: no adapter of that name is installed, or it cannot be imported.
         """
         if source.adapter not in self._factories:
             self._factories[source.adapter] = _load(source)
@@ -59,9 +62,13 @@ def _load(source: Source) -> AdapterFactory:
     from importlib.metadata import entry_points
 
     for entry_point in entry_points(group=ENTRY_POINT_GROUP, name=name):
-        loaded: AdapterFactory = entry_point.load()
+        try:
+            loaded: AdapterFactory = entry_point.load()
+        except (ImportError, AttributeError) as error:
+            logger.error("adapter %s cannot be imported: %s", name, type(error).__name__)
+            break
         return loaded
-    raise InternalError(
+    raise CatalogUnavailable(
         f"{source.title} cannot be reached: its adapter is not installed here.",
         f"Tell the operator to install the package with the adapter {name}.",
     )

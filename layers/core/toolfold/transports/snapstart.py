@@ -35,6 +35,7 @@ logger = logging.getLogger("toolfold")
 _USED_BY_TOOL_CALL = (
     "toolfold.cache.dynamodb",
     "toolfold.execution.cached_executor",
+    "toolfold.execution.secrets",
     "toolfold.execution.validation",
     "toolfold.meta_tools.tool_call",
     "toolfold.network.session",

@@ -1,0 +1,106 @@
+"""Decide which environment variables and hosts the sources of a catalog may name.
+
+A catalog is data, and the bucket that it comes from may be written by others. What it may make this process read and
+reach is therefore decided by code (``settings.BUILT_IN_SOURCES``) and by the operator's settings, never by the catalog:
+
+========================  =============================================================================================
+key of a source           the variable of a built-in source; ``TOOLFOLD_SOURCE_<ID>_KEY``; ``TOOLFOLD_KEY_VARIABLES``
+host of a source          the host of a built-in source; ``TOOLFOLD_SOURCE_<ID>_URL``; ``TOOLFOLD_ALLOWED_HOSTS``
+========================  =============================================================================================
+
+The key of a built-in source is sent to the host of that source, or to the one that the operator sets for it, and to no
+other. An entry ``ID=NAME`` in a setting binds a variable or a host to one source in the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from toolfold.catalog.head_checks import host_of
+from toolfold.errors import CatalogUnavailable
+from toolfold.settings import BUILT_IN_SOURCES
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source
+    from toolfold.settings import Settings
+
+__all__ = ["AllowList", "own_variable"]
+
+logger = logging.getLogger("toolfold")
+
+
+def own_variable(source_id: str) -> str:
+    """Return the environment variable that any source may name for its key."""
+    return f"TOOLFOLD_SOURCE_{source_id.upper()}_KEY"
+
+
+class AllowList:
+    """What the sources of a catalog may name.
+
+    Args:
+        source_urls: Source → URL that the operator set for it. Nothing is sent to the URL in the catalog then.
+        key_variables: Names of environment variables, each ``NAME`` or ``ID=NAME``.
+        allowed_hosts: Hosts, each ``HOST`` or ``ID=HOST``.
+    """
+
+    def __init__(
+        self, source_urls: Mapping[str, str], key_variables: Collection[str] = (), allowed_hosts: Collection[str] = ()
+    ) -> None:
+        self._source_urls = source_urls
+        self._key_variables, self._allowed_hosts = frozenset(key_variables), frozenset(allowed_hosts)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> AllowList:
+        """Return the allow-list that ``settings`` make."""
+        return cls(settings.source_urls, settings.key_variables, settings.allowed_hosts)
+
+    def check(self, source: Source) -> None:
+        """Check that ``source`` names nothing that is not allowed.
+
+        Raises:
+            CatalogUnavailable: It does. The log says what, and which setting allows it.
+        """
+        if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
+            raise _refused(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
+        if source.id not in self._source_urls and not self._is_host_allowed(source):
+            host = host_of(source.base_url)
+            if not host:
+                logger.error("catalog refused: the base_url of source %s is not a usable https URL", source.id)
+                raise CatalogUnavailable(
+                    "The tool catalog has a source whose URL is not allowed.",
+                    "Tell the operator, whose log says which.",
+                )
+            raise _refused(source.id, "a host", host, "TOOLFOLD_ALLOWED_HOSTS")
+
+    def _is_variable_allowed(self, source_id: str, name: str) -> bool:
+        known = BUILT_IN_SOURCES.get(source_id)
+        return (
+            name == own_variable(source_id)
+            or (known is not None and name == known.variable)
+            or name in self._key_variables
+            or f"{source_id}={name}" in self._key_variables
+        )
+
+    def _is_host_allowed(self, source: Source) -> bool:
+        host, known = host_of(source.base_url), BUILT_IN_SOURCES.get(source.id)
+        if not host:
+            return False
+        if known is not None:
+            # Its key belongs to its own host: a host that is allowed for another source is none for this one.
+            return host == known.host or f"{source.id}={host}" in self._allowed_hosts
+        return host in self._allowed_hosts or f"{source.id}={host}" in self._allowed_hosts
+
+
+def _refused(source_id: str, what: str, name: str, setting: str) -> CatalogUnavailable:
+    entry = f"{source_id}={name}" if source_id in BUILT_IN_SOURCES else name
+    # The names come from the catalog: ascii() keeps their line breaks out of the log.
+    logger.error(
+        "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s",
+        *(ascii(source_id[:64]), what, ascii(name[:100]), ascii(entry[:164])[1:-1], setting),
+    )
+    return CatalogUnavailable(
+        f"The tool catalog names {what} that is not allowed here.",
+        f"Tell the operator: {setting} says what a catalog may name, and the log says what is missing.",
+    )
