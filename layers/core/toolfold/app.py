@@ -60,7 +60,11 @@ class App:
 
 
 def build_app(
-    settings: Settings, *, hosts: tuple[str, ...] = (), on_call: Callable[[CallLog], None] | None = None
+    settings: Settings,
+    *,
+    hosts: tuple[str, ...] = (),
+    port: int | None = None,
+    on_call: Callable[[CallLog], None] | None = None,
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -68,6 +72,7 @@ def build_app(
         settings: The settings of this process.
         hosts: Host names under which a local HTTP server may be called; empty: any. See
             :class:`toolfold.protocol.http.OriginPolicy`.
+        port: The port that must be named with ``hosts``.
         on_call: Called with the log of every finished call.
 
     Raises:
@@ -76,5 +81,5 @@ def build_app(
     aws = AwsClients()
     catalog_store = open_store(settings, aws)
     executor = ToolExecutor(settings, aws=aws, on_call=on_call)
-    server = Server(MetaTools(catalog_store, executor), OriginPolicy(settings.allowed_origins, hosts))
+    server = Server(MetaTools(catalog_store, executor), OriginPolicy(settings.allowed_origins, hosts, port))
     return App(settings, catalog_store, executor, server, aws)

@@ -1,20 +1,20 @@
 """Answer "give me aapl price" in two calls, with the real handler, the real catalog and the mock API.
 
-Everything but the upstream is what runs on Lambda, called over HTTP, so the demo needs neither a network nor a key. The
-choices between the steps, which a model would make, are written down here.
+Everything but the upstream is what runs on Lambda, called with events of API Gateway, so the demo needs neither a
+network nor a key. The choices between the steps, which a model would make, are written down here.
 """
 
 from __future__ import annotations
 
-import contextlib
-import http.client
 import json
 import os
 import time
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 from toolfold.settings import Settings
+
+if TYPE_CHECKING:
+    from toolfold.transports.lambda_handler import LambdaHandler
 
 _MAX_LINES = 12
 _WIDTH = 110
@@ -22,19 +22,17 @@ _WIDTH = 110
 
 def run() -> int:
     """Print the demo to stdout; return 0, or 1 when a step failed."""
+    from toolfold.app import build_app
     from toolfold.mock_api.server import MockApi
-    from toolfold.transports.http_server import LocalServer
+    from toolfold.telemetry import configure
+    from toolfold.transports.lambda_handler import LambdaHandler
 
     with MockApi() as mock_api:
         # A log line for each request would get in the way.
         demo_settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
         settings = Settings.from_environment({**os.environ, **demo_settings})
-        with LocalServer(settings) as server:
-            print(
-                f"MCP server: {server.url} (the Lambda handler)   upstream: {mock_api.url} (the mock API, made-up data)"
-            )
-            with contextlib.closing(_Client(server.url)) as client:
-                return _run_steps(client)
+        print(f"MCP server: the Lambda handler   upstream: {mock_api.url} (the mock API, made-up data)")
+        return _run_steps(_Client(LambdaHandler(build_app(settings), configure(settings))))
 
 
 def _run_steps(client: _Client) -> int:
@@ -66,24 +64,22 @@ def _run_steps(client: _Client) -> int:
 
 
 class _Client:
-    """A minimal MCP client: one POST per request."""
+    """A minimal MCP client: one event of API Gateway per request."""
 
-    def __init__(self, url: str) -> None:
-        self._path = urlsplit(url).path
-        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+    def __init__(self, handler: LambdaHandler) -> None:
+        self._handler = handler
         self._id = self._steps = 0
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
     def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send a request and return its result."""
         self._id += 1
-        body = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
-        headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"}
-        self._connection.request("POST", self._path, body, headers)
-        response: dict[str, Any] = json.loads(self._connection.getresponse().read())
+        event = {
+            "version": "2.0",
+            "headers": {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"},
+            "requestContext": {"http": {"method": "POST"}},
+            "body": json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}),
+        }
+        response: dict[str, Any] = json.loads(self._handler(event)["body"])
         return dict(response["result"])
 
     def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

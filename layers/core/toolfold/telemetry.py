@@ -14,6 +14,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
@@ -44,15 +45,21 @@ class ExceptionNameFormatter(LambdaPowertoolsFormatter):
 
 
 class CurrentStdout:
-    """Write to what ``sys.stdout`` is at that moment, so that redirecting it takes effect."""
+    """Write to what ``sys.stdout`` is at that moment, so that redirecting it takes effect.
+
+    What cannot be written, as the reader of a pipe is gone, is lost: logging would print a traceback for each line.
+    """
 
     def write(self, text: str) -> int:
         """Write ``text``."""
-        return sys.stdout.write(text)
+        with suppress(OSError, ValueError):  # ValueError: closed by this process
+            sys.stdout.write(text)
+        return len(text)
 
     def flush(self) -> None:
         """Flush what was written."""
-        sys.stdout.flush()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
 
 
 class Telemetry:

@@ -18,6 +18,8 @@ _EXTRAS = {
     "botocore": "aws",
     "obstore": "aws",
     "aws_xray_sdk": "tracer",
+    "uvicorn": "serve",
+    "h11": "serve",
 }
 """Module that an extra installs → the extra; see pyproject.toml."""
 

@@ -15,18 +15,21 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "serve",
         help="serve MCP over HTTP on this machine, through the Lambda handler",
         description="Serve MCP at http://127.0.0.1:PORT/mcp until interrupted. Requests become API Gateway events, "
-        "which the Lambda handler answers. Only this machine can connect.",
+        "which the Lambda handler answers. Only this machine can connect, unless --host says otherwise.",
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on, and name to answer to (default 127.0.0.1)"
     )
     parser.add_argument("--port", type=port_number, default=8080, help="port to listen on (default 8080; 0: any free)")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until interrupted."""
+    """Serve until interrupted; return 0 after the requests in flight are answered."""
     from toolfold.transports.http_server import LocalServer
 
     settings = Settings.from_environment()
-    server = listen(lambda: LocalServer(settings, port=options.port), options.port)
+    server = listen(lambda: LocalServer(settings, options.host, options.port), options.port)
     print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     server.serve_forever()
     return 0

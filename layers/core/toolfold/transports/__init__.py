@@ -3,4 +3,15 @@
 May import everything but ``cli``. Nothing below imports a transport.
 """
 
-__all__ = ["http_server", "lambda_events", "lambda_handler", "snapstart", "stdio"]
+__all__ = [
+    "asgi",
+    "connection_limits",
+    "http_connection",
+    "http_protocol",
+    "http_server",
+    "lambda_events",
+    "lambda_handler",
+    "snapstart",
+    "stdio",
+    "workers",
+]

@@ -1,39 +1,56 @@
-"""Serve MCP over HTTP on this machine, through the code of the Lambda handler.
+"""Serve MCP over HTTP on this machine, through the code of the Lambda handler (the extra ``toolfold[serve]``).
 
-A local server does what API Gateway does: it turns HTTP requests into events of payload format 2.0, as ``sam local
-start-api`` does, but without a container. It listens on the loopback interface and answers only requests whose Host
-header names it, so that a web page cannot reach it by DNS rebinding.
+uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``http_protocol`` adds limits and
+``http_connection`` is strict. Requests under another host name than that of this machine, and from pages of other
+machines, are refused before anything else is looked at, so that no web page can reach the server by DNS rebinding.
 """
 
 from __future__ import annotations
 
-import base64
-import sys
+import errno
+import functools
+import logging
+import math
+import os
+import signal
+import socket
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
+
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from toolfold.app import build_app
-from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES
+from toolfold.protocol.http import LOOPBACK_HOSTS, Headers, OriginPolicy, Response, error_response, refuse_caller
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
+from toolfold.transports.asgi import AsgiApp
+from toolfold.transports.connection_limits import ConnectionLimits
+from toolfold.transports.http_protocol import LimitedProtocol
 from toolfold.transports.lambda_handler import LambdaHandler
 
 __all__ = ["PATH", "LocalServer"]
 
 PATH = "/mcp"
 
+KEEP_ALIVE_S = 30
+"""Seconds that an idle connection stays open: longer than clients keep theirs, so that they close first."""
 
-class LocalServer(ThreadingHTTPServer):
-    """Serve the Lambda handler on a local port.
+BACKLOG = 1_024
+"""Connections that the system accepts before this process does."""
 
-    As a context manager it serves from a thread of its own. It logs as on Lambda, but writes no metrics: CloudWatch
-    does not read them here, and Powertools collects them for one request at a time.
+
+class LocalServer:
+    """Serve the Lambda handler on a local port, from a thread of its own inside a ``with`` statement.
+
+    It logs as on Lambda, but writes no metrics: CloudWatch does not read them here, and Powertools collects them for
+    one request at a time.
 
     Args:
         settings: The settings of the handler.
-        host: The address to listen on.
+        host: The address to listen on, or a name of it.
         port: The port to listen on; 0: any free one.
 
     Attributes:
@@ -43,84 +60,114 @@ class LocalServer(ThreadingHTTPServer):
         OSError: The port cannot be used.
     """
 
-    daemon_threads = True
-
     def __init__(self, settings: Settings, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.lambda_handler = LambdaHandler(build_app(settings, hosts=LOOPBACK_HOSTS), configure(settings))
-        super().__init__((host, port), _RequestHandler)
-        self.url = f"http://{host}:{self.server_address[1]}{PATH}"
+        self._socket = _listen(host, port)
+        own_port = self._socket.getsockname()[1]
+        # Nobody calls a server by the address that stands for all addresses.
+        name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
+        self.url = f"http://{name}:{own_port}{PATH}"
+        app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port)
+        self.lambda_handler = LambdaHandler(app, configure(settings))
+        # A call ends within the time-outs of the settings; one that takes longer is not waited for.
+        timeout_s = (
+            settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
+        )
+        protocol = functools.partial(
+            LimitedProtocol,
+            check_head=functools.partial(_check_head, app.server.origin_policy),
+            limits=ConnectionLimits(),
+            on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
+        )
+        # Its messages quote requests, and those about errors have tracebacks.
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
+        config = Config(
+            AsgiApp(self.lambda_handler, timeout_s),
+            interface="asgi3",
+            loop="asyncio",
+            http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=math.ceil(timeout_s),
+        )
+        self._server = _Server(config)
         self._thread: threading.Thread | None = None
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore connections that a client closed early; print the traceback of anything else."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
+    def serve_forever(self) -> None:
+        """Serve until SIGINT or SIGTERM, then finish the requests that have arrived. A second signal ends at once."""
+        self._server.run(sockets=[self._socket])
 
     def __enter__(self) -> LocalServer:
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, name="local server", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
+        self._server.should_exit = True
         if self._thread is not None:
             self._thread.join()
+        self._socket.close()
 
 
-class _RequestHandler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: LocalServer
-    # Send headers and body in one packet. In two, Nagle's algorithm holds the second back until the first is
-    # acknowledged, some 40 ms later.
-    disable_nagle_algorithm = True
-    wbufsize = -1
+class _Server(Server):
+    """uvicorn's server, with the signals of this process: its own ends the process by the signal, not with code 0."""
 
-    def _respond(self) -> None:
-        path = urlsplit(self.path)
-        length = self.headers.get("content-length", "0")
-        if path.path.rstrip("/") != PATH:
-            return self._send(404, {"content-type": "text/plain"}, f"MCP is served at {PATH}.\n")
-        if not length.isdigit() or self.headers.get("transfer-encoding"):
-            return self._send(411, {"content-type": "text/plain"}, "Content-Length is needed.\n")
-        # The handler refuses a body one byte over the limit; the rest need not be read.
-        body = self.rfile.read(min(int(length), MAX_BODY_BYTES + 1))
-        if len(body) < int(length):
-            self.close_connection = True
-        response = self.server.lambda_handler(self._event(path.path, path.query, body))
-        return self._send(response["statusCode"], response["headers"], response["body"])
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop gracefully at the first signal, and restore the system's action for the second."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        stopping = (signal.SIGINT, signal.SIGTERM)
 
-    do_GET = do_POST = do_DELETE = do_OPTIONS = do_PUT = do_PATCH = do_HEAD = _respond
+        def stop(*_: Any) -> None:
+            self.should_exit = True
+            for number in stopping:
+                signal.signal(number, signal.SIG_DFL)
 
-    def _event(self, path: str, query: str, body: bytes) -> dict[str, Any]:
-        headers: dict[str, str] = {}
-        for name, value in self.headers.items():  # API Gateway joins repeated headers with commas
-            headers[name.lower()] = f"{headers[name.lower()]},{value}" if name.lower() in headers else value
+        before = {number: signal.signal(number, stop) for number in stopping}
         try:
-            text, is_base64 = body.decode(), False
-        except UnicodeDecodeError:
-            text, is_base64 = base64.b64encode(body).decode(), True
-        return {
-            "version": "2.0",
-            "routeKey": "$default",
-            "rawPath": path,
-            "rawQueryString": query,
-            "headers": headers,
-            "requestContext": {"http": {"method": self.command, "path": path, "sourceIp": self.client_address[0]}},
-            "body": text,
-            "isBase64Encoded": is_base64,
-        }
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
-    def _send(self, status: int, headers: dict[str, str], body: str) -> None:
-        content = body.encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        if status != 204:
-            self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, and close the connections that are still open afterwards."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the handler logs each request, and this line would contain the query string."""
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise OSError(errno.EINVAL, "not the name of a host") from None
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        # A port whose former connections are still closing can be used again (not on Windows, where this shares it).
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _check_head(policy: OriginPolicy, headers: Headers, path: str) -> Response | None:
+    """Return the response to a request that the handler does not see."""
+    refused = refuse_caller(headers, policy)
+    if refused is None and path.rstrip("/") != PATH:
+        return error_response(404, f"MCP is served at {PATH}.")
+    return refused

@@ -35,14 +35,18 @@ class LambdaHandler:
         """
         started = time.perf_counter()
         response = self._respond(event, remaining_s)
-        elapsed_ms = round((time.perf_counter() - started) * 1000, 2)
-        self._logger.info("request", extra={**response.log_fields, "status": response.status, "ms": elapsed_ms})
+        self.log_request(response, time.perf_counter() - started)
         return {
             "statusCode": response.status,
             "headers": dict(response.headers),
             "body": response.body.decode(),
             "isBase64Encoded": False,
         }
+
+    def log_request(self, response: Response, elapsed_s: float) -> None:
+        """Log one request. May be called by several threads: nothing is added to the keys of the logger."""
+        fields = {**response.log_fields, "status": response.status, "ms": round(elapsed_s * 1000, 2)}
+        self._logger.info("request", extra=fields)
 
     def _respond(self, event: Any, remaining_s: float | None) -> Response:
         settings = self.app.settings

@@ -1,0 +1,149 @@
+"""The Lambda handler as an ASGI application.
+
+A request becomes the event that API Gateway would make of it (payload format 2.0), not a
+:class:`toolfold.protocol.http.Request`: the local server then runs the parser of events, the limits of time and the log
+of the deployed function as well, and answers as it does. The handler blocks, so it runs in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from toolfold.protocol.http import Response, error_response
+from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.workers import WorkerPool
+
+__all__ = ["MAX_CALLS", "MAX_QUEUED", "AsgiApp"]
+
+logger = logging.getLogger("toolfold")
+
+MAX_CALLS = 40
+"""Calls of tools that run at the same time. They spend most of their time waiting for the upstream."""
+
+MAX_OTHERS = 4
+"""Requests that call no tool, and run at the same time: they never wait behind slow calls."""
+
+MAX_QUEUED = 500
+"""Requests of each kind that wait for a thread; further ones get 503."""
+
+RETRY_AFTER_S = 1
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+
+class AsgiApp:
+    """Answer requests with ``handler``.
+
+    Args:
+        handler: The handler.
+        timeout_s: Seconds in which it must answer, including the time in the queue.
+    """
+
+    def __init__(self, handler: LambdaHandler, timeout_s: float) -> None:
+        self._handler, self._timeout_s = handler, timeout_s
+        self._calls = WorkerPool("call", MAX_CALLS, MAX_QUEUED)
+        self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request whose head was accepted by ``http_connection``."""
+        body = await _read_body(receive)
+        if body is None:
+            return
+        response = await self._respond(_event(scope, body), self._calls if _may_call(body) else self._others)
+        content = response["body"].encode()
+        headers = [(name.encode(), value.encode()) for name, value in response["headers"].items()]
+        if response["statusCode"] != 204:
+            headers.append((b"content-length", b"%d" % len(content)))
+        if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
+            # The end of a chunked body has more than one form: what follows it is not read as a request.
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": response["statusCode"], "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    async def _respond(self, event: dict[str, Any], pool: WorkerPool) -> dict[str, Any]:
+        """Return the handler's response, or one that says why there is none."""
+        started = time.monotonic()
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[dict[str, Any] | None] = loop.create_future()
+
+        def run() -> None:
+            if answered.cancelled():  # it waited too long for a thread
+                return
+            response = None
+            try:
+                response = self._handler(event, started + self._timeout_s - time.monotonic())
+            except Exception as error:  # noqa: BLE001 - a defect must end one request only
+                logger.error("defect in the handler: %s", type(error).__name__)
+            with suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(_resolve, answered, response)
+
+        if not pool.submit(run):
+            return self._log_and_encode(
+                error_response(503, "Too many requests are waiting; try again.", ("retry-after", str(RETRY_AFTER_S))), 0
+            )
+        try:
+            response = await asyncio.wait_for(answered, self._timeout_s)
+        except TimeoutError:
+            late = error_response(504, f"The request took longer than {self._timeout_s:g} s.")
+            return self._log_and_encode(late, self._timeout_s)
+        return response or _encode(error_response(500, "toolfold failed on this request."))
+
+    def _log_and_encode(self, response: Response, elapsed_s: float) -> dict[str, Any]:
+        self._handler.log_request(response, elapsed_s)
+        return _encode(response)
+
+
+def _encode(response: Response) -> dict[str, Any]:
+    return {"statusCode": response.status, "headers": dict(response.headers), "body": response.body.decode()}
+
+
+def _resolve(future: asyncio.Future[dict[str, Any] | None], response: dict[str, Any] | None) -> None:
+    if not future.done():
+        future.set_result(response)
+
+
+def _may_call(body: bytes) -> bool:
+    """Return whether a message may call a tool. Without escapes, JSON spells the name in one way only."""
+    return b"TOOL_CALL" in body or b"\\" in body
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Return the body, or None when the client has disconnected. Its size is limited by ``http_connection``."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message["body"])
+        if not message["more_body"]:
+            return b"".join(parts)
+
+
+def _event(scope: Any, body: bytes) -> dict[str, Any]:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:  # API Gateway joins repeated headers with commas
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    try:
+        text, is_base64 = body.decode(), False
+    except UnicodeDecodeError:
+        text, is_base64 = base64.b64encode(body).decode(), True
+    path = scope["raw_path"].decode("latin-1")
+    return {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": scope["query_string"].decode("latin-1"),
+        "headers": headers,
+        "requestContext": {"http": {"method": scope["method"], "path": path, "sourceIp": scope["client"][0]}},
+        "body": text,
+        "isBase64Encoded": is_base64,
+    }

@@ -1,0 +1,251 @@
+"""One connection of ``toolfold serve``: uvicorn's protocol with the limits that it does not have.
+
+A connection is always in one phase. In all phases but one it waits for its client, for a limited time; while it waits,
+it may also be closed to make room for others. A client that stalls thus delays nobody, however many of it there are.
+
+===========  ==========================================  ================================
+phase        until                                       after its time
+===========  ==========================================  ================================
+idle         the first byte of a request                 closed (uvicorn's keep-alive)
+head         the end of the headers                      408, closed
+body         the end of the body                         408, closed
+call         the response                                the application answers in time
+sending      the client has read the response            closed
+refused      the client has read why, and has closed     closed
+===========  ==========================================  ================================
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import logging
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from toolfold.protocol.http import Response, error_response
+from toolfold.transports.connection_limits import ConnectionLimits
+from toolfold.transports.http_connection import CheckHead, StrictConnection
+
+__all__ = ["BODY_TIMEOUT_S", "HEAD_TIMEOUT_S", "SEND_TIMEOUT_S", "LimitedProtocol"]
+
+logger = logging.getLogger("toolfold")
+
+HEAD_TIMEOUT_S = 10.0
+"""Seconds for the headers of a request. On the same machine they arrive at once."""
+
+BODY_TIMEOUT_S = 20.0
+"""Seconds for the body of a request."""
+
+SEND_TIMEOUT_S = 20.0
+"""Seconds for a client to read a response."""
+
+REFUSED_TIMEOUT_S = 2.0
+"""Seconds to read what a refused client still sends: closing at once would reset the connection, and the client could
+not read the response (RFC 9112, section 9.6)."""
+
+
+class Phase(Enum):
+    """What a connection waits for."""
+
+    IDLE = "idle"
+    HEAD = "head"
+    BODY = "body"
+    CALL = "call"
+    SENDING = "sending"
+    REFUSED = "refused"
+
+
+_TIMEOUTS_S = {
+    Phase.HEAD: HEAD_TIMEOUT_S,
+    Phase.BODY: BODY_TIMEOUT_S,
+    Phase.SENDING: SEND_TIMEOUT_S,
+    Phase.REFUSED: REFUSED_TIMEOUT_S,
+}
+
+
+class LimitedProtocol(H11Protocol):
+    """A connection within ``limits``.
+
+    Args:
+        check_head: Decides about a request before its body is read.
+        limits: The limits of all connections together.
+        on_refused: Called with the response to each request that the application does not see.
+    """
+
+    conn: StrictConnection
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        check_head: CheckHead,
+        limits: ConnectionLimits,
+        on_refused: Callable[[Response], None],
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.conn = StrictConnection(check_head)
+        self._limits, self._on_refused = limits, on_refused
+        self._phase: Phase | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_refused = False
+
+    # Called by the transport
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Admit the connection, or refuse it when there are too many."""
+        super().connection_made(transport)
+        # Report every unsent byte: whether the client reads is known from that.
+        transport.set_write_buffer_limits(high=0)
+        if not self._limits.admit(self):
+            self._refuse(_busy())
+        self._enter_phase()
+
+    def data_received(self, data: bytes) -> None:
+        """Process what the client sent."""
+        # After the last request of a connection, nothing that follows is a request.
+        if self._is_refused or self.conn.their_state in (h11.MUST_CLOSE, h11.CLOSED, h11.ERROR):
+            return
+        try:
+            super().data_received(data)
+        except Exception as error:  # noqa: BLE001 - a defect must end one connection only, and print no request
+            logger.error("defect in the HTTP server: %s", type(error).__name__)
+            self.transport.abort()
+        self._enter_phase()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer a request that is complete, although its client sends no more; return whether to stay open."""
+        if self._has_call():
+            self.cycle.keep_alive = False
+            return True
+        if self._phase in (Phase.HEAD, Phase.BODY) and not self.conn.is_idle():
+            self._refuse(error_response(400, "The request ended before its end."))
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._limits.remove(self)
+
+    def pause_writing(self) -> None:
+        """Note that the client has not read everything."""
+        super().pause_writing()
+        self._enter_phase()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read everything."""
+        super().resume_writing()
+        self._enter_phase()
+
+    # Called by uvicorn
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse the request that was just parsed."""
+        self._refuse(self.conn.refusal)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._enter_phase()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection."""
+        self.transport.close()
+
+    def shutdown(self) -> None:
+        """Close the connection, after the response when there is a complete request."""
+        if self._has_call():
+            self.cycle.keep_alive = False
+        elif self._phase is Phase.BODY:
+            self._refuse(error_response(503, "The server is stopping.", ("retry-after", "5")))
+        elif not self._is_refused:
+            self.transport.close()
+
+    # Called by the limits
+
+    def evict(self) -> None:
+        """Close the connection at once, to make room for others."""
+        self.transport.abort()
+
+    def _enter_phase(self) -> None:
+        """Restart the timer when the phase has changed, and tell the limits what the connection holds."""
+        phase = self._current_phase()
+        if phase is not self._phase:
+            self._phase = phase
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            timeout_s = _TIMEOUTS_S.get(phase)
+            if timeout_s is not None:
+                self._timer = self.loop.call_later(timeout_s, self._time_out)
+            self._limits.set_waiting(self, phase is not Phase.CALL)
+        unsent = self.transport.get_write_buffer_size()
+        if not self._limits.hold(self, max(unsent, self.conn.body_bytes)) and phase is Phase.BODY:
+            self._refuse(_busy())
+
+    def _has_call(self) -> bool:
+        """Return whether a complete request is being answered."""
+        return (
+            self.cycle is not None and not self.cycle.response_complete and self._phase in (Phase.CALL, Phase.SENDING)
+        )
+
+    def _current_phase(self) -> Phase:
+        if self._is_refused:
+            return Phase.REFUSED
+        if self.flow.write_paused:
+            return Phase.SENDING
+        if self.conn.their_state is h11.SEND_BODY:
+            return Phase.BODY
+        if self.conn.their_state is h11.IDLE:
+            # A new connection is expected to send a request at once.
+            return Phase.IDLE if self.cycle is not None and self.conn.is_idle() else Phase.HEAD
+        return Phase.CALL
+
+    def _time_out(self) -> None:
+        if self._phase in (Phase.HEAD, Phase.BODY) and not self.conn.is_idle():
+            self._refuse(error_response(408, "The request took too long to arrive."))
+        else:
+            self.transport.abort()
+
+    def _refuse(self, response: Response) -> None:
+        """Send ``response``, and close the connection: what follows is not taken for a request."""
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._is_refused = True
+        self._unset_keepalive_if_required()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.cycle.response_started:
+                self.transport.abort()
+                return
+        headers = (*self.server_state.default_headers, *_encoded(response))
+        lines = [b"HTTP/1.1 %d %s" % (response.status, http.HTTPStatus(response.status).phrase.encode())]
+        lines += [b"%s: %s" % header for header in headers]
+        content = b"" if self.conn.method == b"HEAD" else response.body
+        self.transport.write(b"\r\n".join([*lines, b"", content]))
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._on_refused(response)
+        self._enter_phase()
+
+
+def _encoded(response: Response) -> list[tuple[bytes, bytes]]:
+    headers = (*response.headers, ("content-length", str(len(response.body))), ("connection", "close"))
+    return [(name.encode(), value.encode()) for name, value in headers]
+
+
+def _busy() -> Response:
+    return error_response(503, "The server is busy; try again.", ("retry-after", "1"))

@@ -1,0 +1,54 @@
+"""Run jobs in a bounded number of threads. ``concurrent.futures`` would wait for a stuck job when the process ends."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+__all__ = ["WorkerPool"]
+
+logger = logging.getLogger("toolfold")
+
+
+class WorkerPool:
+    """Daemon threads that run jobs in the order of their submission. A thread is started when all others are busy.
+
+    Args:
+        name: The beginning of the threads' names.
+        max_workers: Jobs that run at the same time.
+        max_queued: Jobs that wait for a thread; None: any number.
+    """
+
+    def __init__(self, name: str, max_workers: int, max_queued: int | None = None) -> None:
+        self._name, self._max_workers = name, max_workers
+        self._max_unfinished = None if max_queued is None else max_workers + max_queued
+        self._jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._unfinished, self._workers = 0, 0
+
+    def submit(self, job: Callable[[], object]) -> bool:
+        """Queue ``job``, or return False when the queue is full."""
+        with self._lock:
+            if self._max_unfinished is not None and self._unfinished >= self._max_unfinished:
+                return False
+            self._unfinished += 1
+            starts_worker = self._unfinished > self._workers and self._workers < self._max_workers
+            self._workers += starts_worker
+            name = f"{self._name} {self._workers}"
+        self._jobs.put(job)
+        if starts_worker:
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+        return True
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001 - a defect must not end the thread
+                logger.error("defect in a job: %s", type(error).__name__)
+            del job
+            with self._lock:
+                self._unfinished -= 1
