@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from toolfold.errors import AnswerTooLarge
 
-MAX_BYTES = 400 << 20
-"""Memory that the steps of one call may reserve together, in bytes. An estimate: steps reserve before they allocate."""
+T = TypeVar("T")
+
+MAX_BYTES = 448 << 20
+"""Memory that the steps of one call may reserve together, in bytes. An estimate: steps reserve before they allocate.
+
+A process may grow by 512 MB; the rest is for what is allocated without being reserved."""
+
+ASK_FOR_LESS = "Ask for less: a shorter period, fewer symbols, or a simpler select."
+"""The next step where the source of the answer has no better one."""
+
+_BYTES_PER_SECOND = 10e6
+"""The slowest step that cannot be interrupted, json.dumps, on a function with half a processor."""
+
+_ITEMS_BETWEEN_CHECKS = 2048
+"""Items of a loop between two looks at the clock: a millisecond, at half a microsecond for each."""
 
 
 class WorkBudget:
@@ -21,22 +36,42 @@ class WorkBudget:
     Args:
         deadline: ``time.monotonic()`` at which the answer must be complete.
         max_bytes: memory that may be reserved.
+        suggestion: the next step when the answer is too large.
     """
 
-    def __init__(self, deadline: float = math.inf, max_bytes: int = MAX_BYTES) -> None:
-        self.deadline, self._left = deadline, max_bytes
+    def __init__(self, deadline: float = math.inf, max_bytes: int = MAX_BYTES, suggestion: str = ASK_FOR_LESS) -> None:
+        self.deadline, self._left, self._suggestion = deadline, max_bytes, suggestion
 
-    def check_time(self) -> None:
+    @property
+    def remaining_s(self) -> float:
+        """Seconds until the deadline; 0 when it has passed."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def check_time(self, size: int = 0) -> None:
         """Call this at least every few milliseconds of work.
+
+        Args:
+            size: bytes that the next step processes without a further check.
+
+        Raises:
+            AnswerTooLarge: the deadline has passed, or would pass during the next step.
+        """
+        if time.monotonic() + size / _BYTES_PER_SECOND >= self.deadline:
+            raise self.too_large("The answer is too large to be processed in the time of one call.")
+
+    def checked(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield ``items``, checking the time every few thousand.
 
         Raises:
             AnswerTooLarge: the deadline has passed.
         """
-        if time.monotonic() >= self.deadline:
-            raise AnswerTooLarge(
-                "The answer is too large to be processed in the time of one call.",
-                "Ask for less: a shorter period, fewer symbols, or a simpler select.",
-            )
+        until_check = 0
+        for item in items:
+            if not until_check:
+                self.check_time()
+                until_check = _ITEMS_BETWEEN_CHECKS
+            until_check -= 1
+            yield item
 
     def reserve(self, size: int) -> None:
         """Reserve ``size`` bytes that are about to be allocated, and check the time.
@@ -44,10 +79,19 @@ class WorkBudget:
         Raises:
             AnswerTooLarge: there is not as much left, or the deadline has passed.
         """
+        if not self.has(size):
+            raise self.too_large("The answer is too large to be processed in the memory of one call.")
         self._left -= size
-        if self._left < 0:
-            raise AnswerTooLarge(
-                "The answer is too large to be processed in the memory of one call.",
-                "Ask for less: a shorter period, fewer symbols, or a simpler select.",
-            )
         self.check_time()
+
+    def has(self, size: int) -> bool:
+        """Return whether ``size`` bytes can be reserved."""
+        return size <= self._left
+
+    def release(self, size: int) -> None:
+        """Give back ``size`` reserved bytes that have been freed."""
+        self._left += size
+
+    def too_large(self, message: str) -> AnswerTooLarge:
+        """Return the error that says ``message`` and how to ask for less."""
+        return AnswerTooLarge(message, self._suggestion)

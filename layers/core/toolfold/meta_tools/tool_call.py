@@ -55,7 +55,6 @@ def tool_call(
         offload_to="" if settings.offload == "off" else settings.offload,
         presigned_url_ttl_s=settings.presigned_url_ttl_s,
         offload_timeout_s=settings.s3_timeout_s,
-        deadline=deadline,
         aws=executor.aws,
     )
     end = time.monotonic() + settings.timeout_s

@@ -1,16 +1,23 @@
 """From the text that an upstream sent to what a model reads: parse, select, shorten, render.
 
-``output`` is the entry; ``tables`` and ``values`` parse, ``select`` takes a part, ``preview`` shortens, ``render``
-writes, ``tokens`` counts, ``offload`` saves what is too long. May import ``errors``, ``fuzzy`` and ``aws``.
+``output`` is the entry, with ``renderer`` and ``raw_output``; ``parsing``, ``tables`` and ``values`` parse, bounded by
+``measure``; ``select`` takes a part; ``preview`` and ``preview_csv`` shorten to ``limits``; ``render`` writes, ``tokens``
+counts, ``offload`` saves what is too long. May import ``budget``, ``redaction``, ``errors``, ``fuzzy`` and ``aws``.
 """
 
 __all__ = [
     "columns",
+    "limits",
+    "measure",
     "offload",
     "output",
+    "parsing",
     "preview",
+    "preview_csv",
     "preview_notice",
+    "raw_output",
     "render",
+    "renderer",
     "select",
     "tables",
     "tokens",

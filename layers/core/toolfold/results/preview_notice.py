@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.results import tokens, values
-from toolfold.results.preview import Truncation
+from toolfold.results.limits import Truncation
 from toolfold.results.tables import Document
 
 _MAX_LINK_SHARE = 3

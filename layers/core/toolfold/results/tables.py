@@ -1,21 +1,30 @@
 """Parse the answer of an upstream into typed tables and metadata.
 
 CSV is one table. In JSON every list of objects is a table, and so is every object whose keys are dates; its path in the
-document is its name. A parsed document has the upstream's data cell by cell.
+document is its name. A parsed document has the upstream's data cell by cell. What would be a table of mostly empty
+cells stays nested JSON, as do tables deep inside a document, and those of a document with very many.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import TRY_AGAIN, UpstreamError
-from toolfold.results import values
+from toolfold.redaction import NO_REDACTION, Redactor
+from toolfold.results import measure, parsing, values
+
+_MAX_TABLES = 60
+"""Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
+
+_MAX_TABLE_DEPTH = 12
+_MAX_NAME_CHARS = 200
+"""Length of a path that may name a table: a caller has to repeat it in a select."""
+
+_FREED_BYTES = 30
+"""What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,9 @@ class Document:
     metadata: Any = field(default_factory=dict)
 
 
-def parse_tables(body: str, kind: str, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
+def parse_tables(
+    body: str, kind: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor = NO_REDACTION
+) -> Document:
     """Parse an answer.
 
     Args:
@@ -53,78 +64,131 @@ def parse_tables(body: str, kind: str, answer: Mapping[str, Any], budget: WorkBu
         answer: what the catalog says about it: ``kind`` ``object`` (one row is one thing) or ``names`` (key → name),
             ``csv`` (a header whose first column names the dates).
         budget: what the call may cost.
+        redactor: replaces the keys of the call.
 
     Raises:
-        UpstreamError: the CSV cannot be parsed.
+        UpstreamError: the answer cannot be parsed.
         AnswerTooLarge: the budget is used up.
     """
-    return _from_csv(body, answer) if kind == "csv" else _from_json(parse_json(body, answer, budget), answer)
+    if kind == "csv":
+        return _from_csv(body, answer, budget, redactor)
+    return from_json(parse_json(body, answer, budget, redactor), answer, budget)
 
 
-def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
+def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor = NO_REDACTION) -> Any:
     """Parse a JSON answer: the upstream's structure, with names and cells as in :mod:`toolfold.results.values`."""
-    budget.check_time()
-    data = json.loads(body, parse_float=values.parse_number, parse_constant=lambda _constant: None)
+    data = parsing.parse_json(body, redactor, budget, values.parse_number)
+    typed = typed_json(data, answer, budget)
+    if typed is not data:
+        budget.release(measure.json_size(body).containers)
+    return typed
+
+
+def typed_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
+    """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
-    return _typed(data)
+    return _typed(data, budget)
 
 
-def _from_csv(body: str, answer: Mapping[str, Any]) -> Document:
-    try:
-        header, *rows = [record for record in csv.reader(io.StringIO(body, newline="")) if record]
-    except (csv.Error, ValueError):
-        raise UpstreamError("The service sent CSV that cannot be read.", TRY_AGAIN, retryable=True) from None
-    width = max(map(len, rows), default=len(header))
-    header += [f"column {index}" for index in range(len(header) + 1, width + 1)]
-    if any(len(row) != len(header) for row in rows):
-        rows = [row + [""] * (len(header) - len(row)) for row in rows]
-    columns = [
-        values.typed_column(name, cells, header)
-        for name, cells in zip(
-            values.clean_names(header), zip(*rows, strict=True) if rows else [()] * len(header), strict=True
-        )
-    ]
-    if answer.get("kind") == "object" and len(rows) == 1:
-        return Document(metadata={name: cells[0] for name, cells in columns})
-    table = Table("", tuple(name for name, _ in columns), list(zip(*(cells for _, cells in columns), strict=True)))
-    return Document((table,))
+def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor) -> Document:
+    header, cells = parsing.parse_csv(body, redactor, budget)
+    names = dict.fromkeys(values.clean_names(header))
+    row_count = len(cells[0]) if cells else 0
+    typed: list[tuple[str, list[Any]]] = []
+    for index, name in enumerate(names):
+        _prepare_column(row_count, budget)
+        typed.append(values.typed_column(name, cells[index], names))
+        cells[index] = []
+        budget.release(_FREED_BYTES * row_count)
+    if answer.get("kind") == "object" and row_count == 1:
+        return Document(metadata={name: column[0] for name, column in typed})
+    budget.reserve(measure.rows_size(row_count, len(names)))
+    rows = list(zip(*(column for _, column in typed), strict=True))
+    return Document((Table("", tuple(name for name, _ in typed), rows),))
 
 
-def _typed(value: Any) -> Any:
+def _prepare_column(cells: int, budget: WorkBudget) -> None:
+    """Reserve what a typed column takes; the slowest conversion takes two microseconds for a cell."""
+    budget.reserve(measure.list_size(cells))
+    budget.check_time(20 * cells)
+
+
+def _typed(value: Any, budget: WorkBudget) -> Any:
     if isinstance(value, list):
         if _are_objects(value):
-            return _typed_rows(value)
+            return _typed_rows(value, budget)
+        budget.reserve(measure.list_size(len(value)))
         if any(isinstance(item, list | dict) for item in value):
-            return [_typed(item) for item in value]
+            return [_typed(item, budget) for item in value]
+        budget.check_time(20 * len(value))
         return values.typed_column("", value)[1]
     if not isinstance(value, dict):
         return values.typed_scalar("", value)[1]
+    budget.reserve(measure.object_size(len(value)))
     if _are_dates(value):
-        return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values())), strict=True))
+        return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), budget), strict=True))
     typed = {}
-    for key, item in zip(values.clean_names(value), value.values(), strict=True):
+    names = dict.fromkeys(values.clean_names(value))
+    for key, item in budget.checked(zip(names, value.values(), strict=True)):
         if isinstance(item, list | dict):
-            typed[key] = _typed(item)
+            typed[key] = _typed(item, budget)
         else:
-            name, typed_item = values.typed_scalar(key, item, value)
+            name, typed_item = values.typed_scalar(key, item, names)
             typed[name] = typed_item
     return typed
 
 
-def _typed_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    keys = list(dict.fromkeys(key for row in rows for key in row))
+def _typed_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str, Any]]:
+    """Return a list of objects with typed cells: all cells under one key are a column."""
+    first = rows[0].keys()
+    if all(row.keys() == first for row in budget.checked(rows)):
+        budget.reserve(len(rows) * measure.object_size(len(first)))
+        names = dict.fromkeys(values.clean_names(first))
+        columns = [
+            _typed_cells(name, [row[key] for row in rows], names, budget)
+            for key, name in zip(first, names, strict=True)
+        ]
+        keys = [name for name, _ in columns]
+        if not keys:
+            return [{} for _ in rows]
+        return [
+            dict(zip(keys, cells, strict=True))
+            for cells in budget.checked(zip(*(column for _, column in columns), strict=True))
+        ]
+    return _typed_uneven_rows(rows, budget)
+
+
+def _typed_uneven_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str, Any]]:
+    """Do the same where objects lack some keys, in time linear in the given cells."""
+    given: dict[str, tuple[list[int], list[Any]]] = {}
+    for index, row in enumerate(budget.checked(rows)):
+        budget.reserve(measure.object_size(len(row)))
+        for key, cell in row.items():
+            if key not in given:
+                budget.reserve(2 * measure.list_size(4))
+                given[key] = ([], [])
+            indexes, cells = given[key]
+            indexes.append(index)
+            cells.append(cell)
+    names = dict.fromkeys(values.clean_names(given))
     typed: list[dict[str, Any]] = [{} for _ in rows]
-    for key, name in zip(keys, values.clean_names(keys), strict=True):
-        having = [(target, row[key]) for target, row in zip(typed, rows, strict=True) if key in row]
-        given = [cell for _, cell in having]
-        if any(isinstance(cell, list | dict) for cell in given):
-            column, cells = name, [_typed(cell) for cell in given]
-        else:
-            column, cells = values.typed_column(name, given, keys)
-        for (target, _), cell in zip(having, cells, strict=True):
-            target[column] = cell
+    for (indexes, cells), name in zip(given.values(), names, strict=True):
+        column, typed_cells = _typed_cells(name, cells, names, budget)
+        for index, cell in zip(indexes, typed_cells, strict=True):
+            typed[index][column] = cell
     return typed
+
+
+def _typed_cells(name: str, cells: list[Any], names: Mapping[str, None], budget: WorkBudget) -> tuple[str, list[Any]]:
+    """Return the name and the cells of a column that may hold lists and objects."""
+    if any(isinstance(cell, list | dict) for cell in cells):
+        return name, [_typed(cell, budget) for cell in cells]
+    if len(cells) == 1:
+        name, cell = values.typed_scalar(name, cells[0], names)
+        return name, [cell]
+    budget.check_time(20 * len(cells))
+    return values.typed_column(name, cells, names)
 
 
 def _are_objects(items: Sequence[Any]) -> bool:
@@ -135,71 +199,121 @@ def _are_dates(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(map(values.is_date, value))
 
 
-def _from_json(data: Any, answer: Mapping[str, Any]) -> Document:
+def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
+    """Return a typed JSON value as a document: its lists of objects and its series are tables."""
     if isinstance(data, dict) and answer.get("kind") == "names":
+        budget.reserve(measure.rows_size(len(data), 2))
         return Document((Table("", ("symbol", "name"), list(data.items())),))
     if isinstance(data, dict) and len(data) == 1 and not _are_dates(data):
         (only,) = data.values()
         if _is_flat(only) and not _are_dates(only):
             return Document(metadata=only)
-    tables: list[Table] = []
-    metadata = _extract_tables(data, "", tables, answer)
-    return Document(tuple(tables), metadata)
+    finder = _TableFinder(answer, budget)
+    try:
+        metadata = finder.extract(data, ())
+    except _TooManyTables:
+        return Document(metadata=data)
+    return Document(tuple(finder.tables), metadata)
 
 
-def _extract_tables(value: Any, path: str, tables: list[Table], answer: Mapping[str, Any]) -> Any:
-    """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table."""
-    table = _table(path, value, answer)
-    if table is not None:
-        tables.append(table)
-        return {}
-    if not isinstance(value, dict):
-        return value
-    rest = {}
-    for key, item in value.items():
-        if not isinstance(item, list | dict):
-            rest[key] = item
-            continue
-        left = _extract_tables(item, f"{path}.{key}" if path else key, tables, answer)
-        if left != {} or item == {}:
-            rest[key] = left
-    return rest
+class _TooManyTables(Exception):
+    """A document has more tables than can be shown side by side."""
 
 
-def _table(path: str, value: Any, answer: Mapping[str, Any]) -> Table | None:
-    if isinstance(value, list):
-        if _are_objects(value):
-            return _table_of_objects(path, value)
-        return Table(path, (), []) if not value and path in answer.get("rows", ()) else None
-    dates = (answer.get("csv") or "date").partition(",")[0]
-    if _are_dates(value):
-        if all(isinstance(row, dict) and dates not in row for row in value.values()):
-            return _table_of_objects(path, [{dates: date, **row} for date, row in value.items()])
-        flat = _is_flat(value)
-        return Table(path, (dates, "value"), list(value.items())) if flat else None
-    if isinstance(value, dict) and value and all(_are_dates(series) and _is_flat(series) for series in value.values()):
-        return _table_of_series(path, dates, value)
-    return None
+class _TableFinder:
+    """Find the tables in a typed JSON value."""
+
+    def __init__(self, answer: Mapping[str, Any], budget: WorkBudget) -> None:
+        self._answer, self._budget = answer, budget
+        self._dates = (answer.get("csv") or "date").partition(",")[0]
+        self._names: set[str] = set()
+        self.tables: list[Table] = []
+
+    def extract(self, value: Any, path: tuple[str, ...]) -> Any:
+        """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table."""
+        self._budget.check_time()
+        if len(path) > _MAX_TABLE_DEPTH:
+            return value
+        name = ".".join(path) if sum(map(len, path)) < _MAX_NAME_CHARS else None
+        table = None if name is None or name in self._names else self._table(name, value)
+        if table is not None:
+            if len(self.tables) == _MAX_TABLES:
+                raise _TooManyTables
+            self.tables.append(table)
+            self._names.add(table.name)
+            return {}
+        if not isinstance(value, dict):
+            return value
+        rest = {}
+        for key, item in value.items():
+            if not isinstance(item, list | dict):
+                rest[key] = item
+                continue
+            left = self.extract(item, (*path, key))
+            if left != {} or item == {}:
+                rest[key] = left
+        return rest
+
+    def _table(self, name: str, value: Any) -> Table | None:
+        if isinstance(value, list):
+            if _are_objects(value):
+                return table_of_objects(name, value, self._budget)
+            return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
+        if _are_dates(value):
+            if all(isinstance(row, dict) and self._dates not in row for row in value.values()):
+                self._budget.reserve(sum(measure.object_size(len(row) + 1) for row in value.values()))
+                return table_of_objects(name, [{self._dates: date, **row} for date, row in value.items()], self._budget)
+            return Table(name, (self._dates, "value"), list(value.items())) if _is_flat(value) else None
+        if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
+            return _table_of_series(name, self._dates, value, self._budget)
+        return None
 
 
-def _table_of_objects(name: str, items: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table with a column for every key; a key that an object lacks is null."""
-    columns = tuple(dict.fromkeys(key for item in items for key in item))
-    return Table(name, columns, [tuple(item.get(column) for column in columns) for item in items])
+def table_of_objects(
+    name: str, items: Sequence[Mapping[str, Any]], budget: WorkBudget, dates: str = "", dated: Iterable[str] = ()
+) -> Table | None:
+    """Return a table with a column for every key, or None where it would be mostly empty.
+
+    A key that an object lacks is null.
+
+    Args:
+        name: the name of the table.
+        items: the objects.
+        budget: what the call may cost.
+        dates: the name of a first column of dates; empty: there is none.
+        dated: the date of each object.
+    """
+    columns = tuple(dict.fromkeys(key for item in budget.checked(items) for key in item))
+    given = sum(map(len, items))
+    if not parsing.is_dense(len(items), len(columns), given):
+        return None
+    budget.reserve(measure.rows_size(len(items), len(columns) + bool(dates)))
+    if given == len(items) * len(columns) and len(columns) > 1:  # no key is missing anywhere
+        rows: Iterator[tuple[Any, ...]] = map(operator.itemgetter(*columns), budget.checked(items))
+    else:
+        rows = (tuple([item.get(column) for column in columns]) for item in budget.checked(items))
+    if dates:
+        return Table(name, (dates, *columns), [(date, *row) for date, row in zip(dated, rows, strict=True)])
+    return Table(name, columns, list(rows))
 
 
-def _table_of_series(name: str, dates: str, series: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return the series side by side, with a row for each date of any of them."""
-    days = dict.fromkeys(day for values_ in series.values() for day in values_)
-    return Table(name, (dates, *series), [(day, *(one.get(day) for one in series.values())) for day in days])
+def _table_of_series(
+    name: str, dates: str, series: Mapping[str, Mapping[str, Any]], budget: WorkBudget
+) -> Table | None:
+    """Return the series side by side, with a row for each date of any; None where that would be mostly empty."""
+    days = dict.fromkeys(day for one in series.values() for day in one)
+    if not parsing.is_dense(len(days), len(series), sum(map(len, series.values()))):
+        return None
+    budget.reserve(measure.rows_size(len(days), len(series)))
+    rows = [(day, *[one.get(day) for one in series.values()]) for day in budget.checked(days)]
+    return Table(name, (dates, *series), rows)
 
 
 def _is_flat(value: Any) -> bool:
     return isinstance(value, dict) and not any(isinstance(item, list | dict) for item in value.values())
 
 
-def from_value(value: Any) -> Document:
+def from_value(value: Any, budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: a list of objects is a table."""
-    if isinstance(value, list) and _are_objects(value):
-        return Document((_table_of_objects("", value),))
-    return Document(metadata=value)
+    table = table_of_objects("", value, budget) if isinstance(value, list) and _are_objects(value) else None
+    return Document(metadata=value) if table is None else Document((table,))

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any
 
 MISSING_WORDS = frozenset(("", "None", "null", "n/a", "N/A"))
@@ -21,8 +22,14 @@ MISSING = MISSING_WORDS | {".", "-", "--", "NaN", "nan"}
 MAX_SAFE_INTEGER = 2**53
 """Whole numbers up to this one survive a client that reads every number as a double (RFC 8259, section 6)."""
 
+MAX_NUMBER_CHARS = 1000
+"""A number with more digits stays text; a double has at most 767 that count."""
+
 _SAFE_LENGTH = 16
 """Characters of a decimal that a double represents exactly: 15 digits and a point."""
+
+_CELLS_AT_ONCE = 10_000
+"""Cells that one expression matches together: it keeps a state for each."""
 
 _IDENTIFIER = re.compile(r"(?i)(^|_)(symbol|ticker|cik|cusip|isin|district|id)$|ID$")
 """Columns whose digits are identifiers: 04 is a district, and a ticker may be all digits."""
@@ -33,6 +40,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATES = re.compile(r"\d{4}-\d\d-\d\d(?:,\d{4}-\d\d-\d\d)*")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)")
 _COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?")
+_SIMPLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _PERCENT = re.compile(r"-?\d+(\.\d+)?%")
 
 
@@ -48,11 +56,15 @@ def clean_names(keys: Iterable[str]) -> list[str]:
     ``STDDEV(ANNUALIZED=TRUE)``). Names stay unique.
     """
     taken: dict[str, None] = {}
+    numbers: dict[str, int] = {}  # continues counting where a name was last found taken: linear for equal names
     for key in keys:
-        name, number = _clean_name(key), 1
-        while name in taken:
-            number += 1
-            name = f"{_clean_name(key)}_{number}"
+        name = base = _clean_name(key)
+        if name in taken:
+            number = numbers.get(base, 1)
+            while name in taken:
+                number += 1
+                name = f"{base}_{number}"
+            numbers[base] = number
         taken[name] = None
     return list(taken)
 
@@ -93,6 +105,13 @@ def typed_column(name: str, cells: Sequence[Any], other_names: Container[str] = 
 
 def typed_scalar(name: str, cell: Any, other_names: Container[str] = ()) -> tuple[str, Any]:
     """Return the same for a single value."""
+    if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= MAX_SAFE_INTEGER):
+        return name, cell
+    if isinstance(cell, str):
+        if cell[:1].isalpha() and cell not in MISSING:
+            return name, cell  # a word: neither a number nor a date
+        if len(cell) < _SAFE_LENGTH and _SIMPLE_NUMBER.fullmatch(cell) and not _IDENTIFIER.search(name):
+            return name, parse_number(cell)
     name, cells = typed_column(name, (cell,), other_names)
     return name, cells[0]
 
@@ -124,7 +143,8 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
         return None
     if "e" in joined or "E" in joined or max(map(len, literals), default=0) >= _SAFE_LENGTH:
         values = [
-            None if value is None else parse_number(text.strip()) for text, value in zip(literals, values, strict=True)
+            value if value is None or (type(value) is int and len(text) < _SAFE_LENGTH) else parse_number(text.strip())
+            for text, value in zip(literals, values, strict=True)
         ]
     return [int(value) if type(value) is float and value.is_integer() else value for value in values]
 
@@ -135,14 +155,27 @@ def _reject_constant(constant: str) -> Any:
 
 def parse_number(text: str) -> int | float | str:
     """Return the number that ``text`` spells, or the text where no JSON number means exactly that to every reader."""
+    if len(text) > MAX_NUMBER_CHARS:
+        return text
     try:
-        exact = Decimal(text)
         value = float(text)
+        if len(text) < _SAFE_LENGTH and "e" not in text and "E" not in text and isfinite(value):
+            return int(value) if value.is_integer() else value
+        exact = Decimal(text)
         if value.is_integer():
             return int(value) if abs(value) <= MAX_SAFE_INTEGER and int(value) == exact else text
         return value if Decimal(repr(value)) == exact else text
     except (ValueError, OverflowError, InvalidOperation):
         return text
+
+
+def parse_float(text: str) -> float | str:
+    """Return the double that ``text`` spells, or the text where no double means exactly that."""
+    if len(text) > MAX_NUMBER_CHARS:
+        return text
+    value = float(text)
+    is_short = len(text) < _SAFE_LENGTH and "e" not in text and "E" not in text
+    return value if isfinite(value) and (is_short or Decimal(repr(value)) == Decimal(text)) else text
 
 
 def lossless(value: Any) -> Any:
@@ -156,10 +189,14 @@ def lossless(value: Any) -> Any:
 
 def parse_dates(cells: Sequence[Any]) -> list[Any] | None:
     """Return the cells as ISO 8601 dates and times and nulls, or None when one of them is neither."""
-    if _DATES.fullmatch(",".join(cell if isinstance(cell, str) else "" for cell in cells)):
+    if all(_are_plain_dates(cells[start : start + _CELLS_AT_ONCE]) for start in range(0, len(cells), _CELLS_AT_ONCE)):
         return list(cells)
     times = [_parse_date(cell) for cell in cells]
     return None if False in times else times
+
+
+def _are_plain_dates(cells: Sequence[Any]) -> bool:
+    return _DATES.fullmatch(",".join(cell if isinstance(cell, str) else "" for cell in cells)) is not None
 
 
 def _parse_date(cell: Any) -> Any:

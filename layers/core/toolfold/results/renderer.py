@@ -1,0 +1,166 @@
+"""The steps that both forms of an answer share: parse and select, save the full text, preview, check the size."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from toolfold.budget import WorkBudget
+from toolfold.redaction import Redactor
+from toolfold.results import preview, tables, tokens
+from toolfold.results.limits import Allowance, Limits, Truncation
+from toolfold.results.preview_notice import PreviewNotice
+from toolfold.results.tables import Document
+
+if TYPE_CHECKING:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.results.select.parser import Selection
+
+T = TypeVar("T")
+
+_MAX_RESPONSE_CHARS = 5_500_000
+"""A Lambda function returns at most 6 MB (6,291,556 bytes, lambda/latest/dg/gettingstarted-limits.html)."""
+
+_SAFE_TEXT_CHARS = 100_000
+"""Length of a text below which the response, which has it twice and escaped twice, is far below that limit."""
+
+_PREVIEW_S = 1.0
+"""Time that saving the full text leaves for making the preview."""
+
+_MAX_REQUEST_SHARE = 5
+"""An example of a smaller request that costs more than this fraction of the budget is replaced by words."""
+
+_COUNTED_CHARS = 1_000_000
+"""Length above which the attempts at a preview count their values: below, each attempt is fast in any case."""
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How the result of a call is wanted.
+
+    Attributes:
+        raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
+        select: the part to return.
+        max_tokens: budget of the text.
+        offload_to: where a text over the budget is saved (see ``offload``), or empty.
+        presigned_url_ttl_s: seconds that a link to it is valid.
+        offload_timeout_s: seconds that saving it in S3 may take.
+        aws: makes the client of S3.
+    """
+
+    raw_by: str = ""
+    select: Selection | None = None
+    max_tokens: int = 8000
+    offload_to: str = ""
+    presigned_url_ttl_s: float = 3600
+    offload_timeout_s: float = 5
+    aws: AwsClients | None = None
+
+
+@dataclass(frozen=True)
+class RenderedResult:
+    """The result of a call.
+
+    Attributes:
+        structured: ``result``, ``cached``, ``age_s``, ``late`` where the answer has expired, and ``preview`` where the
+            result is shortened.
+        text: the result for a model.
+    """
+
+    structured: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Renders one answer. The attributes are the arguments of :func:`toolfold.results.output.render_result`."""
+
+    body: str
+    kind: str
+    answer: Mapping[str, Any]
+    options: OutputOptions
+    status: Mapping[str, Any]
+    redactor: Redactor
+    budget: WorkBudget
+
+    def parse(self) -> Document:
+        """Return the answer in toolfold's own form."""
+        return tables.parse_tables(self.body, self.kind, self.answer, self.budget, self.redactor)
+
+    def prepare_text(self) -> None:
+        """Reserve what the text takes; it is written in one step."""
+        self.budget.reserve(2 * sys.getsizeof(self.body))
+        self.budget.check_time(3 * len(self.body))
+
+    def fits(self, text: str, data: Callable[[], Any]) -> bool:
+        """Return whether a text is within the limit of tokens, and its response within that of Lambda."""
+        return tokens.fits(text, self.options.max_tokens) and _fits_lambda(text, data)
+
+    def notice(self, full_text: str, suffix: str, smaller_request: str) -> PreviewNotice:
+        """Save the full text, and return the notice of a preview of it."""
+        max_tokens = self.options.max_tokens
+        if not tokens.fits(smaller_request, max_tokens // _MAX_REQUEST_SHARE):
+            smaller_request = "a shorter period, or select with jmespath: and an expression"
+        saved = self._offload(full_text, suffix)
+        return PreviewNotice(tokens.estimate(full_text), saved, smaller_request, max_tokens)
+
+    def preview(
+        self,
+        full_chars: int,
+        max_rows: int,
+        shorten: Callable[[Limits, Allowance], T],
+        to_text: Callable[[T], str],
+        to_structured: Callable[[T], Any],
+    ) -> T | None:
+        """Return the longest part of the answer that fits, or None when not even a few values do.
+
+        Args:
+            full_chars: length of the full text.
+            max_rows: rows of the full answer.
+            shorten: returns a part of the answer.
+            to_text: renders a part as text.
+            to_structured: renders a part as data.
+        """
+        return preview.largest_fitting(
+            max_rows,
+            lambda limits: shorten(limits, Allowance(self.options.max_tokens if full_chars > _COUNTED_CHARS else None)),
+            lambda part: self.fits(to_text(part), lambda: to_structured(part)),
+            self.budget,
+        )
+
+    def _offload(self, text: str, suffix: str) -> dict[str, Any]:
+        """Save the full text where the options say; return where it is, or ``{}``."""
+        options, size = self.options, 2 * sys.getsizeof(text)
+        if not options.offload_to or not self.budget.has(size):
+            return {}
+        from toolfold.results import offload
+
+        return offload.save(
+            text,
+            suffix,
+            options.offload_to,
+            options.presigned_url_ttl_s,
+            options.offload_timeout_s,
+            self.budget.remaining_s - _PREVIEW_S,
+            options.aws,
+        )
+
+
+def everything_left_out(row_count: int) -> Truncation:
+    """Return the truncation of an answer of which not even a few values fit."""
+    truncation = Truncation(0, row_count)
+    truncation.record("everything, because its parts are too long")
+    return truncation
+
+
+def _fits_lambda(text: str, data: Callable[[], Any]) -> bool:
+    """Return whether a Lambda function can return the answer: JSON in the string of a body, in JSON."""
+    if len(text) < _SAFE_TEXT_CHARS:
+        return True
+    if 2 * len(text) > _MAX_RESPONSE_CHARS:
+        return False
+    body = json.dumps({"content": text, "structuredContent": data()})
+    return len(json.dumps(body)) <= _MAX_RESPONSE_CHARS
