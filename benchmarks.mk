@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: eval-agent bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz
+.PHONY: eval-agent bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools over the mock API: calls, tokens, right values; ARGS=--steps
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
@@ -74,3 +74,7 @@ bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make
 
 fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
 	PYTHONPATH=layers/core .venv-fuzz/bin/python scripts/fuzz_protocol.py $(ARGS)
+
+# Ten minutes for 300,000 inputs, with two processes.
+fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'
+	$(bin)/python -m scripts.fuzz_calls $(ARGS)

@@ -1,0 +1,269 @@
+"""Judge an input: everything that must hold for every caller, whatever the caller and the upstream send."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.whole_call.inputs import CallInput, spellings
+from tests.fuzz.whole_call.world import HONEST_KEY, MAX_TOKENS, OPERATOR_KEY, TIMEOUT_S, Answer, World
+from toolfold.results import tokens
+
+MAX_CPU_S = TIMEOUT_S + 0.5
+MAX_TIME_S = TIMEOUT_S + 1.0
+"""A call ends at its deadline; half a second more is for what it was doing then, the rest for a busy machine."""
+
+MAX_MEMORY_BYTES = 512 << 20
+MAX_ERROR_CHARS = 40_000
+MIN_TOKENS, MAX_TOKENS_CEILING = 500, 50_000
+_MIN_SECRET_CHARS = 8
+
+
+class Finding(Exception):
+    """A violated invariant; ``str()`` names it, without the input."""
+
+
+class Judge:
+    """Check inputs in a world.
+
+    Attributes:
+        slowest: the seconds of the slowest call so far, and its input.
+        peak_bytes: the most memory that a call used above the process before it.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.slowest: tuple[float, CallInput | None] = (0.0, None)
+        self.peak_bytes = 0
+        self._fixed = {}
+        for transport in ("event", "http"):
+            world.reset()
+            answer = world.call(CallInput(transport=transport), HONEST_KEY, fixed=True)
+            assert answer.code == "OK", answer
+            self._fixed[transport] = _comparable(answer)
+        self._threads = threading.active_count()
+
+    def check(self, sent: CallInput) -> str:
+        """Make the calls of an input; return the signature of what happened.
+
+        Raises:
+            Finding: an invariant is violated.
+        """
+        world = self.world
+        world.upstream.current = sent
+        # Who compares: another key, or nobody's key (the operator's). Not the one whose limits the caller may use up.
+        honest = HONEST_KEY if not sent.key.strip() or len(sent.body) % 2 else ""
+        world.reset()
+        before = self._call(sent, honest)
+        world.reset()
+        _reset_peak()
+        resident = _memory("VmRSS")
+        answers = [self._call(sent, sent.key) for _ in range(sent.times)]
+        peak = _memory("VmHWM") - resident
+        self.peak_bytes = max(self.peak_bytes, peak)
+        if peak > MAX_MEMORY_BYTES:
+            raise Finding("more memory than a call may use")
+        fixed = world.call(CallInput(transport=sent.transport), honest, fixed=True)
+        wanted = self._fixed["http" if sent.transport == "http" else "event"]
+        if _comparable(fixed) != wanted:
+            raise Finding(f"another call of another caller is answered differently: {fixed.code}")
+        after = self._call(sent, honest)
+        # Data that an upstream gives to one key alone is another caller's too, unless it repeats the key.
+        is_data = answers[-1].code not in _FAILURES
+        is_shared = sent.served_to == "caller" and is_data and "<<" not in sent.template()
+        if not is_shared and not _same(before, after):
+            raise Finding(f"another caller is answered differently: {before.code}, then {after.code}")
+        if threading.active_count() > self._threads + 1 and sent.transport != "http":
+            raise Finding("a thread is left")
+        return signature(sent, answers[-1], after)
+
+    def check_at_once(self, sent: CallInput) -> None:
+        """Make the call with two keys at the same time; the answer of the second must be its own.
+
+        Raises:
+            Finding: it is not.
+        """
+        self.world.upstream.current = sent
+        self.world.reset()
+        alone = self._call(sent, HONEST_KEY)
+        self.world.reset()
+        together = self.world.at_once(sent, (sent.key, HONEST_KEY))[1]
+        if not _same(alone, together):
+            raise Finding(f"another caller at the same time is answered differently: {alone.code}, {together.code}")
+
+    def _call(self, sent: CallInput, key: str) -> Answer:
+        answer = self.world.call(sent, key)
+        took_s, limit_s = (answer.cpu_s, MAX_CPU_S) if answer.cpu_s else (answer.took_s, MAX_TIME_S)
+        if answer.took_s > self.slowest[0]:
+            self.slowest = (answer.took_s, sent)
+        if took_s > limit_s or answer.took_s > 5 * MAX_TIME_S:
+            raise Finding(f"a call takes longer than its deadline: {answer.code}")
+        _check_message(answer)
+        _check_secrets(sent, answer)
+        _check_result(sent, answer)
+        return answer
+
+
+def _check_message(answer: Answer) -> None:
+    """Check that the answer is a response of MCP, and no defect."""
+    if answer.status == 0:  # the client could not send it
+        return
+    if answer.status >= 500:
+        raise Finding(f"HTTP status {answer.status}")
+    if "Traceback" in answer.log:
+        raise Finding("a traceback in the log")
+    if answer.status != 200:
+        return
+    try:
+        message = json.loads(answer.body, parse_constant=_no_json)
+    except (ValueError, RecursionError):
+        raise Finding("the body is not JSON") from None
+    if "error" in message:
+        return
+    result = message["result"]
+    if set(result) - {"_meta"} != {"content", "structuredContent", "isError"}:
+        raise Finding("no result of a tool")
+    if answer.code == "INTERNAL_ERROR":
+        place = re.search(r"defect in \w+: (.*?)[\"\\]", answer.log)
+        raise Finding(f"INTERNAL_ERROR {place[1] if place else ''}")
+
+
+def _no_json(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _check_secrets(sent: CallInput, answer: Answer) -> None:
+    """Check that no key is in the answer, in a file that it names, or in the log."""
+    known = _known_text(sent)
+    written = [answer.body, answer.log, *_files(answer)]
+    for secret, owner in (
+        (OPERATOR_KEY, "the operator's"),
+        (HONEST_KEY, "another caller's"),
+        (sent.key.strip(), "the caller's"),
+    ):
+        if len(secret) < _MIN_SECRET_CHARS or secret in known:
+            continue
+        for spelling in spellings(secret, _MIN_SECRET_CHARS):
+            if spelling in known:
+                continue
+            for text in written:
+                if spelling in text or json.dumps(spelling)[1:-1] in text:
+                    raise Finding(f"{owner} key is in {'the log' if text is answer.log else 'an answer'}")
+
+
+def _known_text(sent: CallInput) -> str:
+    """Return what the caller and the upstream wrote by themselves."""
+    return sent.template() + json.dumps([sent.arguments, sent.options, sent.tool], ensure_ascii=False)
+
+
+def _files(answer: Answer) -> Iterable[str]:
+    full = _preview(answer).get("full", {})
+    if isinstance(full, dict) and "path" in full:
+        path = Path(full["path"])
+        if not path.is_file():
+            raise Finding("the file that a preview names does not exist")
+        yield path.read_text()
+
+
+def _preview(answer: Answer) -> dict[str, Any]:
+    found = answer.result.get("structuredContent", {}).get("preview")
+    return found if isinstance(found, dict) else {}
+
+
+def _check_result(sent: CallInput, answer: Answer) -> None:
+    """Check the size of the text, and that it says the same as the structured result."""
+    result = answer.result
+    if not result:
+        return
+    texts = [item["text"] for item in result["content"] if item.get("type") == "text"]
+    if not texts or len(texts) != len(result["content"]):
+        raise Finding("content that is not text")
+    text, structured = texts[0], result["structuredContent"]
+    if result["isError"]:
+        if json.loads(text) != structured:
+            raise Finding("text and structured error differ")
+        if len(text) > MAX_ERROR_CHARS:
+            raise Finding(f"an error of more than {MAX_ERROR_CHARS} characters")
+        return
+    limit = _token_limit(sent)
+    # A token has at least one byte.
+    if len(text.encode()) > limit and tokens.count(text) > limit:
+        raise Finding("more tokens than allowed")
+    _check_agreement(text, structured)
+
+
+def _token_limit(sent: CallInput) -> int:
+    given = sent.options.get("max_tokens")
+    try:
+        wanted = MAX_TOKENS if given is None else int(float(given))
+    except (ValueError, TypeError, OverflowError):
+        wanted = MAX_TOKENS
+    return max(MIN_TOKENS, min(wanted, MAX_TOKENS_CEILING))
+
+
+def _check_agreement(text: str, structured: dict[str, Any]) -> None:
+    """Check that the text ends with the structured result in one of the forms of the documentation."""
+    if "result" not in structured:
+        raise Finding("an answer without a result")
+    preview = structured.get("preview")
+    if preview is not None and preview["rows_shown"] > preview["rows_total"]:
+        raise Finding("a preview that shows more than there is")
+
+
+def _comparable(answer: Answer) -> Any:
+    """Return what must be equal for equal calls: not ages, waiting times, and names of files."""
+    result = answer.result
+    if not result:
+        return answer.status, answer.body
+    structured = dict(result["structuredContent"])
+    if result["isError"]:
+        error = structured["error"]
+        return error["code"], error["message"]
+    for name in ("cached", "age_s"):
+        structured.pop(name, None)
+    text = json.dumps([structured, result["content"]], sort_keys=True)
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME", text)
+    return re.sub(r"/[^\s\"\\]*/answers/[\w.-]+", "FILE", text)
+
+
+_FAILURES = ("UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "AUTH_REJECTED", "RATE_LIMITED", "PREMIUM_ONLY", "NO_DATA")
+_TRANSIENT = ("UPSTREAM_ERROR", "UPSTREAM_TIMEOUT")
+
+
+def _same(before: Answer, after: Answer) -> bool:
+    """Return whether two answers say the same. Failures of the upstream may be worded by when they were noticed."""
+    if before.code in _TRANSIENT and after.code in _TRANSIENT:
+        return True
+    return bool(_comparable(before) == _comparable(after))
+
+
+def signature(sent: CallInput, answer: Answer, after: Answer) -> str:
+    """Return what distinguishes an outcome from others: codes, wording, form, not the data."""
+    result = answer.result
+    parts = [sent.transport, answer.code, after.code, str(answer.sent)]
+    if result.get("isError"):
+        parts.append(re.sub(r"['\"(].*?['\")]|\d+", "_", result["structuredContent"]["error"]["message"])[:80])
+    elif result:
+        structured = result["structuredContent"]
+        data = structured["result"]
+        form = sorted(data)[:2] if isinstance(data, dict) and "columns" in data else type(data).__name__
+        parts += [str(form), "preview" if "preview" in structured else "", str(sorted(sent.options))]
+        parts.append(str(structured.get("cached")))
+    return " | ".join(parts)
+
+
+def _reset_peak() -> None:
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _memory(name: str) -> int:
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith(name):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,219 @@
+"""A gateway with a cache, reached by Lambda events and over the local HTTP server, in front of a raw upstream."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import io
+import json
+import os
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
+
+from tests.fuzz.whole_call.inputs import CallInput
+from tests.fuzz.whole_call.upstream import FIXED_SYMBOL, Upstream
+from toolfold.app import build_app
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.http_server import LocalServer
+from toolfold.transports.lambda_handler import LambdaHandler
+
+OPERATOR_KEY = "OPERATORkey/9Zq+7w"
+HONEST_KEY = "HONESTkey=4Tn/82Lm"
+TIMEOUT_S = 1.0
+"""Seconds that a call may take. The time-out of the upstream, which a stalled response uses up."""
+
+REMAINING_S = 2.5
+"""Seconds that Lambda says are left; a second of them is reserved for the response."""
+
+MAX_TOKENS = 8000
+
+
+@dataclass
+class Answer:
+    """What one call returned, and what it cost.
+
+    Attributes:
+        status: the HTTP status.
+        body: the text of the response.
+        log: what was written to stdout and stderr.
+        took_s: seconds until the response.
+        cpu_s: seconds of processor time of the calling thread; 0 where the work is done by another thread.
+        sent: requests to the upstream.
+    """
+
+    status: int
+    body: str
+    log: str
+    took_s: float
+    cpu_s: float
+    sent: int
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The result in the message; empty for a refused request."""
+        try:
+            message = json.loads(self.body)
+        except ValueError:
+            return {}
+        found = message.get("result") if isinstance(message, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def code(self) -> str:
+        """``OK``, the code of the error, or the HTTP status of a refused request."""
+        result = self.result
+        if "structuredContent" not in result:
+            return f"HTTP {self.status}"
+        if not result["isError"]:
+            return "OK"
+        return str(result["structuredContent"]["error"]["code"])
+
+
+class World:
+    """Everything that calls pass through, with sockets between the parts."""
+
+    def __init__(self, cache: str = "memory") -> None:
+        self._stack = contextlib.ExitStack()
+        self.folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="toolfold-fuzz-")))
+        self.cache_file = self.folder / "cache.sqlite" if cache == "sqlite" else None
+        self.upstream = self._stack.enter_context(Upstream())
+        os.environ["ALPHA_VANTAGE_API_KEY"] = OPERATOR_KEY
+        self._is_captured = False
+        self.settings = Settings.from_environment(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": self.upstream.url,
+                "TOOLFOLD_CACHE": str(self.cache_file) if self.cache_file else cache,
+                "TOOLFOLD_TIMEOUT_S": str(TIMEOUT_S),
+                "TOOLFOLD_CONNECT_TIMEOUT_S": str(TIMEOUT_S),
+                # No call waits for a pause.
+                "TOOLFOLD_RETRIES": "1",
+                "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
+                "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.05",
+                "TOOLFOLD_OFFLOAD": str(self.folder / "answers"),
+                "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
+            }
+        )
+        with self._captured(io.StringIO()):
+            telemetry = configure(self.settings)
+            self.handler = LambdaHandler(build_app(self.settings, on_call=telemetry.record_call), telemetry)
+            self.server = self._stack.enter_context(LocalServer(self.settings))
+        self._connection: http.client.HTTPConnection | None = None
+        self.threads = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        with self._captured(io.StringIO()):
+            self._stack.close()
+
+    def reset(self) -> None:
+        """Forget everything that calls leave behind, except connections."""
+        for handler in (self.handler, self.server.lambda_handler):
+            handler.app.executor._cached_executor = None
+        if self.cache_file and self.cache_file.exists():
+            with contextlib.closing(sqlite3.connect(self.cache_file)) as database, database:
+                for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                    database.execute(f'DELETE FROM "{name}"')
+
+    def call(self, sent: CallInput, key: str, *, fixed: bool = False) -> Answer:
+        """Make the call of an input with ``key``; ``fixed``: the call whose answer must never change."""
+        arguments = {"tool_name": sent.tool, "arguments": sent.arguments, **sent.options}
+        if fixed:
+            arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": FIXED_SYMBOL}, "fresh": True}
+        body = _encode({"name": "TOOL_CALL", "arguments": arguments})
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        query = ""
+        if key and sent.carrier == "query":
+            query = "apikey=" + quote(key.encode("utf-8", "surrogatepass"))
+        elif key:
+            headers |= {"x-api-key": key} if sent.carrier == "x-api-key" else {"authorization": f"Bearer {key}"}
+        before, log = self.upstream.requests, io.StringIO()
+        with self._captured(log):
+            started, cpu_started = time.perf_counter(), time.thread_time()
+            if sent.transport == "http":
+                status, text = self._over_http(body, headers, query)
+            else:
+                status, text = self._by_event(body, headers, query, sent.transport == "event-1")
+            took_s, cpu_s = time.perf_counter() - started, time.thread_time() - cpu_started
+        return Answer(status, text, log.getvalue(), took_s, cpu_s, self.upstream.requests - before)
+
+    def at_once(self, sent: CallInput, keys: tuple[str, str]) -> list[Answer]:
+        """Make the call of an input with two keys at the same time."""
+        answers: list[Answer | None] = [None, None]
+
+        def run(index: int) -> None:
+            answers[index] = self.call(sent, keys[index])
+
+        threads = [threading.Thread(target=run, args=(index,)) for index in (0, 1)]
+        self.upstream.delay_s = 0.01
+        with self._captured(io.StringIO()):
+            self._is_captured = True
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self._is_captured = False
+        self.upstream.delay_s = 0.0
+        return [answer for answer in answers if answer is not None]
+
+    def _by_event(self, body: bytes, headers: dict[str, str], query: str, version_1: bool) -> tuple[int, str]:
+        text = body.decode("utf-8", "surrogatepass")
+        event: dict[str, Any]
+        if version_1:
+            pairs = dict([query.split("=", 1)]) if query else None
+            event = {"httpMethod": "POST", "queryStringParameters": pairs, "headers": headers, "body": text}
+        else:
+            http_part = {"method": "POST", "path": "/mcp"}
+            event = {"version": "2.0", "requestContext": {"http": http_part}, "headers": headers, "body": text}
+            event["rawQueryString"] = query
+        answer = self.handler(event, REMAINING_S)
+        json.dumps(answer).encode()  # as the runtime does
+        return answer["statusCode"], answer["body"]
+
+    def _over_http(self, body: bytes, headers: dict[str, str], query: str) -> tuple[int, str]:
+        url = urlsplit(self.server.url)
+        target = f"{url.path}?{query}" if query else url.path
+        for is_retry in (False, True):
+            if self._connection is None:
+                self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=TIMEOUT_S + 5)
+            try:
+                plain = {name: value.encode("utf-8", "surrogatepass") for name, value in headers.items()}
+                self._connection.request("POST", target, body, plain)  # type: ignore[arg-type]
+                response = self._connection.getresponse()
+                text = response.read().decode()
+            except ValueError:  # http.client does not send such a header
+                self._connection = None
+                return 0, ""
+            except (OSError, http.client.HTTPException):
+                self._connection = None
+                if is_retry:
+                    raise
+                continue
+            if response.will_close:
+                self._connection = None
+            return response.status, text
+        raise AssertionError
+
+    @contextlib.contextmanager
+    def _captured(self, log: io.StringIO) -> Iterator[None]:
+        if self._is_captured:  # for all threads
+            yield
+            return
+        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+            yield
+
+
+def _encode(params: dict[str, Any]) -> bytes:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return json.dumps(message).encode()
