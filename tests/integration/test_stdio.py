@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -177,4 +178,78 @@ def test_closed_stdout_ends_the_process() -> None:
         process.stdin.write(json.dumps(message("ping")).encode() + b"\n")
         process.stdin.flush()
         assert process.wait(timeout=20) == 1  # stdin is still open
+        assert process.stderr.read() == b""
+
+
+def test_unread_answers_do_not_fill_the_memory() -> None:  # R24
+    pipe = subprocess.PIPE
+    asked = (json.dumps(message("tools/list")) + "\n").encode() * 100
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin
+        os.set_blocking(process.stdin.fileno(), False)
+        quiet_since = time.monotonic()
+        while time.monotonic() < quiet_since + 1:  # the pipe stays full: the server does not read
+            try:
+                os.write(process.stdin.fileno(), asked)
+                quiet_since = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.01)
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        assert int(status.split("VmHWM:")[1].split()[0]) < 200_000  # kB: 32 MB of answers, and the process
+        process.kill()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_signal_lets_calls_finish(mock_api: MockApi, sent: signal.Signals) -> None:  # R24
+    pipe = subprocess.PIPE
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
+    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **environment}) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        requests = len(mock_api.requests)
+        process.stdin.write(
+            json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": slow})).encode() + b"\n"
+        )
+        process.stdin.flush()
+        while len(mock_api.requests) == requests:
+            time.sleep(0.01)
+        process.send_signal(sent)
+        assert json.loads(process.stdout.readline())["id"] == 1
+        assert process.wait(timeout=20) == 0  # stdin is still open
+        assert process.stderr.read() == b""
+
+
+def test_second_signal_ends_the_process_at_once(mock_api: MockApi) -> None:
+    pipe = subprocess.PIPE
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
+    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **environment}) as process:
+        assert process.stdin
+        requests = len(mock_api.requests)
+        process.stdin.write(
+            json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": slow})).encode() + b"\n"
+        )
+        process.stdin.flush()
+        while len(mock_api.requests) == requests:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=5) == -signal.SIGTERM
+
+
+def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:
+    pipe = subprocess.PIPE
+    environment = {**os.environ, "TOOLFOLD_TIMEOUT_S": "0.5", "TOOLFOLD_CONNECT_TIMEOUT_S": "0.5"}
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as process:
+        assert process.stdin
+        assert process.stderr
+        process.stdin.write((json.dumps(message("tools/list")) + "\n").encode() * 200)
+        process.stdin.flush()
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
         assert process.stderr.read() == b""

@@ -104,7 +104,7 @@ def test_many_calls_are_answered_by_few_workers() -> None:
         write.write(line("ping", "quick") + b"\n")
         assert json.loads(read.readline())["id"] == "quick"
         assert gate.waiting == MAX_WORKERS
-        assert threading.active_count() <= before + 2 + MAX_WORKERS
+        assert threading.active_count() <= before + 3 + MAX_WORKERS  # the session, stdin and stdout
         gate.open()
         assert {json.loads(read.readline())["id"] for _ in ids} == ids
 
@@ -115,7 +115,7 @@ def test_sequential_calls_use_one_worker() -> None:
         for id_ in range(20):
             write.write(call(id_) + b"\n")
             assert json.loads(read.readline())["id"] == id_
-        assert threading.active_count() <= before + 4
+        assert threading.active_count() <= before + 5
 
 
 def test_cancelled_call_is_not_answered() -> None:
@@ -184,12 +184,110 @@ def test_invalid_lines_are_logged_only(caplog: pytest.LogCaptureFixture) -> None
     ]
 
 
-def test_line_over_the_limit_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_line_over_the_limit_is_a_parse_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(stdio, "MAX_LINE_BYTES", 100)
     longest = line("ping", 1).ljust(99)
     assert len(longest + b"\n") == 100
-    assert [answer["id"] for answer in piped(longest, b"x" * 100, b"x" * 1_000, line("ping", 2))] == [1, 2]
+    received = piped(longest, b"x" * 100, b"x" * 1_000, line("ping", 2))
+    assert [answer["id"] for answer in received] == [1, None, None, 2]
+    too_long = {"code": -32700, "message": "The line is longer than 100 bytes."}
+    assert [answer.get("error") for answer in received] == [None, too_long, too_long, None]
     assert len(caplog.records) == 2
+
+
+# R24
+def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "MAX_UNSENT_BYTES", 100_000)
+    (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
+    session = StdioSession(server(), 20)
+    requests = 2_000
+
+    def hold() -> None:
+        with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb", 0) as outgoing:
+            session.serve(incoming, outgoing)
+
+    def write() -> None:
+        with os.fdopen(our_out, "wb", 0) as writing:
+            for id_ in range(requests):
+                writing.write(line("tools/list", id_).ljust(500) + b"\n")  # more than the pipe holds
+
+    threads = [threading.Thread(target=hold), threading.Thread(target=write)]
+    for thread in threads:
+        thread.start()
+    most = 0
+    for _ in range(200):
+        time.sleep(0.001)
+        most = max(most, session._unsent_bytes)
+    assert 100_000 < most < 150_000
+    assert threads[1].is_alive()  # its pipe is full
+    with os.fdopen(our_in, "rb") as read:
+        assert [json.loads(read.readline())["id"] for _ in range(requests)] == [*range(requests)]
+    for thread in threads:
+        thread.join(20)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_QUEUED_CALLS", 60), ("MAX_QUEUED_BYTES", 20 * 200)])
+def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    monkeypatch.setattr(stdio, limit, value)
+    gate = Gate()
+    with conversing(server(gate)) as (write, read):
+        ids = set(range(100))
+        write.write(b"".join(call(id_).ljust(199) + b"\n" for id_ in range(MAX_WORKERS)))
+        while gate.waiting < MAX_WORKERS:
+            time.sleep(0.001)
+        write.write(
+            b"".join(call(id_).ljust(199) + b"\n" for id_ in range(MAX_WORKERS, 100)) + line("ping", "p") + b"\n"
+        )
+        gate.open()
+        assert {json.loads(read.readline())["id"] for _ in range(101)} == {*ids, "p"}
+
+
+def test_notifications_take_no_memory_and_little_time() -> None:
+    lines = [call(id_) for id_ in range(2_000)]
+    lines += [line("notifications/cancelled", requestId=id_ % 4_000) for id_ in range(100_000)]
+    lines += [line("notifications/progress"), line("ping", "last")]
+    received = piped(*lines)
+    assert "last" in [answer["id"] for answer in received]
+    assert len(received) <= 2_001
+
+
+@pytest.mark.parametrize(
+    "id_", ["", "\0", "é😀", "a\nb", 0, -1, 2**53 + 1, 10**4_000, "x" * 100_000], ids=lambda id_: str(id_)[:8]
+)
+def test_odd_id_comes_back_unchanged(id_: Any) -> None:
+    assert [answer["id"] for answer in piped(line("ping", id_), call(id_), line("no/such", id_))] == [id_] * 3
+
+
+@pytest.mark.parametrize("body", [b'"method":"\\ud800"', b'"method":"ping","params":{"a":1e999}'])
+def test_request_that_cannot_be_sent_back_is_answered(body: bytes) -> None:
+    (answer,) = piped(b'{"jsonrpc":"2.0","id":3,' + body + b"}")
+    assert (answer["id"], answer["error"]["code"]) == (3, -32700)
+
+
+def test_only_the_first_skipped_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert piped(*[b"{"] * 1_000) == []
+    assert len(caplog.records) == stdio.MAX_LOGGED_LINES + 1
+
+
+def test_stopped_session_answers_what_it_has_received() -> None:
+    gate = Gate()
+    session = StdioSession(server(gate), 20)
+    (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
+    with os.fdopen(their_in, "rb") as incoming, os.fdopen(our_out, "wb", 0) as write, os.fdopen(our_in, "rb") as read:
+        with os.fdopen(their_out, "wb", 0) as outgoing:
+            held = threading.Thread(target=session.serve, args=(incoming, outgoing))
+            held.start()
+            write.write(call(1) + b"\n")
+            while gate.waiting < 1:
+                time.sleep(0.001)
+            session.stop()
+            write.write(line("ping", 2) + b"\n")
+            gate.open()
+            held.join(20)  # although the input has not ended
+            assert not held.is_alive()
+        assert [json.loads(one)["id"] for one in read] == [1]
 
 
 def test_end_of_input_waits_at_most_the_drain_timeout() -> None:
