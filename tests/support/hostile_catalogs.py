@@ -1,4 +1,4 @@
-"""Compiled catalogs that somebody has changed, with hashes that fit."""
+"""Change compiled catalogs as an attacker would, with hashes that fit."""
 
 from __future__ import annotations
 

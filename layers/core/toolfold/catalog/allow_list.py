@@ -88,7 +88,7 @@ class AllowList:
         if not host:
             return False
         if known is not None:
-            # Its key belongs to its own host: a host that is allowed for another source is none for this one.
+            # Its key belongs to its own host: an entry for every source does not extend it.
             return host == known.host or f"{source.id}={host}" in self._allowed_hosts
         return host in self._allowed_hosts or f"{source.id}={host}" in self._allowed_hosts
 

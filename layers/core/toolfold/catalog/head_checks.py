@@ -34,8 +34,8 @@ _MAX_SECONDS = 10 * 366 * 86400
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _DEFAULT_PORTS = {"https": "443", "http": "80"}
 _MAX_PORT_DIGITS, _MAX_URL = 5, 2000
-_HOST_NAME = "abcdefghijklmnopqrstuvwxyz0123456789.-"
-_IPV6 = "abcdef0123456789:"
+_HOST_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
+_IPV6 = frozenset("abcdef0123456789:")
 _REFUSED = frozenset(" @#\\")
 """A user name in a URL is not shown as one by every program, and some parsers take a backslash for a slash."""
 
@@ -170,7 +170,7 @@ def host_of(url: str) -> str:
     elif not (port.isdecimal() and len(port) <= _MAX_PORT_DIGITS):
         return ""
     name = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    has_only_known_characters = not (name.strip(_IPV6 if name != host else _HOST_NAME) or set(url) & _REFUSED)
+    has_only_known_characters = set(name) <= (_HOST_NAME if name == host else _IPV6) and _REFUSED.isdisjoint(url)
     is_scheme_allowed = scheme == "https" or (scheme == "http" and name in _LOOPBACK)
     if not (separator and name and url.isascii() and url.isprintable()):
         return ""

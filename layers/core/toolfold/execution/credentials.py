@@ -1,9 +1,25 @@
-"""Find the API key of a call. A key is used for one call, and is never stored, logged or returned."""
+"""Find the API key of a call. A key is used for one call, and is never stored, logged or returned.
+
+Which credential of a request reaches which source:
+
+=====================================  ================================================================================
+``X-API-Key-<id>: KEY``                the source ``<id>`` alone; ``-`` in the name stands for ``_`` in the id
+``Authorization: Bearer KEY``,         the source that accepts callers' keys (``auth.caller_key``); where several do, an
+``X-API-Key: KEY``, ``?apikey=KEY``    error that names the header above
+a JSON Web Token in one of these       none: a token is issued for one audience, and that is not the source
+another scheme than Bearer             none
+what the gateway has used itself       none; see ``transports.lambda_events``
+=====================================  ================================================================================
+
+A header that is repeated, or that a gateway joined with a comma, is an error: which key is meant cannot be known.
+"""
 
 from __future__ import annotations
 
+import binascii
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +28,19 @@ from toolfold.errors import AuthRequired
 if TYPE_CHECKING:
     from toolfold.catalog.model import Auth, Source
     from toolfold.execution.secrets import SecretProvider
+
+AUTHORIZATION, X_API_KEY, QUERY = "authorization", "x-api-key", "query"
+"""Places of a key in a request: two headers and the query string."""
+
+NAMED_PREFIX = f"{X_API_KEY}-"
+"""Start of the header with a key for one source; the rest is the id of the source."""
+
+MAX_KEY_CHARACTERS = 4096
+"""Longer than any API key, and short enough for a query string."""
+
+_NO_KEY = "none was given"
+_JWT_PARTS = (3, 5)
+"""Parts of a signed (RFC 7515) and of an encrypted token (RFC 7516)."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +51,20 @@ class RequestCredentials:
         bearer: the token of ``Authorization: Bearer``.
         x_api_key: the header ``X-API-Key``.
         query: ``?apikey=`` of the address, where the deployment allows that.
+        named: id of a source → key that is meant for it.
+        unused: why a credential of the request is not taken for a key, as the end of a sentence.
+        conflict: why the keys of the request cannot be used at all, as a sentence; empty when they can.
     """
 
     bearer: str = field(default="", repr=False)
     x_api_key: str = field(default="", repr=False)
     query: str = field(default="", repr=False)
+    named: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unused: str = ""
+    conflict: str = ""
 
     def first(self) -> str:
-        """Return the first key that is present, in the order of the attributes, or an empty string."""
+        """Return the first key that is present and names no source, in the order of the attributes, or ""."""
         keys = (key.strip() for key in (self.bearer, self.x_api_key, self.query))
         return next((key for key in keys if key), "")
 
@@ -40,11 +75,98 @@ _REFERENCE_PREFIXES = ("arn:", "ssm:")
 """An environment variable that starts with one of these refers to a key in AWS; see ``execution.secrets``."""
 
 
+def read_credentials(
+    headers: Iterable[tuple[str, str]], query: str = "", used_by_gateway: Collection[str] = ()
+) -> RequestCredentials:
+    """Return the keys that a request carries.
+
+    Args:
+        headers: names in lower case, and values.
+        query: the key in the query string; several joined with commas.
+        used_by_gateway: the places that a gateway has taken a credential from: :data:`AUTHORIZATION`,
+            :data:`X_API_KEY`, :data:`QUERY`.
+    """
+    values: dict[str, list[str]] = {QUERY: [query]} if query else {}
+    for name, value in headers:
+        if name in (AUTHORIZATION, X_API_KEY) or name.startswith(NAMED_PREFIX):
+            values.setdefault(name.replace("_", "-"), []).append(value.strip())
+    found: dict[str, str] = {}
+    named: dict[str, str] = {}
+    unused = conflict = ""
+    for name, given in values.items():
+        if not any(given):
+            continue
+        if name in used_by_gateway:
+            unused = unused or f"the gateway has used {_shown(name)} itself, which is not passed on"
+            continue
+        key, problem = _bearer(given[0]) if name == AUTHORIZATION else (given[0], "")
+        if len(given) > 1 or "," in key:
+            conflict = f"{_shown(name).capitalize()} was sent more than once, or contains a comma."
+        elif key and not _is_key(key):
+            conflict = f"{_shown(name).capitalize()} contains a key that no source can have."
+        elif name.startswith(NAMED_PREFIX):
+            named[name.removeprefix(NAMED_PREFIX).replace("-", "_")] = key
+        elif problem or is_json_web_token(key):
+            unused = unused or problem or f"{_shown(name)} contains a JSON Web Token, which is not passed on"
+        else:
+            found[name] = key
+    return RequestCredentials(
+        found.get(AUTHORIZATION, ""), found.get(X_API_KEY, ""), found.get(QUERY, ""), named, unused, conflict
+    )
+
+
+def _bearer(value: str) -> tuple[str, str]:
+    """Return the token of an ``Authorization`` header, and why its credential is not used.
+
+    The scheme's name is case-insensitive (RFC 9110, section 11.1).
+    """
+    scheme, _, token = value.partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip(), ""
+    if ",bearer" in value.replace(" ", "").lower():
+        return ",", ""  # joined by a gateway
+    return "", "the header Authorization has another scheme than Bearer, which is not passed on"
+
+
+def is_json_web_token(token: str) -> bool:
+    """Return whether ``token`` is a JSON Web Token: its first part is the JSON object of a header (RFC 7519)."""
+    parts = token.split(".")
+    if len(parts) not in _JWT_PARTS:
+        return False
+    try:
+        first = parts[0].replace("-", "+").replace("_", "/")
+        header = json.loads(binascii.a2b_base64(first + "=" * (-len(first) % 4)))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and "alg" in header
+
+
+def _is_key(text: str) -> bool:
+    """Return whether ``text`` can be an API key: printable ASCII of a reasonable length."""
+    return text.isascii() and text.isprintable() and len(text) <= MAX_KEY_CHARACTERS
+
+
+def _shown(name: str) -> str:
+    shown = {
+        AUTHORIZATION: "the header Authorization",
+        X_API_KEY: "the header X-API-Key",
+        QUERY: "the parameter apikey",
+    }
+    return shown.get(name, "a header X-API-Key-<source>")
+
+
+def header_for(source_id: str) -> str:
+    """Return the header in which a caller sends a key for one source."""
+    return f"X-API-Key-{source_id.replace('_', '-')}"
+
+
 def resolve_api_key(
     source: Source,
     credentials: RequestCredentials,
     secrets: SecretProvider,
     environment: Mapping[str, str] | None = None,
+    *,
+    is_only_one: bool = True,
 ) -> str:
     """Return the API key that is sent to ``source``: the caller's where the source takes it, else the deployment's.
 
@@ -54,41 +176,75 @@ def resolve_api_key(
         credentials: the keys that came with the request.
         secrets: reads keys from AWS.
         environment: environment variables (default: the process's).
+        is_only_one: whether no other source of the catalog takes callers' keys. Otherwise a key must name its source.
 
     Returns:
         The key; empty for a source that needs none.
 
     Raises:
-        AuthRequired: the source needs a key and has no key, or AWS does not return it.
+        AuthRequired: the source needs a key and has no key, AWS does not return it, or it is not clear which key of the
+            request is meant.
     """
     auth = source.auth
     if auth is None:
         return ""
-    if auth.caller_key and (callers := credentials.first()):
+    if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
         return callers
     variables = os.environ if environment is None else environment
     own = variables.get(auth.environment, "").strip()
+    if not _is_key(own):
+        raise _malformed(source, auth)
     if own.startswith(_REFERENCE_PREFIXES):
         own = secrets.get_secret(own)
-        if not own:
+        if not own or not _is_key(own):
             raise _unreadable(source, auth)
     if not own:
-        raise _missing(source, auth)
+        raise _missing(source, auth, credentials.unused, is_only_one)
     return own
 
 
+def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: bool) -> str:
+    if key := credentials.named.get(source.id, "").strip():
+        return key
+    if credentials.conflict:
+        raise AuthRequired(credentials.conflict, f"Ask the user to send one key, in {header_for(source.id)}.")
+    key = credentials.first()
+    if key and not is_only_one:
+        raise AuthRequired(
+            "The key of the request does not name its source, and several sources here take callers' keys.",
+            f"Ask the user to send the key of {source.title} in {header_for(source.id)}.",
+        )
+    if key and not _is_key(key):
+        raise AuthRequired(
+            f"The key of the request cannot be a key of {source.title}.",
+            f"Ask the user to send it in {header_for(source.id)}: printable ASCII characters, at most "
+            f"{MAX_KEY_CHARACTERS}.",
+        )
+    return key
+
+
 def _unreadable(source: Source, auth: Auth) -> AuthRequired:
-    instead = "; or send a key as Authorization: Bearer or X-API-Key" if auth.caller_key else ""
+    instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
     return AuthRequired(
         f"The key that is set up here for {source.title} cannot be read at the moment.",
         f"Tell the operator, whose log says why{instead}.",
     )
 
 
-def _missing(source: Source, auth: Auth) -> AuthRequired:
-    header = ", or to send it as Authorization: Bearer or X-API-Key" if auth.caller_key else ""
+def _malformed(source: Source, auth: Auth) -> AuthRequired:
+    return AuthRequired(
+        f"The key that is set up here for {source.title} cannot be sent.",
+        f"Tell the operator that {auth.environment} must be printable ASCII characters, at most {MAX_KEY_CHARACTERS}.",
+    )
+
+
+def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
+    header = ""
+    if auth.caller_key:
+        is_named = unused or not is_only_one
+        header = f", or to send it as {header_for(source.id) if is_named else 'Authorization: Bearer or X-API-Key'}"
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
     return AuthRequired(
-        f"{source.title} needs an API key, and none was given.",
+        f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or _NO_KEY}.",
         f"Ask the user to set {auth.environment}{header}{signup}.",
     )

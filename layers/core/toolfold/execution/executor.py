@@ -89,7 +89,8 @@ class ToolExecutor:
         source = catalog.source(tool.source)
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
-        api_key = resolve_api_key(source, credentials, self._secret_provider())
+        takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
+        api_key = resolve_api_key(source, credentials, self._secret_provider(), is_only_one=takers <= 1)
         return self.cached_executor().call(
             source, tool, validated, SourceCredentials(api_key), bypass_cache=bypass_cache, deadline=deadline
         )

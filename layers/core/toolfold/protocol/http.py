@@ -21,15 +21,12 @@ _HTTP_ORIGIN = r"(https?)://" + _HOST
 
 _JSON: Headers = (("content-type", "application/json"),)
 _TEXT: Headers = (("content-type", "text/plain; charset=utf-8"),)
-_PREFLIGHT: Headers = (
-    ("access-control-allow-methods", "POST, OPTIONS"),
-    (
-        "access-control-allow-headers",
-        "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, "
-        "mcp-session-id, x-api-key",
-    ),
-    ("access-control-max-age", "86400"),
+_ALLOWED_HEADERS = (
+    "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, "
+    "x-api-key"
 )
+_HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_MAX_NAMED_KEYS = 20
 
 
 class Request(NamedTuple):
@@ -39,8 +36,10 @@ class Request(NamedTuple):
         method: in capitals.
         headers: names in lower case, in the order received.
         body: the raw bytes.
-        query_api_key: the API key sent as ``?apikey=``, where the settings allow that; else empty.
+        query_api_key: the API key sent as ``?apikey=``, where the settings allow that; else empty. Several are joined
+            with commas.
         deadline: ``time.monotonic()`` at which the response must be complete; None: no limit.
+        used_by_gateway: where the gateway in front took a credential from; see ``execution.credentials``.
     """
 
     method: str
@@ -48,6 +47,7 @@ class Request(NamedTuple):
     body: bytes
     query_api_key: str = ""
     deadline: float | None = None
+    used_by_gateway: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"
@@ -113,7 +113,7 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     if refused is not None:
         return refused
     if request.method == "OPTIONS":
-        return Response(204, _PREFLIGHT)
+        return Response(204, _preflight(request))
     if request.method != "POST":
         return error_response(
             405, "Send MCP messages with POST; this server has no streams and no sessions.", ("allow", "POST, OPTIONS")
@@ -127,6 +127,18 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     if not _accepts_json(request.header("accept")):
         return error_response(406, "Accept must allow application/json.")
     return None
+
+
+def _preflight(request: Request) -> Headers:
+    """Return the headers that answer a preflight request. Headers with a key for one source are allowed by name."""
+    requested = (request.header("access-control-request-headers") or "").lower().split(",")
+    keys = (name.strip() for name in requested if name.strip().startswith("x-api-key-"))
+    named = [name for name in keys if set(name) <= _HEADER_CHARACTERS]
+    return (
+        ("access-control-allow-methods", "POST, OPTIONS"),
+        ("access-control-allow-headers", ", ".join([_ALLOWED_HEADERS, *named[:_MAX_NAMED_KEYS]])),
+        ("access-control-max-age", "86400"),
+    )
 
 
 def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:

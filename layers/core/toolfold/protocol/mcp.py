@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import __version__
-from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.credentials import read_credentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
@@ -134,7 +134,12 @@ class Server:
         inner_tool = (arguments or {}).get("tool_name")
         if isinstance(inner_tool, str) and _LOGGABLE_NAME.match(inner_tool):
             log_fields["inner_tool"] = inner_tool
-        result = self.tools.call(name, arguments or {}, _credentials(request), request.deadline)
+        result = self.tools.call(
+            name,
+            arguments or {},
+            read_credentials(request.headers, request.query_api_key, request.used_by_gateway),
+            request.deadline,
+        )
         if result.is_error:
             log_fields["error"] = result.structured["error"]["code"]
         return {
@@ -250,10 +255,3 @@ def _decode_header(value: str | None) -> str | None:
         return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == match[1] else None
     except ValueError:  # not base64, not ASCII, not UTF-8
         return None
-
-
-def _credentials(request: http.Request) -> RequestCredentials:
-    """Return the API keys that a request carries. The scheme's name is case-insensitive (RFC 9110, section 11.1)."""
-    scheme, _, token = (request.header("authorization") or "").partition(" ")
-    bearer = token.strip() if scheme.lower() == "bearer" else ""
-    return RequestCredentials(bearer, request.header("x-api-key") or "", request.query_api_key)

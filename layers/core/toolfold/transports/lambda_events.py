@@ -17,6 +17,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
+from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
 from toolfold.protocol.http import Headers, Request
 
 __all__ = ["KEY_PARAMETER", "UnknownEvent", "parse_event"]
@@ -45,7 +46,7 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
         is_version_2 = event.get("version") == "2.0"
         method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
         key = _query_key(event, is_version_2) if allow_key_in_query else ""
-        return Request(method.upper(), _headers(event), _body(event), key, deadline)
+        return Request(method.upper(), _headers(event), _body(event), key, deadline, _used_by_gateway(event))
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
     except (TypeError, AttributeError):
@@ -88,8 +89,33 @@ def _body(event: Mapping[str, Any]) -> bytes:
 
 
 def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
+    """Return the key in the query string; several are joined with commas, as API Gateway joins repeated headers."""
     if is_version_2:
         from urllib.parse import parse_qs  # imported here: few deployments allow a key in the query string
 
-        return str(parse_qs(_text(event.get("rawQueryString") or "")).get(KEY_PARAMETER, [""])[0])
-    return _text((event.get("queryStringParameters") or {}).get(KEY_PARAMETER) or "")
+        return ",".join(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, []))
+    several = (event.get("multiValueQueryStringParameters") or {}).get(KEY_PARAMETER) or ()
+    if len(several) > 1:
+        return ",".join(map(str, several))
+    return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER) or "")
+
+
+def _used_by_gateway(event: Mapping[str, Any]) -> frozenset[str]:
+    """Return where the gateway took a credential from, which is then none for a source.
+
+    A Lambda authorizer may read any header or parameter, and the event does not say which. An API with payload format
+    1.0 and without authorizer has ``{"claims": null, "scopes": null}``.
+    """
+    context = event.get("requestContext") or {}
+    authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
+    used = set()
+    if any(identity.get(name) for name in ("apiKey", "apiKeyId")):  # a usage plan
+        used.add(X_API_KEY)
+    if any(identity.get(name) for name in ("accessKey", "caller", "userArn", "cognitoIdentityId")):  # IAM
+        used.add(AUTHORIZATION)
+    for kind, found in authorizer.items():
+        if kind in ("jwt", "iam") or (kind in ("claims", "scopes") and found):
+            used.add(AUTHORIZATION)
+        elif kind not in ("claims", "scopes"):
+            used |= {AUTHORIZATION, X_API_KEY, QUERY}
+    return frozenset(used)

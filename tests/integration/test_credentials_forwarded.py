@@ -1,0 +1,244 @@
+"""Which credential of a request reaches which source, through the Lambda handler."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.lambda_handler import make_handler
+from tests.support.upstream import Upstream
+from toolfold.build.compiler import compile_folder
+from toolfold.transports.lambda_handler import LambdaHandler
+
+OPERATORS_KEY, CALLERS_KEY = "OPERATORSKEY0123", "CALLERSKEY012345"
+
+
+def part(value: Mapping[str, Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+JWT = f"{part({'alg': 'RS256', 'typ': 'JWT'})}.{part({'sub': 'somebody'})}.c2lnbmF0dXJl"
+JWE = f"{part({'alg': 'RSA-OAEP', 'enc': 'A256GCM'})}.a2V5.aXY.Y2lwaGVy.dGFn"
+SIGV4 = (
+    "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20260114/eu-central-1/execute-api/aws4_request, "
+    "SignedHeaders=host;x-amz-date, Signature=5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7"
+)
+IDENTITY = {"apiKey": None, "accessKey": None, "caller": None, "userArn": None, "sourceIp": "192.0.2.1"}
+
+
+@pytest.fixture
+def alpha_vantage() -> Iterator[Upstream]:
+    with Upstream() as running:
+        yield running
+
+
+@pytest.fixture
+def tides() -> Iterator[Upstream]:
+    with Upstream((200, {}, b'{"times": [{"time": "04:10", "metres": 1.2}]}')) as running:
+        yield running
+
+
+@pytest.fixture
+def handler(alpha_vantage: Upstream) -> LambdaHandler:
+    return make_handler({"TOOLFOLD_CACHE": "off", "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": alpha_vantage.url})
+
+
+def event(
+    headers: Mapping[str, str | list[str]], context: Mapping[str, Any] | None = None, tool: str = "CPI", **more: Any
+) -> dict[str, Any]:
+    """Return a call in payload format 2.0, or 1.0 where ``context`` has an ``identity``; lists are repeated headers."""
+    params = {"name": "TOOL_CALL", "arguments": {"tool_name": tool, "arguments": more.pop("arguments", {})}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    sent = {"content-type": "application/json", "accept": "application/json", **headers}
+    joined = {name: value if isinstance(value, str) else ",".join(value) for name, value in sent.items()}
+    if context is not None and "identity" in context:
+        several = {name: [value] if isinstance(value, str) else value for name, value in sent.items()}
+        return {"httpMethod": "POST", "multiValueHeaders": several, "requestContext": context, "body": body, **more}
+    http = {"http": {"method": "POST"}, **(context or {})}
+    return {"version": "2.0", "headers": joined, "requestContext": http, "body": body, **more}
+
+
+def error(handler: LambdaHandler, called: dict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(handler(called)["body"])["result"]
+    assert result["isError"]
+    error: dict[str, Any] = result["structuredContent"]["error"]
+    return error
+
+
+# R4
+BEARER, X_API_KEY = {"authorization": f"Bearer {CALLERS_KEY}"}, {"x-api-key": CALLERS_KEY}
+
+NOT_FORWARDED: list[tuple[str, dict[str, str | list[str]], dict[str, Any] | None]] = [
+    ("JWT as bearer", {"authorization": f"Bearer {JWT}"}, None),
+    ("encrypted JWT as bearer", {"authorization": f"bearer {JWE}"}, None),
+    ("JWT as x-api-key", {"x-api-key": JWT}, None),
+    ("SigV4", {"authorization": SIGV4}, None),
+    ("Basic", {"authorization": "Basic dXNlcjpwYXNzd29yZA=="}, None),
+    ("scheme without name", {"authorization": CALLERS_KEY}, None),
+    ("opaque token, JWT authorizer", {**BEARER}, {"authorizer": {"jwt": {"claims": {}}}}),
+    ("opaque token, IAM", {**BEARER}, {"authorizer": {"iam": {"accountId": "1"}}}),
+    ("bearer, Lambda authorizer", {**BEARER}, {"authorizer": {"lambda": {"tenant": "a"}}}),
+    ("x-api-key, Lambda authorizer", {**X_API_KEY}, {"authorizer": {"lambda": None}}),
+    ("x-api-key, usage plan", {**X_API_KEY}, {"identity": {**IDENTITY, "apiKey": CALLERS_KEY}}),
+    ("REST, Cognito", {**BEARER}, {"identity": IDENTITY, "authorizer": {"claims": {"sub": "1"}}}),
+    ("REST, Lambda authorizer", {"X-API-Key": CALLERS_KEY}, {"identity": IDENTITY, "authorizer": {"principalId": "a"}}),
+    ("REST, IAM", {"Authorization": SIGV4}, {"identity": {**IDENTITY, "accessKey": "AKIAIOSFODNN7EXAMPLE"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("headers", "context"), [case[1:] for case in NOT_FORWARDED], ids=[c[0] for c in NOT_FORWARDED]
+)
+def test_a_token_that_is_not_the_sources_is_not_forwarded(
+    handler: LambdaHandler,
+    alpha_vantage: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+    headers: dict[str, str | list[str]],
+    context: dict[str, Any] | None,
+) -> None:
+    monkeypatch.delenv("ALPHA_VANTAGE_API_KEY", raising=False)
+    found = error(handler, event(headers, context))
+    assert found["code"] == "AUTH_REQUIRED"
+    assert "not passed on" in found["message"]
+    assert "X-API-Key-alpha-vantage" in found["suggestion"]
+    assert alpha_vantage.requests == []
+    # A key for the source itself is.
+    handler(event({**headers, "X-API-Key-Alpha-Vantage": "NAMEDKEY01234567"}, context))
+    assert [query["apikey"] for query in alpha_vantage.requests] == ["NAMEDKEY01234567"]
+    # So is the operator's.
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATORS_KEY)
+    handler(event(headers, context))
+    assert alpha_vantage.requests[-1]["apikey"] == OPERATORS_KEY
+    assert all(token not in repr(alpha_vantage.headers) for token in (CALLERS_KEY, JWT, JWE, "AKIA"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "context"),
+    [
+        ({**BEARER}, None),
+        ({**BEARER}, {"identity": IDENTITY, "authorizer": {"claims": None, "scopes": None}}),
+        ({**BEARER}, {"identity": {**IDENTITY, "apiKey": "other"}}),
+        ({**X_API_KEY}, {"authorizer": {"jwt": {"claims": {"sub": "1"}}}}),
+        ({"authorization": f"Bearer {JWT}", "x-api-key": CALLERS_KEY}, None),
+        ({"x-api-key-alpha_vantage": CALLERS_KEY}, None),
+        ({"authorization": "Bearer a.b.c", "x-api-key-alpha-vantage": CALLERS_KEY}, None),
+    ],
+)  # fmt: skip
+def test_a_key_of_the_caller_is_forwarded(
+    handler: LambdaHandler, alpha_vantage: Upstream, headers: dict[str, str | list[str]], context: dict[str, Any] | None
+) -> None:
+    handler(event(headers, context))
+    assert [query["apikey"] for query in alpha_vantage.requests] == [CALLERS_KEY]
+
+
+@pytest.mark.parametrize("context", [None, {"identity": IDENTITY}], ids=["2.0", "1.0"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": ["Bearer FIRSTKEY01234567", "Bearer SECONDKEY0123456"]},
+        {"authorization": ["Basic dXNlcjpwYXNzd29yZA==", "Bearer SECONDKEY0123456"]},
+        {"x-api-key": ["FIRSTKEY01234567", "SECONDKEY0123456"]},
+        {"x-api-key-alpha-vantage": ["FIRSTKEY01234567", "SECONDKEY0123456"]},
+        {"x-api-key-alpha-vantage": "FIRSTKEY01234567", "x-api-key-alpha_vantage": "SECONDKEY0123456"},
+        {"x-api-key": "kéy-0123456789"},
+        {"authorization": "Bearer \ud800key0123456789"},
+        {"x-api-key": "K" * 5000},
+    ],
+)
+def test_credentials_that_leave_a_choice_are_an_error_also_with_a_key_of_the_operator(
+    handler: LambdaHandler,
+    alpha_vantage: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+    headers: dict[str, str | list[str]],
+    context: dict[str, Any] | None,
+) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATORS_KEY)
+    found = error(handler, event(headers, context))
+    assert (found["code"], alpha_vantage.requests) == ("AUTH_REQUIRED", [])
+    assert "X-API-Key-alpha-vantage" in found["suggestion"]
+    assert not any(key in json.dumps(found) for key in ("FIRSTKEY", "SECONDKEY"))
+
+
+def test_a_repeated_key_in_the_query_string_is_an_error(alpha_vantage: Upstream) -> None:
+    settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": alpha_vantage.url, "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true"}
+    handler = make_handler({"TOOLFOLD_CACHE": "off", **settings})
+    called = event({}, rawQueryString="apikey=FIRSTKEY01234567&apikey=SECONDKEY0123456")
+    assert error(handler, called)["code"] == "AUTH_REQUIRED"
+    assert alpha_vantage.requests == []
+
+
+@pytest.fixture
+def two_sources(alpha_vantage: Upstream, tides: Upstream, tmp_path: Path) -> LambdaHandler:
+    """A handler whose catalog has two sources that take callers' keys."""
+    folder = tmp_path / "sources"
+    shutil.copytree("catalog/alpha_vantage", folder / "alpha_vantage")
+    shutil.copytree("tests/fixtures/sources/tides", folder / "tides")
+    described = yaml.safe_load((folder / "tides/source.yaml").read_text())
+    described["auth"] = {"environment": "TOOLFOLD_SOURCE_TIDES_KEY", "query_key": "token", "caller_key": True}
+    (folder / "tides/source.yaml").write_text(yaml.safe_dump(described))
+    catalog = tmp_path / "catalog.json"
+    catalog.write_text(compile_folder(folder))
+    return make_handler(
+        {
+            "TOOLFOLD_CACHE": "off",
+            "TOOLFOLD_CATALOG": str(catalog),
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": alpha_vantage.url,
+            "TOOLFOLD_SOURCE_TIDES_URL": tides.url,
+        }
+    )
+
+
+HARBOUR = {"tool": "HIGH_WATER", "arguments": {"harbour": "Bergen"}}
+
+
+@pytest.mark.parametrize("name", ["authorization", "x-api-key"])
+def test_with_several_sources_a_key_must_name_its_own(
+    two_sources: LambdaHandler, alpha_vantage: Upstream, tides: Upstream, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATORS_KEY)
+    headers: dict[str, Any] = {name: f"Bearer {CALLERS_KEY}" if name == "authorization" else CALLERS_KEY}
+    for called, header in ((event(headers), "alpha-vantage"), (event(headers, **HARBOUR), "tides")):
+        found = error(two_sources, called)
+        assert (found["code"], f"X-API-Key-{header}" in found["suggestion"]) == ("AUTH_REQUIRED", True)
+    assert alpha_vantage.requests == tides.requests == []
+
+
+def test_a_named_key_reaches_its_source_and_no_other(
+    two_sources: LambdaHandler, alpha_vantage: Upstream, tides: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ALPHA_VANTAGE_API_KEY", raising=False)
+    both = {"x-api-key-tides": "TIDESKEY01234567", "x-api-key-alpha-vantage": CALLERS_KEY}
+    two_sources(event(both))
+    two_sources(event(both, **HARBOUR))
+    assert [query["apikey"] for query in alpha_vantage.requests] == [CALLERS_KEY]
+    assert [query["token"] for query in tides.requests] == ["TIDESKEY01234567"]
+    assert error(two_sources, event({"x-api-key-tides": "TIDESKEY01234567"}))["code"] == "AUTH_REQUIRED"
+
+
+# R16
+@pytest.mark.parametrize("value", [b"\xff\xfe-not-utf-8", "schlüssel".encode(), b"line\nfeed", b"K" * 5000])
+def test_a_key_in_the_environment_that_cannot_be_sent_is_an_error_with_the_variable(
+    handler: LambdaHandler, alpha_vantage: Upstream, monkeypatch: pytest.MonkeyPatch, value: bytes
+) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", value.decode("utf-8", "surrogateescape"))
+    found = error(handler, event({}))
+    assert (found["code"], alpha_vantage.requests) == ("AUTH_REQUIRED", [])
+    assert "ALPHA_VANTAGE_API_KEY" in found["suggestion"]
+
+
+def test_a_preflight_request_may_ask_for_the_header_of_a_source() -> None:
+    handler = make_handler({"TOOLFOLD_ALLOWED_ORIGINS": "https://app.example"})
+    asked = "content-type, X-API-Key-Tides, x-api-key-a\u00e9, x-api-key-b c, x-evil"
+    headers = {"origin": "https://app.example", "access-control-request-headers": asked}
+    preflight = event(headers, {"http": {"method": "OPTIONS"}})
+    allowed = handler(preflight)["headers"]["access-control-allow-headers"].split(", ")
+    assert {"authorization", "x-api-key", "x-api-key-tides"} <= set(allowed)
+    assert not {"x-evil", "x-api-key-b c"} & set(allowed)
+    assert all(name.isascii() for name in allowed)
