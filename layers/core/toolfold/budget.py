@@ -36,11 +36,15 @@ class WorkBudget:
     Args:
         deadline: ``time.monotonic()`` at which the answer must be complete.
         max_bytes: memory that may be reserved.
+
+    Attributes:
+        deadline: see above.
         suggestion: the next step when the answer is too large.
     """
 
-    def __init__(self, deadline: float = math.inf, max_bytes: int = MAX_BYTES, suggestion: str = ASK_FOR_LESS) -> None:
-        self.deadline, self._left, self._suggestion = deadline, max_bytes, suggestion
+    def __init__(self, deadline: float = math.inf, max_bytes: int = MAX_BYTES) -> None:
+        self.deadline, self._left = deadline, max_bytes
+        self.suggestion = ASK_FOR_LESS
 
     @property
     def remaining_s(self) -> float:
@@ -94,4 +98,4 @@ class WorkBudget:
 
     def too_large(self, message: str) -> AnswerTooLarge:
         """Return the error that says ``message`` and how to ask for less."""
-        return AnswerTooLarge(message, self._suggestion)
+        return AnswerTooLarge(message, self.suggestion)

@@ -131,6 +131,10 @@ class CachedExecutor:
         finally:
             log.emit(self._on_call)
 
+    def smaller_response_hint(self, source: Source) -> str:
+        """Return the next step after an answer of ``source`` that is too large."""
+        return self._upstream(source).adapter.smaller_response_hint
+
     def warm_up(self, sources: Iterable[Source]) -> None:
         """Make the adapters of ``sources``, which imports them."""
         for source in sources:

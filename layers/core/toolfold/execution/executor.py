@@ -95,6 +95,10 @@ class ToolExecutor:
             source, tool, validated, SourceCredentials(api_key), bypass_cache=bypass_cache, deadline=deadline
         )
 
+    def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
+        """Return the next step after an answer of ``tool`` that is too large."""
+        return self.cached_executor().smaller_response_hint(catalog.source(tool.source))
+
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
         from toolfold.execution import validation  # noqa: F401 - see above

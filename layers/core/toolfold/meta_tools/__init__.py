@@ -11,6 +11,7 @@ __all__ = [
     "detail_levels",
     "dispatcher",
     "filters",
+    "large_answers",
     "list_request",
     "packing",
     "result",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ class MetaTools:
 
     def __init__(self, catalog: Callable[[], Catalog], executor: ToolExecutor) -> None:
         self.catalog, self.executor = catalog, executor
+        # One at a time: two together would take no less time, as Python runs one thread at a time, but twice the memory.
+        self._large_answer_turns = threading.Semaphore(1)
 
     def definitions(self) -> list[dict[str, Any]]:
         """Return the three tools for ``tools/list``."""
@@ -74,7 +77,7 @@ class MetaTools:
                 return tool_get(catalog, arguments)
             from toolfold.meta_tools.tool_call import tool_call
 
-            return tool_call(catalog, self.executor, arguments, credentials, deadline)
+            return tool_call(catalog, self.executor, arguments, credentials, self._large_answer_turns, deadline)
         except CallError as error:
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,15 +24,31 @@ if TYPE_CHECKING:
 OPTIONS = ("select", "max_tokens", "fresh")
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
+_MAX_RESERVE_S = 1.0
+_RESERVED_SHARE = 8
+"""Time for what follows the response: at most that many seconds, and that fraction of what the call has."""
+
+_MIN_SHAPING_S = 0.25
+"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
+
 
 def tool_call(
     catalog: Catalog,
     executor: ToolExecutor,
     arguments: Mapping[str, Any],
     credentials: RequestCredentials,
+    large_answer_turns: threading.Semaphore,
     deadline: float | None = None,
 ) -> Result:
     """Call a tool.
+
+    Args:
+        catalog: the current catalog.
+        executor: performs the call.
+        arguments: the arguments of TOOL_CALL.
+        credentials: the API keys of the request.
+        large_answer_turns: how many large answers are shaped at the same time.
+        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
 
     Returns:
         ``{"result", "cached", "age_s"}``, and ``preview`` where the result is shortened; the text is the result
@@ -43,6 +60,7 @@ def tool_call(
     """
     tool = _find_tool(catalog, arguments.get("tool_name"))
     tool_arguments, options = _split_arguments(tool, arguments)
+    from toolfold.meta_tools.large_answers import large_answer_turn
     from toolfold.results.output import MIN_TOKENS, OutputOptions, render_result
 
     settings = executor.settings
@@ -57,28 +75,43 @@ def tool_call(
         offload_timeout_s=settings.s3_timeout_s,
         aws=executor.aws,
     )
-    end = time.monotonic() + settings.timeout_s
-    budget = WorkBudget(end if deadline is None else min(end, deadline))
+    budget, fetch_deadline = _budget(settings.timeout_s, deadline)
     answer = executor.call(
         catalog,
         tool,
         _without_redundant_format(tool, tool_arguments, format_parameter),
         credentials,
         bypass_cache=_parse_fresh(options["fresh"]),
-        deadline=deadline,
+        deadline=fetch_deadline,
     )
-    rendered = render_result(
-        answer.body,
-        answer.kind,
-        tool.answer,
-        output_options,
-        cached=answer.cached,
-        age_s=answer.age_s,
-        stale_reason=answer.stale_reason,
-        redactor=answer.redactor,
-        budget=budget,
-    )
+    budget.deadline = max(budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+    budget.suggestion = executor.smaller_response_hint(catalog, tool)
+    with large_answer_turn(large_answer_turns, len(answer.body), budget):
+        rendered = render_result(
+            answer.body,
+            answer.kind,
+            tool.answer,
+            output_options,
+            cached=answer.cached,
+            age_s=answer.age_s,
+            stale_reason=answer.stale_reason,
+            redactor=answer.redactor,
+            budget=budget,
+        )
     return Result(rendered.structured, rendered.text)
+
+
+def _budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float | None]:
+    """Return the budget of a call, and the time at which its response must have arrived: some time before its deadline.
+
+    Without that time in reserve, a small answer that arrives in the last moment, or an expired one that replaces it,
+    could not be rendered.
+    """
+    now = time.monotonic()
+    if deadline is None:
+        return WorkBudget(now + timeout_s + _MAX_RESERVE_S), None
+    reserve_s = min(_MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+    return WorkBudget(min(deadline, now + timeout_s + reserve_s)), deadline - reserve_s
 
 
 def _find_tool(catalog: Catalog, name: Any) -> Tool:

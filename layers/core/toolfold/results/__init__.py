@@ -1,8 +1,9 @@
 """From the text that an upstream sent to what a model reads: parse, select, shorten, render.
 
 ``output`` is the entry, with ``renderer`` and ``raw_output``; ``parsing``, ``tables`` and ``values`` parse, bounded by
-``measure``; ``select`` takes a part; ``preview`` and ``preview_csv`` shorten to ``limits``; ``render`` writes, ``tokens``
-counts, ``offload`` saves what is too long. May import ``budget``, ``redaction``, ``errors``, ``fuzzy`` and ``aws``.
+``measure``; ``select`` takes a part; ``preview`` and ``preview_csv`` shorten to ``limits``; ``render`` writes,
+``tokens`` counts, ``offload`` saves what is too long. May import ``budget``, ``redaction``, ``errors``, ``fuzzy`` and
+``aws``.
 """
 
 __all__ = [

@@ -280,7 +280,7 @@ def table_of_objects(
         name: the name of the table.
         items: the objects.
         budget: what the call may cost.
-        dates: the name of a first column of dates; empty: there is none.
+        dates: the name of a first column of dates; empty: without dates.
         dated: the date of each object.
     """
     columns = tuple(dict.fromkeys(key for item in budget.checked(items) for key in item))

@@ -51,6 +51,10 @@ class SourceAdapter(Protocol):
     def endpoint(self) -> str:
         """Where calls are sent. Responses of another endpoint are other cache entries."""
 
+    @property
+    def smaller_response_hint(self) -> str:
+        """The next step after a response that is too large."""
+
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:

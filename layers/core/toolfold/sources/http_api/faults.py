@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from toolfold.errors import CALL_ERRORS, TRY_AGAIN, AuthRejected, CallError, NoData, RateLimited, UpstreamError
+from toolfold.results.measure import require_parsable_json
 from toolfold.sources.errors import ConnectionFailed
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class ResponseParser:
         )
 
     def _load_json(self, body: str) -> Any:
+        require_parsable_json(body)
         try:
             return json.loads(body)
         # RecursionError: nested too deeply; ValueError: broken JSON, or an integer of thousands of digits.
