@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["escape_terminal", "escape_unsafe", "quoted_name"]
+__all__ = ["escape_terminal", "escape_unsafe", "has_unsafe", "quoted_name"]
 
 MAX_NAME_CHARS = 60
-"""Characters of a name from data in a line of ours: enough to recognise any column."""
+"""Characters of a name from data in a notice: enough to recognise any column."""
 
 _NOT_CONTROLS = (
     "\u061c\u180e\u200b-\u200f"  # zero width, direction marks
@@ -25,7 +25,12 @@ _UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
 _UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
 
 _PLAIN_NAME = re.compile(r"[\w.()%+/&-]{1,60}")
-"""A name that needs no quotes: without white space and colon it is no sentence and no URL."""
+"""A name that needs no quotes: it has neither white space nor a colon, so it is not a sentence or a URL."""
+
+
+def has_unsafe(text: str) -> bool:
+    """Return whether ``text`` has a character that :func:`escape_unsafe` replaces, such as a line feed."""
+    return not (text.isascii() and text.isprintable()) and _UNSAFE.search(text) is not None
 
 
 def escape_unsafe(text: str) -> str:
@@ -55,7 +60,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def quoted_name(name: str) -> str:
-    """Return a name from data as a line of ours may show it: as it is, or as a JSON string, shortened.
+    """Return a name from data for a notice or an error: as it is, or as a JSON string, shortened.
 
     Example:
         >>> quoted_name("close"), quoted_name("see https://example.com")

@@ -164,9 +164,9 @@ def test_series_with_the_same_dates_become_one_table() -> None:
     assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
 
 
-def test_booleans_and_line_breaks_are_rendered_in_csv() -> None:
+def test_booleans_and_quotes_are_rendered_in_csv_and_line_breaks_are_escaped() -> None:
     table = tables.Table("", ("a", "b"), [(True, "x\ny"), (None, 'say "so", twice')])
-    assert render.table_to_text(table) == 'a,b\ntrue,"x\ny"\n,"say ""so"", twice"'
+    assert render.table_to_text(table) == 'a,b\ntrue,"""x\\ny"""\n,"say ""so"", twice"'
 
 
 @pytest.mark.parametrize("body", ['{"a":' * 3000 + "1" + "}" * 3000, '{"a": ', "[1,]"])

@@ -2,8 +2,8 @@
 
 ``output`` is the entry, with ``renderer`` and ``raw_output``; ``parsing``, ``tables`` and ``values`` parse, bounded by
 ``measure``; ``select`` takes a part; ``preview`` and ``preview_csv`` shorten to ``limits``; ``render`` writes,
-``tokens`` counts, ``offload`` saves what is too long. May import ``budget``, ``redaction``, ``errors``, ``fuzzy`` and
-``aws``.
+``tokens`` counts, ``offload`` saves what is too long. May import ``budget``, ``redaction``, ``errors``, ``fuzzy``,
+``text_safety`` and ``aws``.
 """
 
 __all__ = [

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from toolfold.text_safety import quoted_name
+
 T = TypeVar("T")
 
 FEW_FIELDS = 4
@@ -154,8 +156,7 @@ class Truncation:
         if total > self.rows_total:
             self.rows_shown, self.rows_total = shown, total
         if shown < total:
-            place = path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}…"
-            self.record(f"{total - shown} of {total} {kind}{f' of {place}' if place else ''}")
+            self.record(f"{total - shown} of {total} {kind}{f' of {quoted_name(path)}' if path else ''}")
 
     def __str__(self) -> str:
         more = [f"and {self._undescribed} more cuts"] if self._undescribed else []

@@ -24,6 +24,7 @@ from toolfold.results.limits import (
     first_part,
 )
 from toolfold.results.tables import Document, Table
+from toolfold.text_safety import quoted_name
 
 T = TypeVar("T")
 
@@ -157,7 +158,7 @@ class _Shortener:
         if limits.is_last:
             name = name[:_MAX_KEY_CHARS]
             columns = tuple(map(_short_name, columns[: limits.fields]))
-        prefix = f"{name} " if named else ""
+        prefix = f"{quoted_name(name)} " if named else ""
         rows: Sequence[Sequence[Any]] = first_and_last(table.rows, limits.rows)
         truncation.record_rows(len(rows), len(table.rows), limits.rows, prefix)
         allowance.take((len(rows) + 1) * max(1, len(columns)))

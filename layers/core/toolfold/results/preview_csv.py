@@ -60,8 +60,8 @@ def _split_lines(body: str) -> Iterable[str]:
 
 def _csv_line(record: Sequence[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(record)
-    return line.getvalue()
+    csv.writer(line, lineterminator="\r\n").writerow(record)  # quotes the cells that hold one of the two
+    return line.getvalue()[:-2]
 
 
 def truncate_csv(lines: CsvLines, limits: Limits, allowance: Allowance) -> tuple[str, Truncation]:

@@ -10,9 +10,13 @@ from typing import Any
 from toolfold.results import tokens, values
 from toolfold.results.limits import Truncation
 from toolfold.results.tables import Document
+from toolfold.text_safety import escape_unsafe, has_unsafe
 
 _MAX_LINK_SHARE = 3
 """A link that costs more than this fraction of the budget is in the structured data only."""
+
+_MAX_NAME_CHARS = 40
+"""Characters of a name in the example: a name from data may be any text, and the line is ours."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -35,7 +39,7 @@ class PreviewNotice:
         self._smaller_request = smaller_request
         link = saved.get("url") or saved.get("path") or ""
         is_long = tokens.count(link) > max_tokens // _MAX_LINK_SHARE
-        self._link = "in structuredContent.preview.full" if link and is_long else link
+        self._link = "in structuredContent.preview.full" if link and is_long else escape_unsafe(link)
 
     def line(self, truncation: Truncation) -> str:
         """Return the notice as one line, placed before the data."""
@@ -63,17 +67,24 @@ def example_select(document: Document) -> str:
 def _example(document: Document) -> str:
     if not document.tables:
         fields = document.metadata if isinstance(document.metadata, dict) else {}
-        scalars = [key for key, value in fields.items() if not isinstance(value, list | dict)][:2]
-        nested = next((key for key in fields if key not in scalars), "[0]")
-        return ",".join(map(_quoted, scalars)) or f"jmespath: {_quoted(nested) if fields else nested}"
+        names = [key for key in fields if _is_usable(key)]
+        scalars = [key for key in names if not isinstance(fields[key], list | dict)][:2]
+        nested = next((key for key in names if key not in scalars), "")
+        return ",".join(map(_quoted, scalars)) or f"jmespath: {_quoted(nested) if nested else '[0]'}"
     table = max(document.tables, key=lambda table: len(table.rows))
     first_row = table.rows[0] if table.rows else ()
-    cells = list(zip(table.columns, first_row, strict=False))
+    cells = [(name, cell) for name, cell in zip(table.columns, first_row, strict=False) if _is_usable(name)]
+    usable = [name for name in table.columns if _is_usable(name)]
     numbers = [name for name, cell in cells if isinstance(cell, int | float)]
     dates = [name for name, cell in cells if values.is_date(cell)][:1]
-    frequent = [name for name in _FREQUENT_COLUMNS if name in table.columns] or numbers or list(table.columns)
-    columns = dict.fromkeys([*(dates or table.columns[:1]), frequent[0]]) if table.columns else {}
-    return f"{','.join(map(_quoted, columns))}; last 20"
+    frequent = [name for name in _FREQUENT_COLUMNS if name in table.columns] or numbers or usable
+    columns = dict.fromkeys([*(dates or usable[:1]), frequent[0]]) if usable else {}
+    return "; ".join([*([",".join(map(_quoted, columns))] if columns else []), "last 20"])
+
+
+def _is_usable(name: str) -> bool:
+    """Return whether a name can be quoted in an expression, and is short enough to be shown in a notice."""
+    return len(name) <= _MAX_NAME_CHARS and '"' not in name and "\\" not in name and not has_unsafe(name)
 
 
 def _quoted(name: str) -> str:

@@ -12,6 +12,7 @@ from toolfold.results.limits import Allowance, Limits, TooLong, Truncation
 from toolfold.results.preview_notice import example_select
 from toolfold.results.renderer import RenderedResult, Renderer, everything_left_out
 from toolfold.results.tables import Document
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection
@@ -32,16 +33,17 @@ class RawRenderer(Renderer):
         return self._render_csv() if self.kind == "csv" else self._render_json(selection)
 
     def _render_csv(self) -> RenderedResult:
-        text = self._raw_csv()
-        if self.fits(text, lambda: text):
-            return RenderedResult({"result": text, **self.status}, text)
-        lines = preview_csv.csv_lines(text, self.options.max_tokens, self.budget)
+        data = self._raw_csv()
+        text = render.csv_to_text(data, self.budget)
+        if self.fits(text, lambda: data):
+            return RenderedResult({"result": data, **self.status}, text)
+        lines = preview_csv.csv_lines(data, self.options.max_tokens, self.budget)
         beginning = "\n".join([lines.header, *lines.first[: _EXAMPLE_LIMITS.rows]])
         notice = self.notice(text, "csv", self._raw_example(tables.parse_tables(beginning, "csv", {}, self.budget)))
 
         def to_text(shortened: tuple[str, Truncation]) -> str:
             part, truncation = shortened
-            return f"{notice.line(truncation)}\n{part}"
+            return f"{notice.line(truncation)}\n{render.csv_to_text(part, self.budget)}"
 
         part, truncation = self.preview(
             len(text),
@@ -60,7 +62,7 @@ class RawRenderer(Renderer):
 
             data = jmespath_query.search(selection.jmespath, data, self.budget)
         self.prepare_text()
-        text = render.dumps_compact(data)
+        text = render.value_to_text(data)
         if self.fits(text, lambda: data):
             return RenderedResult({"result": data, **self.status}, text)
         notice = self.notice(text, "json", self._raw_example(self._beginning(data)))
@@ -69,7 +71,7 @@ class RawRenderer(Renderer):
 
         def to_text(shortened: tuple[Any, Truncation]) -> str:
             part, truncation = shortened
-            return render.dumps_compact({"preview": notice.data(truncation), "result": part})
+            return escape_unsafe(render.dumps_compact({"preview": notice.data(truncation), "result": part}))
 
         part, truncation = self.preview(
             full_chars,

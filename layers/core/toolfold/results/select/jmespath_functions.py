@@ -1,7 +1,7 @@
 """The functions of JMESPath, each of which reserves its memory and counts its steps before it works.
 
-https://jmespath.org/specification.html#built-in-functions. A number that JSON cannot represent is no result: not a
-number, infinite, or longer than a double.
+https://jmespath.org/specification.html#built-in-functions. Numbers that JSON cannot
+represent are errors or null: infinite ones, NaN, and integers beyond the largest double.
 """
 
 from __future__ import annotations
