@@ -31,6 +31,9 @@ from typing import Any, ClassVar
 TRY_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
 """The next step after a failure of the upstream."""
 
+WAIT = "Wait as long as retry_after_s says and call again."
+"""The next step after a refusal that ends. The field alone has the seconds: in a text they would soon be wrong."""
+
 
 class ToolfoldError(Exception):
     """Base of every error that toolfold raises on purpose."""

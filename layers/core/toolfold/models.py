@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 ResultKind = Literal["json", "csv"]
 """Form of an upstream's data."""
+
+
+class ParsedResponse(NamedTuple):
+    """The data of a response.
+
+    Attributes:
+        kind: the form of ``body``.
+        body: the upstream's own text, without a byte order mark and outer white space.
+        is_recognized: whether it has the form of the tool's data. What may be a message in a form that nobody has seen
+            yet is given to the caller, and cached for its API key alone: the key may be the reason.
+    """
+
+    kind: ResultKind
+    body: str
+    is_recognized: bool = True
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,7 @@ class UpstreamResponse:
     Attributes:
         status: the HTTP status, or what corresponds to it for a source that is not HTTP.
         body: the body as text.
-        retry_after_s: the value of ``Retry-After`` where the upstream sent one in seconds.
+        retry_after_s: the seconds that ``Retry-After`` names, where the upstream sent one that can be read.
     """
 
     status: int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
-    from toolfold.models import ResultKind, SourceCredentials, UpstreamResponse
+    from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
@@ -55,6 +55,13 @@ class SourceAdapter(Protocol):
     def smaller_response_hint(self) -> str:
         """The next step after a response that is too large."""
 
+    def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
+        """Raise an error for a call that cannot be sent, before it waits for its turn or counts against a limit.
+
+        Raises:
+            InvalidArguments: the arguments are too large for a request.
+        """
+
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
@@ -68,11 +75,12 @@ class SourceAdapter(Protocol):
 
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
-    ) -> tuple[ResultKind, str]:
-        """Return the kind of data in ``response`` and its text, without the credentials.
+    ) -> ParsedResponse:
+        """Return the data in ``response``, unaltered: what is cached does not depend on who called.
 
         Raises:
-            CallError: the response is a failure, or has no data.
+            CallError: the response is a failure, or has no data. Text of the upstream in it may repeat the API key
+                only as a whole: shortened text is redacted first.
         """
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:

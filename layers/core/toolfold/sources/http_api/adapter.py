@@ -6,6 +6,7 @@ What sends it is imported by the first call, not by the first response.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,8 +18,8 @@ from urllib.parse import urlencode, urlsplit
 
 from toolfold import __version__
 from toolfold.catalog.json_schema import properties
-from toolfold.errors import UpstreamError
-from toolfold.models import SourceCredentials, UpstreamResponse
+from toolfold.errors import InvalidArguments, UpstreamError
+from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK
 from toolfold.sources.base import CachePolicy
@@ -27,10 +28,15 @@ from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, to
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
-    from toolfold.models import ResultKind
     from toolfold.sources.base import AdapterContext
 
 Query = list[tuple[str, str]]
+
+MAX_URL_CHARS = 16_000
+"""Servers accept from 8 KB (nginx, Apache) to 16 KB (Node, Amazon CloudFront) before they answer with an error page."""
+
+MAX_RETRY_AFTER_S = 86_400
+"""The longest wait that a response can ask for. No quota is reset less often than once a day."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,19 @@ class HttpApiAdapter:
             query.append((self.source.auth.query_key, credentials.api_key))
         return HttpRequest("GET", _with_query(self.endpoint, query))
 
+    def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
+        """Raise an error for arguments that do not fit into a URL.
+
+        Raises:
+            InvalidArguments: the URL is longer than :data:`MAX_URL_CHARS`.
+        """
+        length = len(self.build_request(tool, arguments, credentials).url)
+        if length > MAX_URL_CHARS:
+            raise InvalidArguments(
+                f"{tool.name}: the arguments make a URL of {length:,} characters; {MAX_URL_CHARS:,} are allowed.",
+                "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
+            )
+
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
@@ -92,8 +111,8 @@ class HttpApiAdapter:
 
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
-    ) -> tuple[ResultKind, str]:
-        """Return the kind of data in ``response`` and its text. See :meth:`ResponseParser.parse`."""
+    ) -> ParsedResponse:
+        """Return the data in ``response``, unaltered. See :meth:`ResponseParser.parse`."""
         return self._parser.parse(tool, arguments, response, credentials)
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
@@ -126,7 +145,8 @@ class HttpApiAdapter:
         # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
         # and the replacement shows.
         text = response.body.decode("utf-8", errors="replace")
-        return UpstreamResponse(response.status, text, _seconds(response.headers.get("retry-after")))
+        wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
+        return UpstreamResponse(response.status, text, wait_s)
 
 
 def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
@@ -173,7 +193,34 @@ def _check_scheme(url: str) -> None:
     )
 
 
-def _seconds(retry_after: str | None) -> int | None:
-    if retry_after is None or len(retry_after) > 9 or not (retry_after.isascii() and retry_after.isdigit()):
+def parse_retry_after(value: str, date: str = "") -> int | None:
+    """Return the seconds that ``Retry-After`` names, from 0 to :data:`MAX_RETRY_AFTER_S` (RFC 9110, 10.2.3).
+
+    Args:
+        value: a number of seconds, or an HTTP date.
+        date: the ``Date`` of the response, against which a date counts: the clocks of two machines may differ.
+
+    Returns:
+        None where it is neither: the header is then ignored. A time that is over is 0.
+    """
+    value = value.strip()
+    if value.isascii() and value.replace(".", "", 1).isdigit():
+        whole, _, fraction = value.partition(".")
+        digits = whole.lstrip("0") or "0"
+        seconds = int(digits) if len(digits) < 10 else MAX_RETRY_AFTER_S
+        return min(seconds + any(digit != "0" for digit in fraction), MAX_RETRY_AFTER_S)
+    until = _parse_http_date(value)
+    if until is None:
         return None
-    return int(retry_after)
+    now = _parse_http_date(date) or datetime.now(UTC)
+    return min(max(0, math.ceil((until - now).total_seconds())), MAX_RETRY_AFTER_S)
+
+
+def _parse_http_date(value: str) -> datetime | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        parsed = parsedate_to_datetime(value)
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
