@@ -96,7 +96,7 @@ class Calls:
             outcome = self.executor.call(self.catalog.source(tool.source), tool, arguments, SourceCredentials(KEY))
         except CallError as error:
             return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
-        return outcome.body
+        return outcome.redactor.redact_text(outcome.body)
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
@@ -122,7 +122,7 @@ def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
     return 200, {}, f"timestamp,value\n{key},1\n{quote(key)},2\n{quote(key, safe='')},3\n{CSV}".encode()
 
 
-def test_no_cache_and_no_response_contains_the_key(
+def test_no_store_and_no_response_contains_the_key(
     catalog: Catalog, told: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sqlite3
@@ -134,18 +134,22 @@ def test_no_cache_and_no_response_contains_the_key(
             body = calls("CPI", {})
             check("answer", body)
             assert "[key],1" in body
-        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})  # cached for this key only
+        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})
         assert {query["apikey"] for query in upstream.requests} == {KEY}
+        assert len(upstream.requests) == 2  # an answer that repeats the key is kept in memory, for this key
+        upstream.replies = [(200, {}, CSV.encode())]
+        calls("WTI", {})
     memory = calls.executor._cache._memory  # type: ignore[union-attr]
-    assert len(memory._values) == 2
-    for name, blob in memory._values.items():
+    assert len(memory._own) == 2
+    assert len(memory._common) == 1
+    for name in (*memory._own, *memory._common):
         check("memory", name)
-        check("memory", unpacked(blob))
+    check("memory", unpacked(memory._common.popitem()[1]))
     with sqlite3.connect(path) as file:
         rows = file.execute("SELECT key, value FROM entries").fetchall()
         names = file.execute("SELECT key FROM numbers").fetchall()
     file.close()
-    assert len(rows) == 2
+    assert len(rows) == 1
     assert names
     for name, blob in rows:
         check("file", name)
@@ -173,8 +177,10 @@ def test_the_table_does_not_contain_the_key(
             "TOOLFOLD_TIMEOUT_S": "20",  # on a busy machine, importing boto3 is part of it
         }
         calls = Calls(catalog, upstream.url, TOOLFOLD_REQUESTS_PER_SECOND="1000", **shared)
-        calls("CPI", {})
-        calls("TIME_SERIES_DAILY", {"symbol": "IBM"})
+        upstream.replies = [(200, {}, CSV.encode()), echo]
+        for tool, arguments in (("WTI", {}), ("CPI", {}), ("TIME_SERIES_DAILY", {"symbol": "IBM"})):
+            calls(tool, arguments)
+            calls.clock.now += 1
     with MockApi() as mock_api:
         Calls(catalog, mock_api.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
     items = dynamodb.scan(TableName="canary")["Items"]
@@ -183,7 +189,7 @@ def test_the_table_does_not_contain_the_key(
     assert {"limits", "usage", "slot"} < kinds
     for item in items:
         check("item", json.dumps(item, default=repr))
-        if set(item["pk"]["S"]) <= set("0123456789abcdef"):
+        if set(item["pk"]["S"]) <= set("0123456789abcdef-"):
             check("entry", unpacked(bytes(item["v"]["B"])))
     check("log", told.getvalue())
 

@@ -135,7 +135,7 @@ class TestDeadline:
 
 
 class TestBreaker:
-    def test_a_failing_source_is_paused_and_tried_again(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+    def test_a_failing_call_is_paused_and_tried_again(self, make: Make, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [(500, {}, b"")]
         calls = make(BREAKER_FAILURES="3")
         for _ in range(3):
@@ -143,16 +143,16 @@ class TestBreaker:
         refused = calls.error()
         assert refused.as_dict() == {
             "code": "UPSTREAM_ERROR",
-            "message": "Alpha Vantage keeps failing, so calls to it are paused.",
+            "message": "Alpha Vantage keeps failing, so this call is paused.",
             "suggestion": "Wait as long as retry_after_s says and call again; if it keeps failing, tell the user.",
             "retry_after_s": 30,
             "retryable": True,
         }
         assert len(upstream.requests) == 3
-        clock.now += 30
         upstream.replies = [OK]
+        assert calls("WTI").body  # another call is not the reason
+        clock.now += 30
         assert calls().body
-        assert calls("WTI").body
 
     def test_errors_of_the_caller_do_not_open_the_breaker(self, make: Make, upstream: Upstream) -> None:
         upstream.replies = [notice("Invalid API call", "Error Message")]
@@ -168,4 +168,5 @@ class TestBreaker:
         calls.error()
         clock.now += 30
         assert calls.error().code == "RATE_LIMITED"
-        assert calls.breaker.state == "half-open"
+        [(_, breaker)] = calls.executor._upstreams["alpha_vantage"].call_breakers._breakers.items()
+        assert breaker.state == "half-open"

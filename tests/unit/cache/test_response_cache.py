@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from toolfold.cache.entry import Entry
 from toolfold.cache.fail_safe import FailSafeStore
 from toolfold.cache.memory import MemoryStore
@@ -16,15 +18,34 @@ def test_an_entry_of_another_process_is_found_and_copied_to_memory() -> None:
     careful = FailSafeStore(lambda: shared, 30.0, lambda: 0.0)
     ResponseCache(MemoryStore(LIMIT), careful, LIMIT).put("name", ENTRY)
     cache = ResponseCache(MemoryStore(LIMIT), careful, LIMIT)
-    assert cache.get_local("name", 1500.0) is None
-    assert cache.get("name", 1500.0) == (ENTRY, "shared")
-    assert cache.get("name", 1500.0) == (ENTRY, "memory")
+    assert cache.get_local(["name"], 1500.0) is None
+    assert cache.get_shared("name", 1500.0) == ENTRY
+    assert cache.get_local(["name"], 1500.0) == ENTRY
 
 
 def test_a_damaged_entry_is_a_miss_and_is_replaced() -> None:
     shared = MemoryStore(LIMIT)
     cache = ResponseCache(MemoryStore(0), FailSafeStore(lambda: shared, 30.0, lambda: 0.0), LIMIT)
     shared.put("name", b"damaged", 1.0, 2.0)
-    assert cache.get("name", 1500.0) is None
+    assert cache.get_shared("name", 1500.0) is None
     cache.put("name", ENTRY)
-    assert cache.get("name", 1500.0) == (ENTRY, "shared")
+    assert cache.get_shared("name", 1500.0) == ENTRY
+
+
+def test_of_two_entries_in_memory_the_newest_is_returned() -> None:
+    cache = ResponseCache(MemoryStore(LIMIT), None, LIMIT)
+    cache.put("name", ENTRY)
+    newer = replace(ENTRY, created_at=1200.0, repeats_key=True)
+    cache.put("name-key", newer)
+    assert cache.get_local(["name", "name-key"], 1500.0) == newer
+    assert cache.get_local(["name", "name-other"], 1500.0) == ENTRY
+
+
+def test_entries_of_made_up_keys_do_not_displace_common_ones() -> None:
+    cache = ResponseCache(MemoryStore(2000), None, LIMIT)
+    cache.put("name", ENTRY)
+    for number in range(1000):
+        cache.put(f"name-{number}", ENTRY)
+    assert cache.get_local(["name"], 1500.0) == ENTRY
+    assert cache.get_local(["name-999"], 1500.0) == ENTRY
+    assert cache.get_local(["name-0"], 1500.0) is None

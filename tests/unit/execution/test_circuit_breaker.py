@@ -1,10 +1,10 @@
-"""A source that keeps failing is not called for a while, and then tried by one call at a time."""
+"""What keeps failing is not called for a while."""
 
 from __future__ import annotations
 
 import pytest
 
-from toolfold.execution.circuit_breaker import CircuitBreaker
+from toolfold.execution.circuit_breaker import CircuitBreaker, CircuitBreakers
 
 
 class Clock:
@@ -26,7 +26,7 @@ def breaker(clock: Clock) -> CircuitBreaker:
 
 def fail(breaker: CircuitBreaker, times: int) -> None:
     for _ in range(times):
-        assert breaker.try_acquire() == 0
+        assert breaker.wait_s == 0
         breaker.record_failure()
 
 
@@ -35,42 +35,50 @@ def test_failures_in_a_row_open_it(breaker: CircuitBreaker) -> None:
     assert breaker.state == "closed"
     fail(breaker, 1)
     assert breaker.state == "open"
-    assert breaker.try_acquire() == 30.0
+    assert breaker.wait_s == 30.0
 
 
 def test_a_success_resets_the_count_of_failures(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         fail(breaker, 2)
-        assert breaker.try_acquire() == 0
         breaker.record_success()
     assert breaker.state == "closed"
 
 
-def test_after_the_cooldown_one_trial_call_passes(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_after_the_cooldown_calls_pass_and_a_success_closes_it(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 29
-    assert breaker.try_acquire() == 1.0
+    assert breaker.wait_s == 1.0
     clock.now += 1
     assert breaker.state == "half-open"
-    assert breaker.try_acquire() == 0
-    assert breaker.try_acquire() > 0
+    for _ in range(3):  # a slow call does not hold up the others
+        assert breaker.wait_s == 0
     breaker.record_success()
     assert breaker.state == "closed"
-    assert breaker.try_acquire() == 0
+    assert breaker.wait_s == 0
 
 
-def test_a_failed_trial_opens_it_again(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_failure_after_the_cooldown_opens_it_again(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 30
     fail(breaker, 1)
     assert breaker.state == "open"
-    assert breaker.try_acquire() == 30.0
+    assert breaker.wait_s == 30.0
 
 
-def test_a_released_trial_lets_another_one_pass(breaker: CircuitBreaker, clock: Clock) -> None:
-    fail(breaker, 3)
-    clock.now += 30
-    assert breaker.try_acquire() == 0
-    breaker.release()
-    assert breaker.state == "half-open"
-    assert breaker.try_acquire() == 0
+def test_each_call_has_a_breaker_of_its_own(clock: Clock) -> None:
+    breakers = CircuitBreakers(max_failures=3, cooldown_s=30.0, clock=clock)
+    for _ in range(3):
+        breakers.record_failure("one")
+    assert breakers.get("one").wait_s == 30.0
+    assert breakers.get("other").wait_s == 0
+    breakers.record_success("one")
+    assert breakers.get("one").state == "closed"
+
+
+def test_failures_of_many_calls_take_bounded_memory(clock: Clock) -> None:
+    breakers = CircuitBreakers(max_failures=1, cooldown_s=30.0, clock=clock)
+    for number in range(30_000):
+        breakers.record_failure(str(number))
+    assert breakers.get("29999").state == "open"
+    assert len(breakers._breakers) <= 10_000

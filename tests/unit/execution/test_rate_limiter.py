@@ -189,10 +189,20 @@ class TestShared:
         assert refusal(limits).details["used"] == 1
 
 
-def test_the_keys_used_least_recently_are_dropped(make: Make) -> None:
+def test_refusals_of_many_keys_take_bounded_memory(make: Make) -> None:
     limits = make()
-    for number in range(1500):
-        limits.acquire(f"key {number}", FOREVER)
+    for number in range(25_000):
         limits.record_refusal(f"key {number}", MINUTE)
-    assert limits.acquire("key 0", FOREVER) == 0
-    refusal(limits, "key 1499")
+    assert len(limits._states) == 20_000
+    refusal(limits, "key 24999")
+
+
+def test_a_flood_of_made_up_keys_does_not_unlock_a_key(make: Make) -> None:
+    limits = make(REQUESTS_PER_DAY="2")
+    limits.record_refusal("refused", MINUTE)
+    for _ in range(2):
+        limits.acquire("used up", FOREVER)
+    for number in range(15_000):
+        limits.acquire(f"key {number}", FOREVER)
+    refusal(limits, "refused")
+    refusal(limits, "used up")

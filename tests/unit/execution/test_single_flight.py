@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from toolfold.errors import InvalidArguments, RateLimited
+from toolfold.errors import RateLimited
 from toolfold.execution.single_flight import SingleFlight
 
 
@@ -21,58 +21,50 @@ def test_equal_work_under_way_is_done_once() -> None:
         return 7
 
     def call() -> None:
-        results.append(flights.run("name", "owner", work, 5.0))
+        results.append(flights.run("name", work, 5.0))
 
     threads = [threading.Thread(target=call) for _ in range(5)]
     for thread in threads:
         thread.start()
     assert started.wait(5)
     with pytest.raises(TimeoutError):
-        flights.run("name", "owner", work, 0.01)
+        flights.run("name", work, 0.01)
+    assert flights.run("other name", lambda: 9, 0.01) == 9
     may_end.set()
     for thread in threads:
         thread.join()
     assert results == [7] * 5
-    assert flights.run("name", "owner", lambda: 8, 5.0) == 8
+    assert flights.run("name", lambda: 8, 5.0) == 8
 
 
-@pytest.mark.parametrize(
-    ("error", "owner", "follower_gets"),
-    [
-        (InvalidArguments("no", "look"), "leader", "the error"),
-        (InvalidArguments("no", "look"), "another", "its own"),
-        (RateLimited("no", "wait"), "another", "its own"),
-    ],
-)
-def test_a_failure_is_shared_with_calls_of_the_same_key(error: Exception, owner: str, follower_gets: str) -> None:
+def test_a_failure_is_shared_with_equal_calls() -> None:
     flights: SingleFlight[str] = SingleFlight()
     started, may_end = threading.Event(), threading.Event()
 
     def fails() -> str:
         started.set()
         assert may_end.wait(5)
-        raise error
+        raise RateLimited("no", "wait")
 
     def lead() -> None:
-        with pytest.raises(type(error)):
-            flights.run("name", "leader", fails, 5.0)
+        with pytest.raises(RateLimited):
+            flights.run("name", fails, 5.0)
 
     got: list[str] = []
 
     def follow() -> None:
         try:
-            got.append(flights.run("name", owner, lambda: "its own", 5.0))
-        except type(error):
+            got.append(flights.run("name", lambda: "its own", 5.0))
+        except RateLimited:
             got.append("the error")
 
-    leader = threading.Thread(target=lead)
+    leader, follower = threading.Thread(target=lead), threading.Thread(target=follow)
     leader.start()
     assert started.wait(5)
-    follower = threading.Thread(target=follow)
     follower.start()
     follower.join(0.05)  # it waits
     assert not got
     may_end.set()
     follower.join()
     leader.join()
-    assert got == [follower_gets]
+    assert got == ["the error"]

@@ -13,7 +13,7 @@ from toolfold.catalog.json_schema import properties
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
 
-_LAYOUT = 2
+_LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
 
 
@@ -25,26 +25,38 @@ def hash_api_key(source: Source, key: str, salt: str) -> str:
         key: the API key; empty for a source without one.
         salt: makes the hash differ from one deployment to the next.
     """
-    return hmac.new(f"toolfold {salt}".encode(), f"{source.id}\0{key}".encode(), hashlib.sha256).hexdigest()[:32]
+    secret = f"toolfold {salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
+    return hmac.new(secret, f"{source.id}\0{key}".encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 
-def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str, key_id: str) -> str:
+def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
     """Return the key under which the response to a call is stored.
 
     Two calls have the same key when they send the upstream the same: to the same endpoint, for the same function, with
-    the same values, given or left to their defaults, in any order. Values keep their spelling, since an upstream may
-    distinguish ``ibm`` from ``IBM``, and lists keep their order, since responses follow it.
+    the same values, given or left to their defaults, in any order. Values keep their spelling and their type, since an
+    upstream may distinguish ``ibm`` from ``IBM``; lists and nested objects keep their order, since responses follow it.
 
     Args:
         source: the source of ``tool``.
         tool: the tool that is called.
         arguments: the validated arguments.
         endpoint: where the source is reached (``SourceAdapter.endpoint``).
-        key_id: the hash of the API key where the response depends on it (``CachePolicy.varies_by_key``), else empty.
     """
-    defaults = {
-        name: rule["default"] for name, rule in properties(tool.parameters).items() if rule.get("default") is not None
-    }
+    declared = properties(tool.parameters)
+    defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
     values = {**defaults, **tool.call.get("sends", {}), **arguments}
-    parts = [_LAYOUT, source.id, endpoint, tool.call.get("function"), tool.name, values, key_id]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    named = [(name, values[name]) for name in declared if name in values]
+    # What the schema does not name is sent in the order in which it is given.
+    other = [(name, value) for name, value in values.items() if name not in declared]
+    parts = [_LAYOUT, source.id, endpoint, tool.call.get("function"), tool.name, named, other]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def own_key(key: str, key_id: str) -> str:
+    """Return the cache key of a response that is given to calls with one API key alone."""
+    return f"{key}-{key_id}"
+
+
+def is_own_key(key: str) -> bool:
+    """Return whether ``key`` is one that :func:`own_key` returned."""
+    return "-" in key

@@ -6,46 +6,65 @@ import threading
 
 from cachetools import LRUCache
 
-_MAX_NUMBERS = 10_000
-"""Counters and slots kept; each is for one API key and one day, or for one second."""
+_MAX_NUMBERS = 50_000
+"""Counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
 
 
 class MemoryStore:
     """Keep the values used last, within a limit of bytes. Safe to use from many threads.
+
+    Values for all API keys and values for one key are evicted apart: what belongs to keys that somebody made up does
+    not displace what everybody uses.
 
     Args:
         max_bytes: limit of all values together. A larger value is not stored.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._values: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
-        self._numbers: LRUCache[str, float] = LRUCache(_MAX_NUMBERS)
+        self._max_bytes = max_bytes
+        self._common: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
+        self._own: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
+        self._counters: LRUCache[str, int] = LRUCache(_MAX_NUMBERS)
+        self._slots: LRUCache[str, float] = LRUCache(_MAX_NUMBERS)
         self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
         """Return the value last put, or None."""
         with self._lock:
-            return self._values.get(key)
+            value = self._common.get(key)
+            return self._own.get(key) if value is None else value
 
-    def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
-        """Store ``value``; the last one put wins."""
+    def put(self, key: str, value: bytes, created_at: float, expires_at: float, *, common: bool = True) -> None:
+        """Store ``value``; the last one put wins.
+
+        Args:
+            key: names it.
+            value: the value.
+            created_at: not used here.
+            expires_at: not used here.
+            common: whether the value is for all API keys. Those for one key may displace others only from the half of
+                the space that those take, and the other way round.
+        """
         with self._lock:
-            self._values.pop(key, None)
-            if len(value) <= self._values.maxsize:
-                self._values[key] = value
+            self._common.pop(key, None)
+            self._own.pop(key, None)
+            if len(value) <= self._max_bytes:
+                (self._common if common else self._own)[key] = value
+            while self._common.currsize + self._own.currsize > self._max_bytes:
+                (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
 
     def increment(self, key: str, expires_at: float) -> int:
         """Add 1 to the counter ``key`` and return its new value."""
         with self._lock:
-            count = int(self._numbers.get(key, 0)) + 1
-            self._numbers[key] = count
+            count = self._counters.get(key, 0) + 1
+            self._counters[key] = count
             return count
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key``: return 0, or the time at which it becomes free."""
         with self._lock:
-            taken_until = self._numbers.get(key, 0.0)
+            taken_until = self._slots.get(key, 0.0)
             if taken_until > now:
                 return taken_until
-            self._numbers[key] = expires_at
+            self._slots[key] = expires_at
             return 0.0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Sequence
 
 from toolfold.cache.entry import Entry, decode, encode
 from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.key import is_own_key
 from toolfold.cache.memory import MemoryStore
-
-Layer = Literal["memory", "shared"]
 
 
 class ResponseCache:
@@ -27,35 +26,36 @@ class ResponseCache:
         self._memory, self._shared = memory, shared
         self._max_entry_bytes, self._stale_if_error_s = max_entry_bytes, stale_if_error_s
 
-    def get(self, key: str, now: float) -> tuple[Entry, Layer] | None:
-        """Return the entry that is fresh at ``now``, and the layer in which it was found."""
-        return self._get(key, now, 0.0)
+    def get_local(self, keys: Iterable[str], now: float, stale_if_error_s: float = 0.0) -> Entry | None:
+        """Return the newest entry under ``keys`` that is fresh at ``now``, from memory alone."""
+        found = None
+        for key in keys:
+            blob = self._memory.get(key)
+            entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+            if entry is not None and (found is None or entry.created_at > found.created_at):
+                found = entry
+        return found
 
-    def get_stale(self, key: str, now: float) -> Entry | None:
-        """Return the entry that is fresh at ``now``, or stale by no more than ``stale_if_error_s``."""
-        found = self._get(key, now, self._stale_if_error_s)
-        return None if found is None else found[0]
+    def get_shared(self, key: str, now: float, stale_if_error_s: float = 0.0) -> Entry | None:
+        """Return the entry under ``key`` that is fresh at ``now``, from the shared store; and keep it in memory."""
+        blob = None if self._shared is None else self._shared.run(lambda store: store.get(key))
+        entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+        if blob is not None and entry is not None:
+            self._memory.put(key, blob, entry.created_at, entry.expires_at, common=not is_own_key(key))
+        return entry
 
-    def get_local(self, key: str, now: float, stale_if_error_s: float = 0.0) -> Entry | None:
-        """Return the entry as :meth:`get`, from memory alone."""
-        blob = self._memory.get(key)
-        return None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+    def get_stale(self, keys: Sequence[str], now: float) -> Entry | None:
+        """Return the newest entry under ``keys`` in memory, or the one under the first of them in the shared store.
+
+        It is fresh at ``now``, or stale by no more than ``stale_if_error_s``.
+        """
+        stale_s = self._stale_if_error_s
+        return self.get_local(keys, now, stale_s) or self.get_shared(keys[0], now, stale_s)
 
     def put(self, key: str, entry: Entry, shared: bool = True) -> None:
         """Store ``entry`` in memory and, if ``shared``, in the shared store."""
         blob = encode(entry, key)
-        self._memory.put(key, blob, entry.created_at, entry.expires_at)
+        self._memory.put(key, blob, entry.created_at, entry.expires_at, common=not is_own_key(key))
         if shared and self._shared is not None:
             kept_until = entry.expires_at + self._stale_if_error_s
             self._shared.run(lambda store: store.put(key, blob, entry.created_at, kept_until))
-
-    def _get(self, key: str, now: float, stale_if_error_s: float) -> tuple[Entry, Layer] | None:
-        entry = self.get_local(key, now, stale_if_error_s)
-        if entry is not None:
-            return entry, "memory"
-        blob = None if self._shared is None else self._shared.run(lambda store: store.get(key))
-        entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
-        if blob is None or entry is None:
-            return None
-        self._memory.put(key, blob, entry.created_at, entry.expires_at)
-        return entry, "shared"

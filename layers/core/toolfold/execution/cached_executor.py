@@ -2,6 +2,10 @@
 
 Made by the first call: listing and describing tools never pays for it. Only tools that read are cached, joined,
 retried or answered with stale data. A write is sent once, even when it fails.
+
+A response is shared with other API keys only if it cannot depend on the key: the source says so (``CachePolicy``), it
+has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a key
+in the memory of this process alone.
 """
 
 from __future__ import annotations
@@ -9,13 +13,12 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.entry import Entry
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.key import cache_key, hash_api_key
+from toolfold.cache.key import cache_key, hash_api_key, own_key
 from toolfold.cache.memory import MemoryStore
 from toolfold.cache.response_cache import ResponseCache
 from toolfold.errors import (
@@ -29,31 +32,38 @@ from toolfold.errors import (
     UpstreamTimeout,
 )
 from toolfold.execution.call_log import CallLog
-from toolfold.execution.circuit_breaker import CircuitBreaker
 from toolfold.execution.clock import Clock
 from toolfold.execution.rate_limiter import RateLimiter
 from toolfold.execution.result import CallResult
 from toolfold.execution.retry import Request, RetryingClient
 from toolfold.execution.single_flight import SingleFlight
+from toolfold.execution.upstream import Upstream
+from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.registry import AdapterRegistry
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
-    from toolfold.models import ResultKind, SourceCredentials
+    from toolfold.models import SourceCredentials
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
-    from toolfold.sources.base import SourceAdapter
 
 
-@dataclass(frozen=True)
-class _Upstream:
-    """Everything that belongs to one source."""
+class _CacheKeys(NamedTuple):
+    """The cache keys of one call.
 
-    source: Source
-    adapter: SourceAdapter
-    breaker: CircuitBreaker
-    client: RetryingClient
+    Attributes:
+        data: of data that it may get: first what all API keys share, where there is such, then what is its key's alone.
+        error: of the error that its key met.
+    """
+
+    data: tuple[str, ...]
+    error: str
+
+    @property
+    def own(self) -> str:
+        """Where data is stored for the key alone."""
+        return self.data[-1]
 
 
 class CachedExecutor:
@@ -89,7 +99,7 @@ class CachedExecutor:
         )
         self._get_http_client = get_http_client or functools.cache(_create_http_client)
         self._flights: SingleFlight[Entry] = SingleFlight()
-        self._upstreams: dict[str, _Upstream] = {}
+        self._upstreams: dict[str, Upstream] = {}
         self._lock = threading.Lock()
 
     def call(
@@ -99,10 +109,20 @@ class CachedExecutor:
         arguments: Mapping[str, Any],
         credentials: SourceCredentials,
         *,
+        operator_key: str = "",
         bypass_cache: bool = False,
         deadline: float | None = None,
     ) -> CallResult:
-        """Return the result of one call with validated ``arguments``; ``bypass_cache`` ignores what is cached.
+        """Return the result of one call with validated ``arguments``.
+
+        Args:
+            source: the source of ``tool``.
+            tool: the tool to call.
+            arguments: validated.
+            credentials: the API key to send.
+            operator_key: the API key of the deployment, which no caller may see.
+            bypass_cache: whether to ignore what is cached.
+            deadline: when the result must be there, by the monotonic clock.
 
         Raises:
             CallError: every way in which a call can fail.
@@ -111,15 +131,17 @@ class CachedExecutor:
         key_id = hash_api_key(source, credentials.api_key, self._settings.key_salt)
         end = self._clock.monotonic() + self._settings.timeout_s
         end = end if deadline is None else min(end, deadline)
-        request = Request(source, tool, arguments, credentials, key_id, end)
+        known_keys = (credentials.api_key, operator_key)
+        request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
         try:
             upstream = self._upstream(source)
             if tool.effect == "read":
                 result = self._read(upstream, request, bypass_cache, log)
             else:
                 log.cache = "bypass"
-                kind, body = self._fetch(upstream, request, log)
-                result = CallResult(body, kind, cached=False, age_s=0, arguments=arguments)
+                kind, body, _ = upstream.fetch(request, self._keys(upstream, request, True).own, log)
+                redactor = request.redactor if request.redactor.appears_in(body) else NO_REDACTION
+                result = CallResult(body, kind, cached=False, age_s=0, arguments=arguments, redactor=redactor)
             log.response_chars = len(result.body)
             return result
         except CallError as error:
@@ -140,21 +162,15 @@ class CachedExecutor:
         for source in sources:
             self._upstream(source)
 
-    def _read(self, upstream: _Upstream, request: Request, bypass_cache: bool, log: CallLog) -> CallResult:
+    def _read(self, upstream: Upstream, request: Request, bypass_cache: bool, log: CallLog) -> CallResult:
         """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
         policy = upstream.adapter.cache_policy(request.tool, request.arguments, self._clock.now())
-        key = cache_key(
-            request.source,
-            request.tool,
-            request.arguments,
-            upstream.adapter.endpoint,
-            request.key_id if policy.varies_by_key else "",
-        )
+        keys = self._keys(upstream, request, policy.varies_by_key)
         stale_reason = ""
         try:
-            entry = self._entry(upstream, request, key, bypass_cache, log)
+            entry = self._entry(upstream, request, keys, bypass_cache, log)
         except (RateLimited, UpstreamError, UpstreamTimeout) as error:
-            last = None if bypass_cache or self._cache is None else self._cache.get_stale(key, self._clock.now())
+            last = None if bypass_cache or self._cache is None else self._cache.get_stale(keys.data, self._clock.now())
             if last is None:
                 raise
             entry, stale_reason = last, error.code
@@ -163,18 +179,25 @@ class CachedExecutor:
             raise entry.to_error()
         is_cached = log.cache in ("memory", "shared", "stale")
         age_s = max(0, int(self._clock.now() - entry.created_at)) if is_cached else 0
-        return CallResult(entry.body, entry.kind, is_cached, age_s, request.arguments, stale_reason)
+        redactor = request.redactor if entry.repeats_key else NO_REDACTION
+        return CallResult(entry.body, entry.kind, is_cached, age_s, request.arguments, stale_reason, redactor)
 
-    def _entry(self, upstream: _Upstream, request: Request, key: str, bypass_cache: bool, log: CallLog) -> Entry:
-        found = None if bypass_cache else self._find(key, request, log)
+    def _keys(self, upstream: Upstream, request: Request, varies_by_key: bool) -> _CacheKeys:
+        common = cache_key(request.source, request.tool, request.arguments, upstream.adapter.endpoint)
+        own = own_key(common, request.key_id)
+        if request.source.auth is None:  # without API keys all callers are the same
+            return _CacheKeys((common,), f"{own}/error")
+        return _CacheKeys((own,) if varies_by_key else (common, own), f"{own}/error")
+
+    def _entry(self, upstream: Upstream, request: Request, keys: _CacheKeys, bypass_cache: bool, log: CallLog) -> Entry:
+        found = None if bypass_cache else self._find(keys, log)
         if found is not None:
             return found
         log.cache = "joined"
         try:
             return self._flights.run(
-                (key, bypass_cache),
-                request.key_id,
-                lambda: self._fetch_and_store(upstream, request, key, bypass_cache, log),
+                (keys.own, bypass_cache),
+                lambda: self._fetch_and_store(upstream, request, keys, bypass_cache, log),
                 max(0.0, request.deadline - self._clock.monotonic()),
             )
         except TimeoutError:
@@ -185,60 +208,43 @@ class CachedExecutor:
             ) from None
 
     def _fetch_and_store(
-        self, upstream: _Upstream, request: Request, key: str, bypass_cache: bool, log: CallLog
+        self, upstream: Upstream, request: Request, keys: _CacheKeys, bypass_cache: bool, log: CallLog
     ) -> Entry:
         # An equal call may have finished since the cache was read.
-        found = None if bypass_cache else self._find(key, request, log, local=True)
+        found = None if bypass_cache else self._find(keys, log, local=True)
         if found is not None:
             return found
         log.cache = "miss"
         try:
-            kind, body = self._fetch(upstream, request, log)
+            kind, body, is_recognized = upstream.fetch(request, keys.own, log)
         except CallError as error:
-            self._store_error(key, request, error)
+            self._store_error(keys, error)
             raise
         now = self._clock.now()
         policy = upstream.adapter.cache_policy(request.tool, request.arguments, now)
-        entry = Entry(kind, body, now, now + policy.ttl_s)
+        repeats_key = request.redactor.appears_in(body)
+        entry = Entry(kind, body, now, now + policy.ttl_s, repeats_key)
         if self._cache is not None and policy.ttl_s > 0:
-            self._cache.put(key, entry)
+            is_common = is_recognized and not repeats_key
+            # What repeats a key is nowhere but in this process, which has the key anyway.
+            self._cache.put(keys.data[0] if is_common else keys.own, entry, shared=is_common)
         return entry
 
-    def _fetch(self, upstream: _Upstream, request: Request, log: CallLog) -> tuple[ResultKind, str]:
-        """Send the call, unless the circuit breaker is open."""
-        breaker = upstream.breaker
-        log.circuit_breaker = breaker.state
-        if wait_s := breaker.try_acquire():
-            raise UpstreamError(
-                f"{request.source.title} keeps failing, so calls to it are paused.",
-                "Wait as long as retry_after_s says and call again; if it keeps failing, tell the user.",
-                retry_after_s=round(wait_s),
-                retryable=True,
-            )
-        try:
-            found = upstream.client.fetch(request, log)
-        except BaseException as error:
-            _report(breaker, error, log)
-            log.circuit_breaker = breaker.state
-            raise
-        breaker.record_success()
-        return found
-
-    def _find(self, key: str, request: Request, log: CallLog, local: bool = False) -> Entry | None:
+    def _find(self, keys: _CacheKeys, log: CallLog, local: bool = False) -> Entry | None:
         """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
         if self._cache is None:
             return None
         now = self._clock.now()
-        found = None if local else self._cache.get(key, now)
-        if found is not None:
-            entry, log.cache = found
-            return entry
-        known = self._cache.get_local(key, now) or self._cache.get_local(_error_key(key, request), now)
-        if known is not None:
-            log.cache = "memory"
-        return known
+        found = self._cache.get_local(keys.data, now), "memory"
+        if found[0] is None and not local:
+            found = self._cache.get_shared(keys.data[0], now), "shared"
+        if found[0] is None:
+            found = self._cache.get_local((keys.error,), now), "memory"
+        if found[0] is not None:
+            log.cache = found[1]
+        return found[0]
 
-    def _store_error(self, key: str, request: Request, error: CallError) -> None:
+    def _store_error(self, keys: _CacheKeys, error: CallError) -> None:
         """Store an error that would come again, for a short time and for its own key: that may be the reason."""
         ttl_s = 0.0
         if isinstance(error, NoData):
@@ -247,9 +253,9 @@ class CachedExecutor:
             ttl_s = self._settings.negative_ttl_s
         if ttl_s and self._cache is not None:
             now = self._clock.now()
-            self._cache.put(_error_key(key, request), Entry.from_error(error, now, now + ttl_s), shared=False)
+            self._cache.put(keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
 
-    def _upstream(self, source: Source) -> _Upstream:
+    def _upstream(self, source: Source) -> Upstream:
         with self._lock:
             upstream = self._upstreams.get(source.id)
             # A new catalog may describe the source differently.
@@ -257,33 +263,14 @@ class CachedExecutor:
                 upstream = self._upstreams[source.id] = self._connect(source)
             return upstream
 
-    def _connect(self, source: Source) -> _Upstream:
-        settings = self._settings
+    def _connect(self, source: Source) -> Upstream:
+        settings, clock = self._settings, self._clock
         adapter = self._adapters.create(source, AdapterContext(settings, self._get_http_client))
-        limiter = RateLimiter(source.title, adapter.quota_resets_at, settings, self._memory, self._shared, self._clock)
-        return _Upstream(
-            source,
-            adapter,
-            CircuitBreaker(settings.breaker_failures, settings.breaker_cooldown_s, self._clock.monotonic),
-            RetryingClient(adapter, limiter, settings, self._clock),
-        )
+        limiter = RateLimiter(source.title, adapter.quota_resets_at, settings, self._memory, self._shared, clock)
+        return Upstream(source, adapter, RetryingClient(adapter, limiter, settings, clock), settings, clock)
 
 
 def _create_http_client() -> HttpClient:
     from toolfold.network.session import HttpClient  # imports requests
 
     return HttpClient()
-
-
-def _error_key(key: str, request: Request) -> str:
-    return f"{key}/{request.key_id}"
-
-
-def _report(breaker: CircuitBreaker, error: BaseException, log: CallLog) -> None:
-    """Tell the breaker what an error says about the source: it is down, it is up, or nothing."""
-    if log.was_refused or not isinstance(error, CallError):
-        breaker.release()
-    elif isinstance(error, UpstreamError | UpstreamTimeout) and error.details.get("retryable"):
-        breaker.record_failure()
-    else:
-        breaker.record_success()

@@ -1,7 +1,10 @@
-"""Circuit breaker: a source that keeps failing is not called for a while, and calls to it fail at once.
+"""Circuit breakers: what keeps failing is not called for a while, and calls to it fail at once.
 
 Ours, because the one in Powertools keeps its state in DynamoDB, which a laptop does not have. Here the state belongs to
 the process: each Lambda environment finds out for itself, after a few failures.
+
+There is one for each source, which counts failures that no caller can cause: those before anything was sent. What fails
+after a request was sent may depend on its API key and its arguments. It counts against the same call with the same key.
 """
 
 from __future__ import annotations
@@ -10,11 +13,18 @@ import threading
 from collections.abc import Callable
 from typing import Literal
 
+from cachetools import LRUCache
+
 State = Literal["closed", "open", "half-open"]
+
+_MAX_CALLS = 10_000
+"""Calls whose failures are remembered. A failure that is forgotten costs another request."""
 
 
 class CircuitBreaker:
-    """Closed: calls pass. Open: none does, for ``cooldown_s`` seconds. Half-open: one passes, and decides.
+    """Closed: calls pass. Open: none does, for ``cooldown_s`` seconds. Half-open: calls pass; the first result counts.
+
+    In the half-open state calls do not wait for a trial, which may be slow.
 
     Args:
         max_failures: failures in a row that open it. Any success closes it.
@@ -27,7 +37,6 @@ class CircuitBreaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._open_until: float | None = None
-        self._trial_running = False
 
     @property
     def state(self) -> State:
@@ -35,42 +44,59 @@ class CircuitBreaker:
         with self._lock:
             return self._state()
 
-    def try_acquire(self) -> float:
-        """Ask to make a call.
-
-        Returns:
-            0 when the call may be made; its outcome must then be reported with one of the methods below. Otherwise the
-            seconds to wait.
-        """
+    @property
+    def wait_s(self) -> float:
+        """Seconds, at least 1, until a call may be made; 0 when it may be made now."""
         with self._lock:
-            state = self._state()
-            if state == "closed":
-                return 0.0
-            if state == "half-open" and not self._trial_running:
-                self._trial_running = True
-                return 0.0
-            return max(1.0, (self._open_until or 0.0) - self._clock())
+            return max(1.0, (self._open_until or 0.0) - self._clock()) if self._state() == "open" else 0.0
 
     def record_success(self) -> None:
-        """Report that the source answered."""
+        """Report that a call succeeded."""
         with self._lock:
-            self._failures, self._open_until, self._trial_running = 0, None, False
+            self._failures, self._open_until = 0, None
 
     def record_failure(self) -> None:
-        """Report that the source failed."""
+        """Report that a call failed."""
         with self._lock:
             self._failures += 1
-            if self._trial_running or self._failures >= self._max_failures:
+            if self._failures >= self._max_failures:
                 self._open_until = self._clock() + self._cooldown_s
-            self._trial_running = False
-
-    def release(self) -> None:
-        """Report that the call was not sent, which says nothing about the source."""
-        with self._lock:
-            self._trial_running = False
 
     def _state(self) -> State:
         if self._open_until is None:
             return "closed"
         # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
         return "open" if 0 < self._open_until - self._clock() <= self._cooldown_s else "half-open"
+
+
+class CircuitBreakers:
+    """The circuit breakers of the calls that failed last, by cache key. Safe to use from many threads.
+
+    Args:
+        max_failures: see :class:`CircuitBreaker`.
+        cooldown_s: see :class:`CircuitBreaker`.
+        clock: a monotonic clock.
+    """
+
+    def __init__(self, max_failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
+        self._limits = max_failures, cooldown_s, clock
+        self._breakers: LRUCache[str, CircuitBreaker] = LRUCache(_MAX_CALLS)
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> CircuitBreaker:
+        """Return the circuit breaker of a call; a closed one where it has not failed."""
+        with self._lock:
+            return self._breakers.get(key) or CircuitBreaker(*self._limits)
+
+    def record_success(self, key: str) -> None:
+        """Report that the call succeeded."""
+        with self._lock:
+            self._breakers.pop(key, None)
+
+    def record_failure(self, key: str) -> None:
+        """Report that the call failed."""
+        with self._lock:
+            breaker = self._breakers.get(key)
+            if breaker is None:
+                breaker = self._breakers[key] = CircuitBreaker(*self._limits)
+        breaker.record_failure()

@@ -223,6 +223,20 @@ def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: b
     return key
 
 
+def known_operator_key(source: Source, secrets: SecretProvider, environment: Mapping[str, str] | None = None) -> str:
+    """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
+
+    Returns:
+        The key; empty where there is none, where it has not been read from AWS yet, or cannot be a key: then it was never sent.
+    """
+    if source.auth is None:
+        return ""
+    variables = os.environ if environment is None else environment
+    own = variables.get(source.auth.environment, "").strip()
+    own = secrets.last_read(own) if own.startswith(_REFERENCE_PREFIXES) else own
+    return own if _is_key(own) else ""
+
+
 def _unreadable(source: Source, auth: Auth) -> AuthRequired:
     instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
     return AuthRequired(

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import InvalidArguments
-from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
+from toolfold.execution.credentials import (
+    NO_CREDENTIALS,
+    RequestCredentials,
+    known_operator_key,
+    resolve_api_key,
+)
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -90,9 +95,16 @@ class ToolExecutor:
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
         takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
-        api_key = resolve_api_key(source, credentials, self._secret_provider(), is_only_one=takers <= 1)
+        secrets = self._secret_provider()
+        api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1)
         return self.cached_executor().call(
-            source, tool, validated, SourceCredentials(api_key), bypass_cache=bypass_cache, deadline=deadline
+            source,
+            tool,
+            validated,
+            SourceCredentials(api_key),
+            operator_key=known_operator_key(source, secrets),
+            bypass_cache=bypass_cache,
+            deadline=deadline,
         )
 
     def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:

@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DAY_S = 86400
-_DAILY_FROM_S = 3600
+_DAILY_FROM_S = DAY_S
 """A refusal for this long or longer means that the daily quota is used up."""
 
 _REFRESH_S = 15.0
 """Age at which the state of a key is read from the shared store again, to see what other processes learned."""
 
-_MAX_KEYS = 1000
-"""Keys whose state is kept in memory. A public endpoint sees many; the ones used least recently are dropped."""
+_MAX_KEYS = 20_000
+"""Keys whose refusals and counters are kept in memory, about 15 MB. A public endpoint sees many, which anybody can make
+up; the ones used least recently are dropped. A refusal that is forgotten costs one request to learn it again."""
 
 _SLOT_SKEW_S = 5.0
 """How far the clocks of machines that share slots may differ."""
@@ -69,6 +70,9 @@ class KeyState:
     updated_at: float = 0.0
 
 
+_UNKNOWN = KeyState()
+
+
 class RateLimiter:
     """Count, delay and refuse the calls to one source.
 
@@ -92,8 +96,9 @@ class RateLimiter:
     ) -> None:
         self._source_title, self._quota_resets_at, self._settings = source_title, quota_resets_at, settings
         self._memory, self._shared, self._clock = memory, shared, clock
-        self._states: LRUCache[str, tuple[float, KeyState]] = LRUCache(_MAX_KEYS)
-        self._usage: LRUCache[str, int] = LRUCache(_MAX_KEYS)
+        self._states: LRUCache[str, KeyState] = LRUCache(_MAX_KEYS)
+        self._read_at: LRUCache[str, float] = LRUCache(_MAX_KEYS)
+        self._usage: LRUCache[str, tuple[float, int]] = LRUCache(_MAX_KEYS)
         self._lock = threading.Lock()
 
     def acquire(self, key_id: str, deadline: float) -> float:
@@ -136,12 +141,10 @@ class RateLimiter:
         limit = error.details.get("limit")
         refusal = (error.message, error.suggestion, limit)
         state = self._state(key_id, now)
-        if wait_s >= _DAILY_FROM_S:
-            resets_at = self._quota_resets_at(now)
+        if wait_s > self._settings.max_queue_wait_s:
+            resets_at = self._quota_resets_at(now) if wait_s >= _DAILY_FROM_S else now + wait_s
             blocked_until = min(resets_at, now + self._settings.quota_recheck_s)
             state = replace(state, blocked_until=blocked_until, resets_at=resets_at, refusal=refusal)
-        elif wait_s > self._settings.max_queue_wait_s:
-            state = replace(state, blocked_until=now + wait_s, resets_at=now + wait_s, refusal=refusal)
         else:
             rate = _PER_SECOND.match(limit or "")
             interval_s = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
@@ -152,18 +155,19 @@ class RateLimiter:
     def usage_today(self, key_id: str) -> int:
         """Return the number of requests with this key today, as far as this process knows."""
         with self._lock:
-            return self._usage.get(self._usage_key(key_id), 0)
+            day, count = self._usage.get(key_id, (0.0, 0))
+        return count if day == self._quota_resets_at(self._clock.now()) else 0
 
     def _count(self, key_id: str) -> int:
         """Count one more request, and return today's: of all processes where they share a store."""
-        key, expires_at = self._usage_key(key_id), self._clock.now() + 2 * DAY_S
-        total = self._run(lambda store: store.increment(key, expires_at)) or 0
+        now = self._clock.now()
+        resets_at = self._quota_resets_at(now)
+        total = self._run(lambda store: store.increment(f"usage/{key_id}/{resets_at:.0f}", now + 2 * DAY_S)) or 0
         with self._lock:
-            self._usage[key] = max(self._usage.get(key, 0) + 1, total)
-            return self._usage[key]
-
-    def _usage_key(self, key_id: str) -> str:
-        return f"usage/{key_id}/{self._quota_resets_at(self._clock.now()):.0f}"
+            day, count = self._usage.get(key_id, (resets_at, 0))
+            count = max(count + 1 if day == resets_at else 1, total)
+            self._usage[key_id] = resets_at, count
+            return count
 
     def _refusal(self, state: KeyState, key_id: str, now: float) -> RateLimited:
         message, suggestion, limit = state.refusal
@@ -206,21 +210,24 @@ class RateLimiter:
 
     def _state(self, key_id: str, now: float) -> KeyState:
         with self._lock:
-            read_at, state = self._states.get(key_id, (float("-inf"), KeyState()))
+            state = self._states.get(key_id, _UNKNOWN)
+            read_at = self._read_at.get(key_id, float("-inf"))
         if state.updated_at > now + MAX_CLOCK_SKEW_S:
-            state = KeyState()
+            state = _UNKNOWN
         if self._shared is None or 0 <= now - read_at < _REFRESH_S:
             return state
         shared = _decode(self._run(lambda store: store.get(f"limits/{key_id}")))
         if shared is not None and shared.updated_at <= now + MAX_CLOCK_SKEW_S:
             state = shared
         with self._lock:
-            self._states[key_id] = (now, state)
+            self._read_at[key_id] = now
+            if state is not _UNKNOWN:  # keys of which nothing is known do not displace others
+                self._states[key_id] = state
         return state
 
     def _save(self, key_id: str, state: KeyState, now: float) -> None:
         with self._lock:
-            self._states[key_id] = (now, state)
+            self._states[key_id], self._read_at[key_id] = state, now
         blob = json.dumps(asdict(state)).encode()
         self._run(lambda store: store.put(f"limits/{key_id}", blob, now, now + DAY_S))
 
@@ -229,10 +236,15 @@ class RateLimiter:
 
 
 def _decode(blob: bytes | None) -> KeyState | None:
+    """Return the state in ``blob``; None where it cannot be read, by whatever it was written."""
     try:
-        return None if blob is None else KeyState(**json.loads(blob))
+        state = None if blob is None else KeyState(**json.loads(blob))
     except (ValueError, TypeError):
         return None
+    if state is None or not isinstance(state.refusal, list) or len(state.refusal) != 3:
+        return None
+    times = (state.blocked_until, state.resets_at, state.spaced_until, state.interval_s, state.updated_at)
+    return state if all(isinstance(value, int | float) and math.isfinite(value) for value in times) else None
 
 
 def _whole_seconds(seconds: float) -> int:

@@ -6,12 +6,14 @@ empty or refusing response of status 200 from data.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, RateLimited
+from toolfold.redaction import MIN_KEY_CHARS, Redactor
 from toolfold.sources.errors import Retryable
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.clock import Clock
     from toolfold.execution.rate_limiter import RateLimiter
-    from toolfold.models import ResultKind, SourceCredentials
+    from toolfold.models import ParsedResponse, SourceCredentials
     from toolfold.settings import Settings
     from toolfold.sources.base import SourceAdapter
 
@@ -35,6 +37,7 @@ class Request:
         credentials: the API key.
         key_id: the hash of the API key.
         deadline: when the result must be there, by the monotonic clock.
+        known_keys: the API keys that a response of the upstream may repeat.
     """
 
     source: Source
@@ -43,6 +46,12 @@ class Request:
     credentials: SourceCredentials
     key_id: str
     deadline: float
+    known_keys: tuple[str, ...] = field(default=(), repr=False)
+
+    @functools.cached_property
+    def redactor(self) -> Redactor:
+        """Replaces the keys of the call."""
+        return Redactor(self.known_keys)
 
 
 def _system_random() -> float:
@@ -70,14 +79,14 @@ class RetryingClient:
         self._adapter, self._limiter, self._settings = adapter, limiter, settings
         self._clock, self._jitter = clock, jitter
 
-    def fetch(self, request: Request, log: CallLog) -> tuple[ResultKind, str]:
-        """Return the kind and the text of the upstream's data.
+    def fetch(self, request: Request, log: CallLog) -> ParsedResponse:
+        """Return the upstream's data.
 
         Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
         refusal because requests came too fast. Everything else would fail again.
 
         Raises:
-            CallError: the outcome of the last request.
+            CallError: the outcome of the last request, without the keys of the call.
         """
         is_read = request.tool.effect == "read"
         was_slowed, attempt = False, 0
@@ -103,14 +112,18 @@ class RetryingClient:
             self._clock.sleep(pause_s)
             log.wait_s += pause_s
 
-    def _send(self, request: Request, log: CallLog) -> tuple[ResultKind, str]:
+    def _send(self, request: Request, log: CallLog) -> ParsedResponse:
         log.requests += 1
         started = self._clock.monotonic()
         try:
-            response = self._adapter.call(request.tool, request.arguments, request.credentials, request.deadline)
-        finally:
-            log.upstream_s += self._clock.monotonic() - started
-        return self._adapter.parse(request.tool, request.arguments, response, request.credentials)
+            try:
+                response = self._adapter.call(request.tool, request.arguments, request.credentials, request.deadline)
+            finally:
+                log.upstream_s += self._clock.monotonic() - started
+            return self._adapter.parse(request.tool, request.arguments, response, request.credentials)
+        except CallError as error:
+            _remove_keys(error, request)
+            raise
 
     def _backoff(self, error: Retryable, attempt: int) -> float:
         # Half of it is random, so that calls that failed together are not retried together.
@@ -119,3 +132,17 @@ class RetryingClient:
 
     def _may_wait(self, pause_s: float, deadline: float) -> bool:
         return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline
+
+
+def _remove_keys(error: CallError, request: Request) -> None:
+    """Change ``error`` to one without the keys: it may quote the upstream.
+
+    Its sentences are toolfold's or the catalog's, in which a short key is a word like any other.
+    """
+    sentences = Redactor(key for key in request.known_keys if len(key) >= MIN_KEY_CHARS)
+    error.message, error.suggestion = sentences.redact_text(error.message), sentences.redact_text(error.suggestion)
+    error.args = (error.message,)
+    error.details = {
+        name: value if isinstance(value, int | float) else request.redactor.redact_value(value)
+        for name, value in error.details.items()
+    }

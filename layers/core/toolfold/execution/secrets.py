@@ -54,6 +54,10 @@ class SecretProvider:
             logger.error("API key cannot be read from AWS: %s", error_code(error.__context__ or error))
         return self._last_good.get(reference, "")
 
+    def last_read(self, reference: str) -> str:
+        """Return the key that was read last for ``reference``, without calling AWS; empty when there was none."""
+        return self._last_good.get(reference, "")
+
     def reset(self) -> None:
         """Drop all keys, so that the next call reads its key again."""
         self._providers.clear()

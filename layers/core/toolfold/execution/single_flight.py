@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -11,8 +10,7 @@ T = TypeVar("T")
 
 
 class _Flight(Generic[T]):
-    def __init__(self, owner: str) -> None:
-        self.owner = owner
+    def __init__(self) -> None:
         self.done = threading.Event()
         self.results: list[T] = []
         self.error: Exception | None = None
@@ -25,35 +23,33 @@ class SingleFlight(Generic[T]):
         self._lock = threading.Lock()
         self._flights: dict[Hashable, _Flight[T]] = {}
 
-    def run(self, key: Hashable, owner: str, function: Callable[[], T], timeout_s: float) -> T:
+    def run(self, key: Hashable, function: Callable[[], T], timeout_s: float) -> T:
         """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
 
         Args:
-            key: names the call.
-            owner: names the API key of the call. A failure may concern that key alone, so other owners do not share
-                it: they run the function themselves.
+            key: names the call, and the API key with which it is made: no caller waits for the call of another one,
+                and what it returns or raises may be for that key alone.
             function: makes the call.
-            timeout_s: seconds to wait for other threads, all together.
+            timeout_s: seconds to wait for another thread.
 
         Raises:
             TimeoutError: the other thread took longer.
             Exception: what ``function`` raised, here or in the other thread.
         """
-        deadline = time.monotonic() + timeout_s
-        while True:
-            with self._lock:
-                flight = self._flights.get(key)
-                is_leader = flight is None
-                if flight is None:
-                    flight = self._flights[key] = _Flight(owner)
-            if is_leader:
-                return self._lead(key, flight, function)
-            if not flight.done.wait(max(0.0, deadline - time.monotonic())):
-                raise TimeoutError
-            if flight.results:
-                return flight.results[0]
-            if flight.error is not None and flight.owner == owner:
-                raise flight.error
+        with self._lock:
+            flight = self._flights.get(key)
+            is_leader = flight is None
+            if flight is None:
+                flight = self._flights[key] = _Flight()
+        if is_leader:
+            return self._lead(key, flight, function)
+        if not flight.done.wait(timeout_s):
+            raise TimeoutError
+        if flight.results:
+            return flight.results[0]
+        if flight.error is not None:
+            raise flight.error
+        return function()  # the other thread was stopped
 
     def _lead(self, key: Hashable, flight: _Flight[T], function: Callable[[], T]) -> T:
         try:
