@@ -26,7 +26,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _unharmed(url: str, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Check after each test that the server answers an honest request, and wrote no traceback."""
+    """Check after each test that the server answers a correct request, and wrote no traceback."""
     yield
     assert answers_honestly(url)
     assert "Traceback" not in capfd.readouterr().err

@@ -65,10 +65,10 @@ def _exit_code(run: Callable[[], int]) -> int:
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
-        extra = _EXTRAS.get(error.name or "")
-        if extra is None:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
             raise
-        print(f"This needs {error.name}: pip install 'toolfold[{extra}]'", file=sys.stderr)
+        print(f"This needs {package}: pip install 'toolfold[{_EXTRAS[package]}]'", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

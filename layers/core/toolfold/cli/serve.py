@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import socket
 import sys
 
 from toolfold.cli.option_types import listen, port_number
+from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
 
@@ -29,7 +32,18 @@ def run(options: argparse.Namespace) -> int:
     from toolfold.transports.http_server import LocalServer
 
     settings = Settings.from_environment()
-    server = listen(lambda: LocalServer(settings, options.host, options.port), options.port)
+
+    def start() -> LocalServer:
+        try:
+            return LocalServer(settings, options.host, options.port)
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, errno.EINVAL):
+                raise ToolfoldError(
+                    f"{options.host} is not an address of this machine. Choose another with --host."
+                ) from None
+            raise
+
+    server = listen(start, options.port)
     print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     server.serve_forever()
     return 0

@@ -69,7 +69,7 @@ class AsgiApp:
         await send({"type": "http.response.body", "body": content})
 
     async def _respond(self, event: dict[str, Any], pool: WorkerPool) -> dict[str, Any]:
-        """Return the handler's response, or one that says why there is none."""
+        """Return the handler's response, or one that says why it is missing."""
         started = time.monotonic()
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[dict[str, Any] | None] = loop.create_future()

@@ -17,7 +17,7 @@ _SMALL_BYTES = 64 * 1024
 
 
 class Connection(Protocol):
-    """A connection that can be closed to make room."""
+    """A connection that can be closed in favour of others."""
 
     def evict(self) -> None:
         """Close the connection."""
@@ -78,7 +78,7 @@ class ConnectionLimits:
         return True
 
     def remove(self, connection: Connection) -> None:
-        """Forget a closed connection."""
+        """Remove a closed connection."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
         self._held_bytes -= self._held.pop(connection, 0)

@@ -1,7 +1,7 @@
 """HTTP/1.1 as ``toolfold serve`` accepts it: h11's parser, without what HTTP allows and no MCP client sends.
 
-Servers and proxies that read the same bytes differently can be made to see a request in the body of another. Whatever
-is ambiguous is therefore refused, and the connection closed: line ends without carriage return, folded headers, two
+Servers and proxies that read the same bytes differently can be made to see a request in the body of another. What is
+ambiguous is therefore refused, and the connection closed: line ends without carriage return, folded headers, two
 lengths, a length with a transfer coding, targets that are not a path. No I/O happens here.
 """
 

@@ -1,7 +1,7 @@
 """One connection of ``toolfold serve``: uvicorn's protocol with the limits that it does not have.
 
 A connection is always in one phase. In all phases but one it waits for its client, for a limited time; while it waits,
-it may also be closed to make room for others. A client that stalls thus delays nobody, however many of it there are.
+it may also be closed in favour of others. Clients that stall, however many, thus delay no other client.
 
 ===========  ==========================================  ================================
 phase        until                                       after its time
@@ -26,6 +26,7 @@ from typing import Any
 
 import h11
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
@@ -70,6 +71,23 @@ _TIMEOUTS_S = {
 }
 
 
+class _Flow(FlowControl):
+    """Flow control that reads nothing more while a request is answered.
+
+    uvicorn resumes reading for the body of each request, also when the body is complete: the buffer of a client that
+    sends requests faster than they are answered would grow without bound.
+    """
+
+    def __init__(self, transport: asyncio.Transport, conn: h11.Connection) -> None:
+        super().__init__(transport)
+        self._conn = conn
+
+    def resume_reading(self) -> None:
+        """Resume reading, unless the next request has to wait."""
+        if self._conn.their_state is not h11.DONE:
+            super().resume_reading()
+
+
 class LimitedProtocol(H11Protocol):
     """A connection within ``limits``.
 
@@ -102,8 +120,9 @@ class LimitedProtocol(H11Protocol):
     # Called by the transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Admit the connection, or refuse it when there are too many."""
+        """Accept the connection, or refuse it when there are too many."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.conn)
         # Report every unsent byte: whether the client reads is known from that.
         transport.set_write_buffer_limits(high=0)
         if not self._limits.admit(self):
@@ -132,7 +151,7 @@ class LimitedProtocol(H11Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection from the limits."""
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
         if self._timer is not None:
@@ -158,6 +177,7 @@ class LimitedProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         super().on_response_complete()
+        self.flow.resume_reading()
         self._enter_phase()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -176,7 +196,7 @@ class LimitedProtocol(H11Protocol):
     # Called by the limits
 
     def evict(self) -> None:
-        """Close the connection at once, to make room for others."""
+        """Close the connection at once, in favour of others."""
         self.transport.abort()
 
     def _enter_phase(self) -> None:
@@ -192,8 +212,12 @@ class LimitedProtocol(H11Protocol):
                 self._timer = self.loop.call_later(timeout_s, self._time_out)
             self._limits.set_waiting(self, phase is not Phase.CALL)
         unsent = self.transport.get_write_buffer_size()
-        if not self._limits.hold(self, max(unsent, self.conn.body_bytes)) and phase is Phase.BODY:
-            self._refuse(_busy())
+        pipelined = len(self.conn.trailing_data[0]) if self.flow.read_paused else 0
+        if not self._limits.hold(self, max(unsent, self.conn.body_bytes, pipelined)):
+            if phase is Phase.BODY:
+                self._refuse(_busy())
+            elif pipelined:
+                self.transport.abort()
 
     def _has_call(self) -> bool:
         """Return whether a complete request is being answered."""

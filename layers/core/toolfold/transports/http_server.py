@@ -25,7 +25,7 @@ from uvicorn.server import Server
 from toolfold.app import build_app
 from toolfold.protocol.http import LOOPBACK_HOSTS, Headers, OriginPolicy, Response, error_response, refuse_caller
 from toolfold.settings import Settings
-from toolfold.telemetry import configure
+from toolfold.telemetry import BackgroundStdout, configure
 from toolfold.transports.asgi import AsgiApp
 from toolfold.transports.connection_limits import ConnectionLimits
 from toolfold.transports.http_protocol import LimitedProtocol
@@ -63,11 +63,12 @@ class LocalServer:
     def __init__(self, settings: Settings, host: str = "127.0.0.1", port: int = 0) -> None:
         self._socket = _listen(host, port)
         own_port = self._socket.getsockname()[1]
-        # Nobody calls a server by the address that stands for all addresses.
+        # No client calls a server by the address that stands for all addresses.
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port)
-        self.lambda_handler = LambdaHandler(app, configure(settings))
+        self._log = BackgroundStdout()
+        self.lambda_handler = LambdaHandler(app, configure(settings, self._log))
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
@@ -101,6 +102,7 @@ class LocalServer:
     def serve_forever(self) -> None:
         """Serve until SIGINT or SIGTERM, then finish the requests that have arrived. A second signal ends at once."""
         self._server.run(sockets=[self._socket])
+        self._log.drain()
 
     def __enter__(self) -> LocalServer:
         self._thread = threading.Thread(target=self.serve_forever, name="local server", daemon=True)

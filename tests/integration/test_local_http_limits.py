@@ -1,0 +1,232 @@
+"""Clients of the local server that stall, send too much or do not read: none of them delays another."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import KEY
+from tests.support.mcp_requests import message
+from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+from toolfold.transports import asgi, http_protocol, http_server
+from toolfold.transports.connection_limits import ConnectionLimits
+from toolfold.transports.http_protocol import Phase
+from toolfold.transports.http_server import LocalServer
+from toolfold.transports.lambda_handler import LambdaHandler
+
+Start = Callable[..., str]
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Start]:
+    """Start a server with ``timeouts`` by phase, ``limits`` and settings; check that it wrote no traceback."""
+    with ExitStack() as servers:
+
+        def started(timeouts: dict[Phase, float] | None = None, limits: Any = None, **environment: str) -> str:
+            for phase, timeout_s in (timeouts or {}).items():
+                monkeypatch.setitem(http_protocol._TIMEOUTS_S, phase, timeout_s)
+            monkeypatch.setattr(http_server, "ConnectionLimits", functools.partial(ConnectionLimits, **limits or {}))
+            return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
+
+        yield started
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def calling(url: str, symbol: str, id_: int = 1) -> bytes:
+    """Return a request that calls a tool."""
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
+    params = {"name": "TOOL_CALL", "arguments": arguments}
+    return post(url, json.dumps(message("tools/call", params, id_)).encode(), "Connection: close", f"X-API-Key: {KEY}")
+
+
+STALLED = {"nothing": b"", "a part of the head": b"POST /mcp HTTP/1.1\r\nHo", "the head": b"", "half of the body": b""}
+
+
+def stalled(url: str, what: str) -> bytes:
+    whole = post(url)
+    return {"the head": whole[: -len(PING)], "half of the body": whole[:-5]}.get(what, STALLED[what])
+
+
+@pytest.mark.parametrize("what", STALLED)
+def test_stalled_request_is_ended_and_delays_no_other(start: Start, what: str) -> None:  # R14
+    url = start({Phase.HEAD: 0.5, Phase.BODY: 0.5})
+    with ExitStack() as open_connections:
+        clients = [open_connections.enter_context(connect(url)) for _ in range(60)]
+        for client in clients:
+            client.sendall(stalled(url, what))
+        threads = threading.active_count()
+        assert answers_honestly(url)
+        assert threading.active_count() <= threads + 1
+        for client in clients:
+            received = read_all(client)
+            assert received == b"" if what == "nothing" else received.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("part", ["head", "body", "chunks"])
+def test_time_limit_holds_for_a_slow_client(start: Start, part: str) -> None:  # R14
+    url = start({Phase.HEAD: 0.5, Phase.BODY: 0.5})
+    chunked = post(url).replace(b"Content-Length: %d" % len(PING), b"Transfer-Encoding: chunked")
+    begin = {"head": b"", "body": post(url)[: -len(PING)], "chunks": chunked[: -len(PING)]}[part]
+    drop = b"1\r\n \r\n" if part == "chunks" else b" "
+    if part == "head":
+        begin, drop = post(url)[:20], b"a"
+    with connect(url) as client:
+        client.sendall(begin)
+        client.settimeout(0.05)
+        received, give_up = b"", time.monotonic() + 10
+        while not received and time.monotonic() < give_up:
+            client.sendall(drop)
+            try:
+                received = client.recv(1000)
+            except TimeoutError:
+                continue
+    assert received.startswith(b"HTTP/1.1 408 ")
+
+
+def test_idle_connection_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "KEEP_ALIVE_S", 0.3)
+    url = start()
+    with connect(url) as client:
+        client.sendall(post(url))
+        assert read_all(client).startswith(b"HTTP/1.1 200 ")
+
+
+def test_client_that_does_not_read_is_closed(start: Start) -> None:
+    url = start({Phase.SENDING: 0.5})
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        parts = urlsplit(url)
+        client.connect((parts.hostname, parts.port))
+        listing = post(url, json.dumps(message("tools/list")).encode())
+        client.settimeout(0.2)
+        # The responses fill the buffers of both sides; then the server reads no more, and gives up in the end.
+        sent, give_up = 0, time.monotonic() + 20
+        while time.monotonic() < give_up:
+            try:
+                sent += client.send(listing * 100)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        assert time.monotonic() < give_up
+        assert sent < 30_000_000  # what the buffers of the system take
+    assert answers_honestly(url)
+
+
+def test_oldest_waiting_connection_is_closed_for_a_new_one(start: Start) -> None:  # R14
+    url = start(limits={"max_connections": 10})
+    with ExitStack() as open_connections:
+        clients = [open_connections.enter_context(connect(url)) for _ in range(30)]
+        for client in clients:
+            client.sendall(b"POST /mcp HTTP/1.1\r\n")
+        assert answers_honestly(url)
+        for client in clients[:20]:
+            assert read_all(client) == b""
+        clients[-1].sendall(post(url, PING, "Connection: close").partition(b"\r\n")[2])
+        assert read_all(clients[-1]).startswith(b"HTTP/1.1 200 ")
+
+
+def test_half_bodies_do_not_fill_the_memory(start: Start) -> None:  # R14
+    url = start(limits={"max_held_bytes": 3_000_000})
+    head = post(url, b" " * 2_000_000)
+    with ExitStack() as open_connections:
+        clients = [open_connections.enter_context(connect(url)) for _ in range(10)]
+        for client in clients:
+            try:
+                client.sendall(head[:-10])
+            except OSError:  # closed in favour of another
+                continue
+        assert answers_honestly(url)
+        ended = 0
+        for client in clients:
+            client.settimeout(0.3)
+            try:
+                ended += client.recv(1) == b""
+            except TimeoutError:
+                continue
+            except ConnectionResetError:
+                ended += 1
+        assert ended == 9
+
+
+def test_requests_beyond_the_queue_are_told_to_come_back(
+    start: Start, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asgi, "MAX_CALLS", 2)
+    monkeypatch.setattr(asgi, "MAX_QUEUED", 3)
+    url = start(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url)
+    with ExitStack() as open_connections:
+        clients = [open_connections.enter_context(connect(url)) for _ in range(9)]
+        for number, client in enumerate(clients):
+            client.sendall(calling(url, "FAULT.SLOW.1", number))
+        assert answers_honestly(url)  # does not wait for the calls
+        received = [read_all(client) for client in clients]
+    refused = [one for one in received if one.startswith(b"HTTP/1.1 503 ")]
+    assert len(refused) == 4
+    assert all(b"\r\nretry-after: 1\r\n" in one for one in refused)
+    assert sum(one.startswith(b"HTTP/1.1 200 ") for one in received) == 5
+
+
+def test_handler_that_takes_too_long_is_not_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    respond = LambdaHandler._respond
+
+    def slow(self: LambdaHandler, event: Any, remaining_s: float | None) -> Any:
+        assert remaining_s is not None
+        assert 0 < remaining_s <= 0.4
+        assert released.wait(20)
+        return respond(self, event, remaining_s)
+
+    monkeypatch.setattr(LambdaHandler, "_respond", slow)
+    names = ("TIMEOUT_S", "CONNECT_TIMEOUT_S", "MAX_QUEUE_WAIT_S", "DEADLINE_MARGIN_S")
+    url = start(**{f"TOOLFOLD_{name}": "0.1" for name in names})
+    assert exchange(url, post(url, PING, "Connection: close")).startswith(b"HTTP/1.1 504 ")
+    released.set()
+
+
+def test_defect_in_the_handler_is_a_plain_500(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("https://host/?apikey=SECRET")
+
+    monkeypatch.setattr(LambdaHandler, "_respond", broken)
+    url = start()
+    received = exchange(url, post(url, PING, "Connection: close"))
+    assert received.startswith(b"HTTP/1.1 500 ")
+    assert b"SECRET" not in received
+
+
+def test_each_request_has_a_log_line_of_its_own(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    url = start()
+
+    def describe(number: int) -> None:
+        params = {"name": "TOOL_GET", "arguments": {"tool_name": f"TOOL_{number}", "key": "SECRET"}}
+        body = json.dumps(message("tools/call", params)).encode()
+        assert exchange(url, post(url, body, "Connection: close", f"X-API-Key: {KEY}")).startswith(b"HTTP/1.1 200 ")
+
+    threads = [threading.Thread(target=describe, args=(number,)) for number in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    exchange(url, b"nonsense\r\n\r\n")
+    written, give_up = "", time.monotonic() + 20
+    while written.count('"request"') < 101 and time.monotonic() < give_up:
+        time.sleep(0.01)
+        written += capsys.readouterr().out
+    lines = [line for line in map(json.loads, written.splitlines()) if line["message"] == "request"]
+    assert sorted(line.get("inner_tool", "") for line in lines) == sorted(["", *(f"TOOL_{n}" for n in range(100))])
+    assert [line["refused"] for line in lines if "refused" in line] == ["400"]
+    assert len({frozenset(line) for line in lines}) == 2  # no field of one request appears in the line of another
+    assert not re.search(f"SECRET|{KEY}|nonsense", written)

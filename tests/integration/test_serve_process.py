@@ -1,0 +1,162 @@
+"""``toolfold serve`` as a process: how it starts, what it prints, and how it stops."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_local_http_limits import calling
+from tests.support.raw_http import PING, answers_honestly, connect, post, read_all
+from toolfold.mock_api.server import MockApi
+
+COMMAND = [sys.executable, "-m", "toolfold", "serve"]
+
+
+@contextmanager
+def serving(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start the command, and yield the process and the URL that it prints."""
+    process = subprocess.Popen(
+        [*COMMAND, "--port", "0", *options],
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        assert process.stderr
+        url = re.search(rb"http://\S+", process.stderr.readline())
+        assert url
+        try:
+            yield process, url[0].decode()
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, sent: signal.Signals) -> None:  # R24
+    with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
+        requests = len(mock_api.requests)
+        with connect(url, 20) as calling_client, connect(url, 20) as idle, connect(url, 20) as stalled:
+            calling_client.sendall(calling(url, "FAULT.SLOW.1"))
+            idle.sendall(post(url))
+            received = b""
+            while not received.endswith(b"}"):
+                received += idle.recv(1000)
+            stalled.sendall(post(url)[:-3])
+            while len(mock_api.requests) == requests:
+                time.sleep(0.01)
+            process.send_signal(sent)
+            assert read_all(idle) == b""
+            assert read_all(stalled).startswith(b"HTTP/1.1 503 ")
+            with pytest.raises(OSError, match="refused"):
+                connect(url)
+            assert process.poll() is None
+            assert read_all(calling_client).startswith(b"HTTP/1.1 200 ")
+        assert process.wait(timeout=20) == 0
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+def test_second_signal_ends_it_at_once(mock_api: MockApi) -> None:
+    with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url), connect(url) as client:
+        requests = len(mock_api.requests)
+        client.sendall(calling(url, "FAULT.SLOW.9"))
+        while len(mock_api.requests) == requests:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=5) == -signal.SIGTERM
+
+
+def test_port_in_use_is_one_sentence() -> None:
+    with serving() as (_, url):
+        port = url.rpartition(":")[2].partition("/")[0]
+        done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"Port {port} cannot be used: Address already in use. Choose another with --port.\n"
+
+
+@pytest.mark.parametrize("host", ["256.1.1.1", "no.such.host.invalid", "a" * 70, "1.2.3.4"])
+def test_address_of_another_machine_is_one_sentence(host: str) -> None:
+    command = [*COMMAND, "--port", "0", "--host", host]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert host in done.stderr
+
+
+def test_missing_extra_is_named() -> None:
+    program = "import sys; sys.modules['uvicorn'] = None; from toolfold.cli import main; sys.exit(main(['serve']))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "This needs uvicorn: pip install 'toolfold[serve]'\n"
+
+
+@pytest.mark.skipif(not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here")
+def test_ipv6_address_is_served() -> None:
+    with serving("--host", "::1") as (process, url):
+        assert url.startswith("http://[::1]:")
+        assert answers_honestly(url)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+
+
+def test_named_host_is_answered_and_no_other() -> None:
+    with serving("--host", "0.0.0.0") as (_, url):
+        assert url.startswith("http://127.0.0.1:")
+        assert answers_honestly(url)
+        port = url.rpartition(":")[2].partition("/")[0]
+        with connect(url) as client:
+            client.sendall(post(url, PING, host=f"0.0.0.0:{port}"))
+            assert read_all(client).startswith(b"HTTP/1.1 421 ")
+
+
+def test_log_whose_reader_is_gone_stops_nothing() -> None:
+    process = subprocess.Popen([*COMMAND, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        url = re.search(r"http://\S+", process.stderr.readline().decode())
+        assert url
+        threads = [threading.Thread(target=answers_honestly, args=(url[0],)) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers_honestly(url[0])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+        assert process.stderr.read() == b""
+
+
+def test_log_that_is_not_read_stops_nothing() -> None:
+    process = subprocess.Popen([*COMMAND, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        assert process.stderr
+        found = re.search(r"http://\S+", process.stderr.readline().decode())
+        assert found
+        url = found[0]
+        body = post(url, PING)
+        with connect(url) as client:  # each request logs some 150 bytes: more than a pipe holds
+            for _ in range(20):
+                client.sendall(body * 50)
+                received = b""
+                while received.count(b'"result":{}}') < 50:
+                    received += client.recv(65536)
+        assert answers_honestly(url)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
