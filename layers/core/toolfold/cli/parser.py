@@ -6,12 +6,13 @@ import argparse
 import textwrap
 
 from toolfold import __version__
-from toolfold.cli import call, catalog, demo, install, mock_api, serve, stdio
+from toolfold.cli import call, catalog, demo, doctor, install, mock_api, serve, stdio
 from toolfold.settings import VARIABLES
 
 _EXAMPLES = """examples:
   toolfold demo                                     from a question to its answer, offline, in a few seconds
   toolfold install claude-desktop                   add toolfold to an MCP client
+  toolfold doctor                                   check settings, key, catalog, cache and network
   toolfold stdio                                    an MCP server for Claude, Cursor, …
   toolfold serve --port 8080                        the Lambda handler on http://127.0.0.1:8080/mcp
   toolfold catalog search oil price                 find the tool for a request
@@ -34,7 +35,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"toolfold {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (install, stdio, serve, call, catalog, mock_api, demo):
+    for command in (install, doctor, stdio, serve, call, catalog, mock_api, demo):
         command.add_parser(commands)
     return parser
 

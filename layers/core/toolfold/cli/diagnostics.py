@@ -1,0 +1,216 @@
+"""The checks of ``toolfold doctor``: each returns findings, and none raises."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from toolfold import __version__
+from toolfold.errors import CallError, SettingsError
+from toolfold.fuzzy import closest_matches
+from toolfold.settings import VARIABLES, Settings
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Source
+
+Status = Literal["ok", "note", "problem"]
+
+_CONNECT_S = 5.0
+_ANSWER_S = 10.0
+_MAX_BYTES = 1_000_000
+
+_EXTRAS = {"build": ("yaml", "pydantic"), "aws": ("boto3", "obstore"), "serve": ("uvicorn",)}
+"""Extra → the modules that it installs; see pyproject.toml."""
+
+_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+_CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+"""In the order in which they are read; the first that is set is used."""
+
+_NETWORK_STEPS = {
+    "NameResolutionError": "Check the connection of this machine to the network, and its DNS.",
+    "ProxyError": "Check the proxy: HTTPS_PROXY, or NO_PROXY for hosts without one.",
+    "UnsupportedProxy": "Set HTTPS_PROXY to a URL that begins with http://.",
+    "ProxyAuthenticationError": "Put a user name and a password into HTTPS_PROXY: http://name:password@host:port.",
+    "TlsError": "Behind a proxy that inspects TLS, REQUESTS_CA_BUNDLE must name a file with the proxy's certificate.",
+    "CertificateBundleError": "REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE must name a file of certificates.",
+    "ConnectionRefused": "Nothing listens there: check TOOLFOLD_SOURCE_<ID>_URL, or a firewall.",
+    "ForbiddenAddress": "The name leads into a private network: check the DNS of this machine.",
+    "InvalidRequest": "Correct TOOLFOLD_SOURCE_<ID>_URL.",
+    "TransportError": "Try again; if it stays so, check a firewall or a VPN.",
+}
+"""Name of the failure's class, or of its nearest base class → what a person can do."""
+
+
+class Finding(NamedTuple):
+    """The outcome of one check: ``subject`` is a word, ``text`` a sentence, ``next_step`` another one or empty."""
+
+    status: Status
+    subject: str
+    text: str
+    next_step: str = ""
+
+
+def diagnose(environment: Mapping[str, str] = os.environ, *, offline: bool = False) -> Iterator[Finding]:
+    """Run all checks, in the order in which one needs the other.
+
+    Args:
+        environment: the environment variables.
+        offline: whether nothing may be sent.
+    """
+    yield _installation()
+    yield from _unknown_variables(environment)
+    try:
+        settings = Settings.from_environment(environment)
+    except SettingsError as error:
+        yield Finding("problem", "settings", str(error))
+        return
+    yield Finding("ok", "settings", _changed(environment))
+    yield from _network_variables(environment)
+    yield from _cache(settings)
+    catalog = _catalog(settings)
+    if isinstance(catalog, Finding):
+        yield catalog
+        return
+    yield Finding("ok", "catalog", f"{len(catalog)} tools of {', '.join(source.title for source in catalog.sources)}.")
+    for source in catalog.sources:
+        yield _key(source, settings, environment)
+        if not offline:
+            yield _reachable(source, settings)
+
+
+def _installation() -> Finding:
+    missing = [
+        extra for extra, modules in _EXTRAS.items() if any(importlib.util.find_spec(name) is None for name in modules)
+    ]
+    without = f", without the extras {', '.join(missing)}" if missing else ""
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    known = [name for name in VARIABLES if "<" not in name]
+    for name in sorted(environment):
+        is_of_source = name.startswith("TOOLFOLD_SOURCE_") and name.endswith(("_URL", "_KEY"))
+        if name.startswith("TOOLFOLD_") and name not in known and not is_of_source:
+            closest = closest_matches(name, known)
+            hint = f"Did you mean {closest[0]}?" if closest else "`toolfold --help` lists the variables."
+            yield Finding("problem", "settings", f"{name} is not a setting, and is ignored.", hint)
+
+
+def _changed(environment: Mapping[str, str]) -> str:
+    names = sorted(name for name in environment if name.startswith("TOOLFOLD_"))
+    return f"set here: {', '.join(names)}." if names else "all have their defaults."
+
+
+def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    proxy = next((name for name in _PROXY_VARIABLES if environment.get(name)), None)
+    if proxy is not None:
+        parts = urlsplit(environment[proxy])
+        place = parts.netloc.rpartition("@")[2]  # without user name and password
+        yield Finding("ok", "proxy", f"{place or 'a proxy'} ({proxy}).")
+    bundle = next((name for name in _CERTIFICATE_VARIABLES if environment.get(name)), None)
+    if bundle is not None and not os.path.exists(environment[bundle]):
+        yield Finding(
+            "problem",
+            "certificates",
+            f"{bundle} names {environment[bundle]}, which does not exist.",
+            f"Correct {bundle}.",
+        )
+    elif bundle is not None:
+        yield Finding("ok", "certificates", f"those in {environment[bundle]} ({bundle}).")
+
+
+def _cache(settings: Settings) -> Iterator[Finding]:
+    """Open the cache that the command line and stdio use."""
+    from toolfold.aws.clients import AwsClients
+    from toolfold.cache.factory import create_shared_store
+    from toolfold.local_defaults import with_local_defaults
+
+    local = with_local_defaults(settings)
+    if local.cache == "off":
+        yield Finding("note", "cache", "off, so every call is sent to its source.")
+        return
+    try:
+        store = create_shared_store(local, time.monotonic, AwsClients())
+    except SettingsError as error:
+        yield Finding("problem", "cache", str(error))
+        return
+    if store is None:
+        yield Finding("ok", "cache", "in memory.")
+    elif store.run(lambda opened: (opened.get("doctor"), True)) is None:
+        yield Finding("problem", "cache", f"{local.cache} cannot be used; answers are cached in memory only.")
+    else:
+        yield Finding("ok", "cache", f"{local.cache}.")
+
+
+def _catalog(settings: Settings) -> Catalog | Finding:
+    from toolfold.catalog.store import open_store
+
+    try:
+        return open_store(settings)()
+    except (CallError, SettingsError) as error:
+        place = settings.catalog or "the catalog in the package"
+        text = f"{place} cannot be used: {error}"
+        return Finding("problem", "catalog", text, getattr(error, "suggestion", "Correct TOOLFOLD_CATALOG."))
+    except ModuleNotFoundError as error:
+        return Finding(
+            "problem", "catalog", f"A catalog in S3 needs {error.name}.", "Install the extra: toolfold[aws]."
+        )
+
+
+def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Finding:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
+    from toolfold.execution.secrets import SecretProvider
+
+    secrets = SecretProvider(AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s)
+    try:
+        key = resolve_api_key(source, NO_CREDENTIALS, secrets, environment)
+    except CallError as error:
+        return Finding("problem", "key", error.message, _key_step(source))
+    return Finding(
+        "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
+    )
+
+
+def _key_step(source: Source) -> str:
+    auth = source.auth
+    if auth is None:
+        return ""
+    signup = f" A key: {auth.signup_url}" if auth.signup_url else ""
+    return f"Set {auth.environment}.{signup}"
+
+
+def _reachable(source: Source, settings: Settings) -> Finding:
+    """Request the root of the source's host, without a key."""
+    from toolfold.network.errors import TransportError
+    from toolfold.network.session import HttpClient
+    from toolfold.sources.http_api.transport_errors import to_call_error
+
+    parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
+    client = HttpClient()
+    started = time.monotonic()
+    try:
+        response = client.request(
+            "GET",
+            f"{parts.scheme}://{parts.netloc}/",
+            headers={"User-Agent": f"toolfold/{__version__}"},
+            deadline=started + _ANSWER_S,
+            connect_timeout_s=_CONNECT_S,
+            max_bytes=_MAX_BYTES,
+            idempotent=True,
+        )
+    except TransportError as error:
+        step = next(
+            step for kind, step in _NETWORK_STEPS.items() if kind in {base.__name__ for base in type(error).__mro__}
+        )
+        return Finding("problem", "network", to_call_error(error, source, _MAX_BYTES).message, step)
+    finally:
+        client.close()
+    elapsed_ms = round((time.monotonic() - started) * 1000)
+    return Finding("ok", "network", f"{parts.hostname} answers in {elapsed_ms} ms (HTTP status {response.status}).")

@@ -1,0 +1,48 @@
+"""``toolfold doctor``: check what a call needs, before an agent does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+
+from toolfold.cli import diagnostics
+
+_MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
+
+_EXAMPLES = """examples:
+  toolfold doctor
+  toolfold doctor --offline                             send nothing
+  toolfold doctor --json | jq '.[] | select(.status == "problem")'
+
+exit code: 0 no problem, 1 a problem
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check settings, catalog, API key, cache and network",
+        description="Check everything that a call needs: settings, catalog, API key, cache, proxy, certificates and "
+        "network. One request is sent to the host of each source, without a key.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--offline", action="store_true", help="send nothing")
+    parser.add_argument("--json", action="store_true", help="print a list of {status, subject, text, next_step}")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the findings; return 1 if one is a problem."""
+    logging.getLogger("toolfold").addHandler(logging.NullHandler())  # the findings say what a log would
+    findings = []
+    for finding in diagnostics.diagnose(offline=options.offline):
+        findings.append(finding)
+        if not options.json:
+            step = f"\n{'':22}{finding.next_step}" if finding.next_step else ""
+            print(f"{_MARKS[finding.status]} {finding.subject:13} {finding.text}{step}", flush=True)
+    if options.json:
+        print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False, indent=2))
+    return 1 if any(finding.status == "problem" for finding in findings) else 0

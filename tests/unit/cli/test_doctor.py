@@ -1,0 +1,108 @@
+"""``toolfold doctor``: each thing that can be wrong is named, with what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolfold import cli
+from toolfold.mock_api.server import MockApi
+
+KEY = "SECRETKEY1234567"
+Doctor = Callable[..., tuple[int, list[dict[str, str]]]]
+
+
+@pytest.fixture
+def doctor(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """Return the exit code and the findings, with these environment variables beside working ones."""
+    working = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str, **environment: str) -> tuple[int, list[dict[str, str]]]:
+        for name, value in {**working, **environment}.items():
+            monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name, raising=False)
+        code = cli.main(["doctor", "--json", *arguments])
+        shown = capsys.readouterr()
+        assert KEY not in shown.out + shown.err
+        assert shown.err == ""
+        return code, json.loads(shown.out)
+
+    return run
+
+
+def problems(findings: list[dict[str, str]]) -> dict[str, str]:
+    return {
+        found["subject"]: f"{found['text']} {found['next_step']}" for found in findings if found["status"] == "problem"
+    }
+
+
+def test_nothing_is_wrong(doctor: Doctor) -> None:
+    code, findings = doctor()
+    assert (code, problems(findings)) == (0, {})
+    assert [found["subject"] for found in findings if found["status"] == "ok"][-4:] == [
+        "cache",
+        "catalog",
+        "key",
+        "network",
+    ]
+
+
+def test_the_host_is_requested_without_the_key(doctor: Doctor, mock_api: MockApi) -> None:
+    before = len(mock_api.requests)
+    doctor()
+    assert not any(KEY in str(request) for request in list(mock_api.requests)[before:])
+
+
+def test_offline_sends_nothing(doctor: Doctor) -> None:
+    code, findings = doctor("--offline", TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL="http://127.0.0.1:1/query")
+    assert code == 0
+    assert "network" not in {found["subject"] for found in findings}
+
+
+@pytest.mark.parametrize(
+    ("environment", "subject", "words"),
+    [
+        ({"ALPHA_VANTAGE_API_KEY": ""}, "key", "Set ALPHA_VANTAGE_API_KEY. A key: https://www.alphavantage.co/"),
+        (
+            {"TOOLFOLD_CACH": "off"},
+            "settings",
+            "TOOLFOLD_CACH is not a setting, and is ignored. Did you mean TOOLFOLD_CACHE?",
+        ),
+        ({"TOOLFOLD_TIMEOUT_S": "soon"}, "settings", "TOOLFOLD_TIMEOUT_S must be a number above 0"),
+        ({"TOOLFOLD_CATALOG": "/no/catalog.json"}, "catalog", "/no/catalog.json cannot be used"),
+        ({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:1/query"}, "network", "connection refused"),
+        ({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "https://no-such-host.invalid/query"}, "network", "its DNS"),
+        (
+            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "https://example.com/q", "HTTPS_PROXY": "http://127.0.0.1:1"},
+            "network",
+            "Check the proxy",
+        ),
+        ({"REQUESTS_CA_BUNDLE": "/no/bundle.pem"}, "certificates", "/no/bundle.pem, which does not exist"),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_next_step(
+    doctor: Doctor, environment: dict[str, str], subject: str, words: str
+) -> None:
+    code, findings = doctor(**environment)
+    assert code == 1
+    assert words in problems(findings)[subject]
+
+
+def test_the_password_of_a_proxy_is_not_shown(doctor: Doctor) -> None:
+    _, findings = doctor("--offline", HTTPS_PROXY="http://me:pa55word@127.0.0.1:8888")
+    assert "127.0.0.1:8888" in str(findings)
+    assert "pa55word" not in str(findings)
+
+
+def test_a_person_reads_one_line_for_each_finding(
+    doctor: Doctor, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    doctor()
+    assert cli.main(["doctor", "--offline"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("ok ") for line in lines)
+    assert len(lines) >= 4
