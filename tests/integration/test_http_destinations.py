@@ -19,28 +19,58 @@ from toolfold.errors import CallError
 
 
 class TestAddress:
-    @pytest.mark.parametrize("host", ["rebound.example", "2130706433", "0x7f.1", "127.1", "127.0.0.2"])
-    def test_a_name_with_a_private_address_is_sent_nothing(
+    # R25
+    @pytest.mark.parametrize(
+        "host",
+        [
+            *("rebound.example", "2130706433", "0x7f.1", "127.1", "0177.0.0.1", "127.0.0.2", "0.0.0.0", "0"),
+            *("rebound.example.", "x.localhost", "[::ffff:127.0.0.1]", "[::]", "[::127.0.0.1]"),
+        ],
+    )
+    def test_a_name_with_a_private_address_is_not_connected_to(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, host: str
     ) -> None:
         real = socket.getaddrinfo
 
         def resolve(name: bytes, *rest: Any, **more: Any) -> Any:
-            return real(b"127.0.0.1" if name == b"rebound.example" else name, *rest, **more)
+            is_known = name.strip(b".") in (b"rebound.example", b"x.localhost")
+            return real(b"127.0.0.1" if is_known else name, *rest, **more)
 
         monkeypatch.setattr(socket, "getaddrinfo", resolve)
         for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.delenv(proxy, raising=False)
-        heard: list[bytes] = []
-        with socket.create_server(("", 0)) as listener:
-            listener.settimeout(5)
+        with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
+            listener.setblocking(False)
             with pytest.raises(CallError) as caught:
                 send(f"https://{host}:{listener.getsockname()[1]}/query")
-            peer, _ = listener.accept()
-            heard.append(peer.recv(1000))
-            peer.close()
-        assert caught.value.message == (f"{host} resolves to an address in a private network, so nothing was sent.")
-        assert heard == [b""]  # connected, and hung up: not even a TLS greeting
+            with pytest.raises(BlockingIOError):
+                listener.accept()
+        name = host.strip("[]")
+        assert caught.value.message == f"{name} resolves to an address in a private network, so nothing was sent."
+
+    # R25
+    @pytest.mark.parametrize(
+        "url",
+        [
+            *("https://\uff11\uff12\uff17.0.0.1:{port}/", "https://127.0.0.\u0661:{port}/"),
+            *("https://\u2139ocalhost:{port}/", "https://127\u30020.0.1:{port}/", "https://loc\u0430lhost\\@x:{port}/"),
+            *("http://api.example\\@127.0.0.1:{port}/", "http://127.0.0.1:{port}\\@api.example/"),
+            *("https://api.example\t:{port}/", "https://api.example%00:{port}/", "https://[::1%25lo]:{port}/"),
+            *(
+                "https://[v1.x]:{port}/",
+                "https://[127.0.0.1]:{port}/",
+                "https://[::1:{port}/",
+                "https://127.0.0.1:{port}x/",
+            ),
+        ],
+    )
+    def test_a_url_that_parsers_read_differently_is_not_connected_to(self, send: Send, url: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            with pytest.raises(CallError):
+                send(url.format(port=listener.getsockname()[1]))
+            with pytest.raises(BlockingIOError):
+                listener.accept()
 
     @pytest.mark.parametrize(
         "address",

@@ -20,7 +20,7 @@ from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError, UpstreamTimeout
 from toolfold.network.errors import NameResolutionError
-from toolfold.network.session import HttpClient
+from toolfold.network.session import HttpClient, Response
 from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -28,6 +28,15 @@ NAME = "upstream.example"
 """Only the proxy knows its address."""
 
 REFUSED = "Cannot connect to upstream.example: no connection through the proxy."
+
+
+def get(url: str) -> Response:
+    limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
+    client = HttpClient()
+    try:
+        return client.request("GET", url, headers={}, idempotent=True, **limits)
+    finally:
+        client.close()
 
 
 @pytest.fixture(autouse=True)
@@ -128,20 +137,44 @@ class TestTunnel:
 
 
 class TestForwarding:
-    def test_http_is_requested_by_its_full_url(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_http_is_requested_by_its_full_url(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with Upstream() as upstream, ForwardProxy() as proxy:
             monkeypatch.setenv("HTTP_PROXY", proxy.address)  # without a scheme: http
-            assert send(upstream.url).body == CSV
-            send.http_client.close()
-        [asked] = proxy.requests
-        assert asked.startswith(f"GET {upstream.url}?function=CPI&")
+            url = upstream.url.replace("127.0.0.1", NAME)
+            assert get(url).body == CSV.encode()
+        assert proxy.requests == [f"GET {url}"]
 
-    @pytest.mark.parametrize("exception", ["127.0.0.1", "localhost, 127.0.0.0/8", "*"])
-    def test_no_proxy_bypasses_the_proxy(self, send: Send, monkeypatch: pytest.MonkeyPatch, exception: str) -> None:
+    # R21
+    @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+    def test_this_machine_is_reached_directly(self, send: Send, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
         with Upstream() as upstream, ForwardProxy() as proxy:
-            monkeypatch.setenv("HTTP_PROXY", proxy.address)
-            monkeypatch.setenv("no_proxy", exception)
-            assert send(upstream.url).body == CSV
+            monkeypatch.setenv(variable, f"http://{proxy.address}")
+            for host in ("127.0.0.1", "localhost"):
+                assert send(upstream.url.replace("127.0.0.1", host)).body == CSV
+        assert proxy.requests == []
+
+    @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+    def test_a_key_is_not_sent_in_clear_to_a_proxy(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, variable: str
+    ) -> None:
+        with ForwardProxy() as proxy:
+            monkeypatch.setenv(variable, f"http://{proxy.address}")
+            for host in (NAME, "localhost.example", "localhost.", "x.localhost", "127.1", "10.0.0.1"):
+                with pytest.raises(UpstreamError, match="not https"):
+                    send(f"http://{host}/query")
+        assert proxy.requests == []
+
+    # R25
+    @pytest.mark.parametrize(
+        "host", ["169.254.169.254", "2852039166", "0xA9.0xFE.0xA9.0xFE", "[fd00:ec2::254]", "10.1"]
+    )
+    def test_a_private_address_is_not_requested_from_a_proxy(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, host: str
+    ) -> None:
+        with ForwardProxy() as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
+            with pytest.raises(UpstreamError, match="in a private network"):
+                send(f"https://{host}/query")
         assert proxy.requests == []
 
 
@@ -159,10 +192,10 @@ class TestNoProxy:
             ("api.example:8443", "other.example , api.example:8443", True),
             ("api.example:8443", "api.example:443", False),
             ("api.example", "*", True),
-            ("10.1.2.3", "10.1.2.3", True),
-            ("10.1.2.3", "10.0.0.0/8", True),
-            ("10.1.2.3:80", "10.9.9.9/8", True),
-            ("10.1.2.3", "10.2.0.0/16,nonsense/x", False),
+            ("192.0.9.1", "192.0.9.1", True),
+            ("[2606:2800::1]", "::1, 2606:2800::1", True),
+            ("[2606:2800::1]:8080", "[2606:2800::]/32", True),
+            ("192.0.9.1", "192.2.0.0/16,nonsense/x", False),
             ("api.example", "10.0.0.0/8", False),
         ],
     )
@@ -178,22 +211,19 @@ class TestNoProxy:
         with ForwardProxy(status=299) as proxy:
             monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
             monkeypatch.setenv("NO_PROXY", no_proxy)
-            limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
             try:
-                response = HttpClient().request("GET", f"http://{host}/", headers={}, idempotent=True, **limits)
+                response = get(f"http://{host}/")
             except NameResolutionError:
                 assert direct
             else:
                 assert not direct
                 assert response.status == 299
 
-    def test_the_variable_of_the_scheme_comes_before_all_proxy(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with Upstream() as upstream, ForwardProxy() as proxy, ForwardProxy() as other:
+    def test_the_variable_of_the_scheme_comes_before_all_proxy(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with ForwardProxy(status=299) as proxy, ForwardProxy() as other:
             monkeypatch.setenv("ALL_PROXY", f"http://{other.address}")
             monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
-            assert send(upstream.url).body == CSV
+            assert get(f"http://{NAME}/").status == 299
         assert (len(proxy.requests), other.requests) == (1, [])
 
 
@@ -206,7 +236,7 @@ class TestFailure:
         assert not isinstance(caught.value, ConnectionFailed)  # a retry would fail too
         assert "secret" not in repr(caught.value.as_dict())
 
-    @pytest.mark.parametrize("status", [403, 502])
+    @pytest.mark.parametrize("status", [302, 403, 502, 999])
     def test_a_proxy_that_refuses_is_a_failed_connection(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, status: int
     ) -> None:
@@ -215,7 +245,18 @@ class TestFailure:
             with pytest.raises(ConnectionFailed, match=REFUSED):
                 send(f"https://{NAME}/query")
 
-    @pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000])
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            *(
+                b"",
+                b"nonsense\r\n\r\n",
+                b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000,
+                b"HTTP/1.1 200 OK\r\nno field\r\n\r\n",
+            ),
+            *(b"HTTP/1.1 101 X\r\n\r\n", b"HTTP/1.1 100 X\r\n\r\n" * 3_000, b"HTTP/1.1 200 OK\r\n\r\nmore"),
+        ],
+    )
     def test_an_invalid_response_of_the_proxy_is_a_failed_connection(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, answer: bytes
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -126,14 +127,29 @@ class TestSeveralAddresses:
             send("http://localhost:7/", connect_s=0.1)
         assert isinstance(caught.value, NotSent)
 
+    # R20
+    @pytest.mark.parametrize("step", ["connect_s", "within_s"])
+    def test_a_lookup_that_does_not_end_is_a_timeout(
+        self, send: Send, monkeypatch: pytest.MonkeyPatch, step: str
+    ) -> None:
+        ended = threading.Event()
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(6) and [])
+        limit: dict[str, Any] = {step: 0.3}
+        started = time.monotonic()
+        with pytest.raises(UpstreamTimeout) as caught:
+            send("https://www.alphavantage.co/query", **limit)
+        assert time.monotonic() - started < 3
+        assert isinstance(caught.value, NotSent) is (step == "connect_s")
+        ended.set()
+
     def test_one_forbidden_address_is_enough_to_refuse(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with RawServer(lambda server, connection: server.requests.append(connection.recv(9))) as server:
-            port = int(server.authority.partition(":")[2])
-            self.found(monkeypatch, ("127.0.0.1", 1), ("127.0.0.1", port))
-            limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
-            with pytest.raises(ForbiddenAddress, match=r"^api\.example: address not allowed$"):
-                HttpClient().request("GET", "http://api.example/", headers={}, idempotent=True, **limits)
-        assert server.requests == [b""]
+        connected: list[Any] = []
+        monkeypatch.setattr(socket.socket, "connect", lambda _, address: connected.append(address))
+        self.found(monkeypatch, ("93.184.216.34", 80), ("127.0.0.1", 80), ("93.184.216.35", 80))
+        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
+        with pytest.raises(ForbiddenAddress, match=r"^api\.example: address not allowed$"):
+            HttpClient().request("GET", "http://api.example/", headers={}, idempotent=True, **limits)
+        assert connected == []
 
     def test_a_pooled_connection_is_checked_for_each_request(self) -> None:
         client = HttpClient()

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import CallError, UpstreamError
 from toolfold.network import session
+from toolfold.network.errors import CertificateError
+from toolfold.network.session import HttpClient
 from toolfold.network.sockets import create_tls_context
 from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
 
@@ -42,9 +45,15 @@ def serve(certificate: Path) -> Iterator[Callable[..., str]]:
     """The URL of a TLS server that reads a request and sends bytes, again and again with a pause between."""
     threads = []
 
-    def served(content: bytes, pause_s: float = 0.0, maximum: ssl.TLSVersion | None = None) -> str:
+    def served(
+        content: bytes,
+        pause_s: float = 0.0,
+        maximum: ssl.TLSVersion | None = None,
+        chain: Path = certificate,
+        says_goodbye: bool = False,
+    ) -> str:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
+        context.load_cert_chain(chain)
         if maximum is not None:
             context.minimum_version = context.maximum_version = maximum
             context.set_ciphers("ALL:@SECLEVEL=0")
@@ -59,6 +68,9 @@ def serve(certificate: Path) -> Iterator[Callable[..., str]]:
                     for _ in range(int(3 / pause_s) if pause_s else 0):
                         secure.sendall(b"x")
                         time.sleep(pause_s)
+                    if says_goodbye:
+                        secure.settimeout(0.5)
+                        secure.unwrap()
 
         threads.append(threading.Thread(target=answer))
         threads[-1].start()
@@ -106,6 +118,85 @@ def test_a_server_with_the_certificate_of_another_host_is_sent_nothing(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with pytest.raises(ConnectionFailed, match=r"TLS certificate check failed for 127\.0\.0\.1"):
         send(serve(OK).replace("localhost", "127.0.0.1"))
+
+
+def issue(folder: Path, host: str, kind: str) -> Path:
+    """Return a certificate that ``host`` must not be trusted by, or by which it must."""
+    path, day = folder / "issued.pem", timedelta(days=1)
+    if kind == "common name only":
+        return write_certificate(path, common_name=host)
+    if kind == "common name beside another name":
+        return write_certificate(path, "other.example", common_name=host)
+    if kind == "expired":
+        return write_certificate(path, host, begins=-2 * day, ends=-day)
+    if kind == "not yet valid":
+        return write_certificate(path, host, begins=day, ends=2 * day)
+    return write_certificate(path, kind, common_name="toolfold test")
+
+
+# R19
+@pytest.mark.parametrize(
+    ("host", "kind", "is_trusted"),
+    [
+        ("localhost", "localhost", True),
+        ("localhost", "LOCALHOST", True),
+        ("localhost", "common name only", False),
+        ("localhost", "common name beside another name", False),
+        ("localhost", "expired", False),
+        ("localhost", "not yet valid", False),
+        ("localhost", "other.example", False),
+        ("localhost", "*", False),
+        ("localhost", "local*", False),
+        ("localhost", "localhost.example", False),
+        ("localhost", "127.0.0.1", False),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "127.0.0.2", False),
+        ("127.0.0.1", "common name only", False),
+        ("127.0.0.1", "*.0.0.1", False),
+        ("a.upstream.example", "*.upstream.example", True),
+        ("a.b.upstream.example", "*.upstream.example", False),
+        ("upstream.example", "*.upstream.example", False),
+        ("a.upstream.example", "a*.upstream.example", False),
+        ("a.upstream.example", "*.*.example", False),
+        ("a.upstream.example", "a.*.example", False),
+    ],
+)
+def test_a_certificate_must_name_the_host(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str, kind: str, is_trusted: bool
+) -> None:
+    path = issue(tmp_path, host, kind)
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda name, *rest, **more: real(b"127.0.0.1" if b"e" in name else name, *rest, **more)
+    )
+    limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
+    url = serve(OK, chain=path).replace("localhost", host)
+
+    def get() -> bytes:
+        return HttpClient().request("GET", url, headers={}, idempotent=True, is_allowed=None, **limits).body
+
+    if is_trusted:
+        assert get() == CSV.encode()
+    else:
+        with pytest.raises(CertificateError):
+            get()
+
+
+# R18
+@pytest.mark.parametrize("says_goodbye", [True, False])
+@pytest.mark.parametrize("has_length", [True, False])
+def test_a_body_without_a_length_ends_with_the_message_of_tls_only(
+    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, says_goodbye: bool, has_length: bool
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    content = OK if has_length else b"HTTP/1.1 200 OK\r\n\r\n" + CSV.encode()
+    url = serve(content, says_goodbye=says_goodbye)
+    if has_length or says_goodbye:
+        assert send(url).body == CSV
+    else:
+        with pytest.raises(ConnectionFailed, match="closed the connection"):
+            send(url)
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])

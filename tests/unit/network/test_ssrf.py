@@ -2,38 +2,156 @@
 
 from __future__ import annotations
 
-import pytest
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from toolfold.network.ssrf import is_allowed_address
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from toolfold.network.ssrf import is_allowed_address, is_loopback_name, is_this_machine, literal_address
+
+HOST = "www.alphavantage.co"
+
+PUBLIC = [
+    *("1.1.1.1", "9.255.255.255", "11.0.0.0", "93.184.216.34", "100.63.255.255", "100.128.0.0", "126.255.255.255"),
+    *("128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.0.3.0"),
+    *("192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255"),
+    *("2000::1", "2001:200::1", "2001:4860:4860::8888", "2606:2800:220:1:248:1893:25c8:1946", "2a00:1450::1"),
+    *("3ffe::1", "3fff:1000::1", "3fff:ffff::1"),
+    *("64:ff9b::5db8:d822", "64:ff9b::93.184.216.34"),
+]
+
+NOT_PUBLIC = [
+    # IPv4: this network, private use, shared, loopback, link-local and metadata, protocol assignments
+    *("0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.0.1.1"),
+    *("127.255.255.255", "169.254.0.1", "169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255"),
+    *("192.0.0.1", "192.0.0.8", "192.0.0.9", "192.0.0.10", "192.0.0.170", "192.0.0.192"),
+    # documentation, AS112, relays, private use, benchmarks, multicast, reserved, broadcast
+    *("192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.168.1.1", "192.175.48.1", "198.18.0.1"),
+    *("198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255"),
+    # IPv6: unspecified, loopback, compatible, mapped and translated IPv4
+    *("::", "::1", "::127.0.0.1", "::10.0.0.1", "::93.184.216.34", "::ffff:127.0.0.1", "::ffff:169.254.169.254"),
+    *("::ffff:93.184.216.34", "::ffff:0:127.0.0.1", "::ffff:0:93.184.216.34"),
+    # NAT64: of private IPv4, and for local use
+    *("64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b::10.0.0.1", "64:ff9b:0:0:0:1:5db8:d822"),
+    *("64:ff9b:1::1", "64:ff9b:1::93.184.216.34", "64:ff9b:1:ffff::1"),
+    # discard-only, Teredo, benchmarks, ORCHID, documentation, 6to4 of any IPv4
+    *(
+        "100::1",
+        "100:0:0:1::1",
+        "2001::1",
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "2001:1::1",
+        "2001:2::1",
+        "2001:3::1",
+    ),
+    *(
+        "2001:4:112::1",
+        "2001:10::1",
+        "2001:20::1",
+        "2001:30::1",
+        "2001:1ff::1",
+        "2001:db8::1",
+        "3fff::1",
+        "3fff:fff::1",
+    ),
+    *("2002:7f00:1::", "2002:a9fe:a9fe::1", "2002:5db8:d822::1", "2620:4f:8000::1"),
+    # ISATAP
+    *("2606:2800::5efe:10.0.0.1", "2606:2800::200:5efe:93.184.216.34", "fe80::5efe:10.0.0.1"),
+    # segment routing, not assigned, unique local and metadata, link-local, site-local, multicast
+    *("5f00::1", "1::1", "4000::1", "8000::1", "fc00::1", "fd00:ec2::254", "fdff::1", "fe80::1", "febf::1"),
+    *("fec0::1", "feff::1", "ff02::1", "ff0e::1", "ffff::1"),
+    # with a zone
+    *("fe80::1%eth0", "::1%lo", "2606:2800::1%eth0", "2606:2800::1%1"),
+    # not addresses
+    *("", "x", "127.1", "0x7f000001", "2130706433", "127.0.0.1%lo", "[::1]", "1.2.3.4/8", "01.2.3.4"),
+]
+
+
+# R25
+@pytest.mark.parametrize("address", PUBLIC)
+def test_a_host_may_have_a_public_address(address: str) -> None:
+    assert is_allowed_address(HOST, address)
+    assert not is_allowed_address("localhost", address)
+
+
+# R25
+@pytest.mark.parametrize("address", NOT_PUBLIC)
+def test_a_host_may_have_no_other_address(address: str) -> None:
+    assert not is_allowed_address(HOST, address)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "::1", "[::1]"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.1.1", "::1"])
+def test_this_machine_may_have_loopback_addresses(host: str, address: str) -> None:
+    assert is_this_machine(host)
+    assert is_allowed_address(host, address)
+
+
+@pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "::127.0.0.1", "0.0.0.0", "::", "10.0.0.1", "fe80::1%lo"])
+def test_this_machine_may_have_no_other_address(address: str) -> None:
+    assert not is_allowed_address("localhost", address)
 
 
 @pytest.mark.parametrize(
-    ("host", "address", "allowed"),
+    "host",
+    ["x.localhost", "localhost.example", "localhost..", "127.0.0.2", "127.1", "0x7f.1", "0.0.0.0", "ip6-localhost"],
+)
+def test_other_names_of_this_machine_may_have_no_loopback_address(host: str) -> None:
+    assert not is_this_machine(host)
+    assert not is_allowed_address(host, "127.0.0.1")
+    assert not is_allowed_address(host, "::1")
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
     [
-        ("www.alphavantage.co", "93.184.216.34", True),
-        ("www.alphavantage.co", "2606:2800:220:1:248:1893:25c8:1946", True),
-        ("www.alphavantage.co", "64:ff9b::5db8:d822", True),
-        ("localhost", "127.0.0.1", True),
-        ("127.0.0.1", "127.0.0.1", True),
-        ("::1", "::1", True),
-        ("localhost", "93.184.216.34", False),
-        ("www.alphavantage.co", "127.0.0.1", False),
-        ("www.alphavantage.co", "127.0.1.1", False),
-        ("www.alphavantage.co", "0.0.0.0", False),
-        ("www.alphavantage.co", "10.0.0.1", False),
-        ("www.alphavantage.co", "172.16.0.1", False),
-        ("www.alphavantage.co", "192.168.1.1", False),
-        ("www.alphavantage.co", "100.64.0.1", False),
-        ("www.alphavantage.co", "169.254.169.254", False),
-        ("www.alphavantage.co", "224.0.0.1", False),
-        ("www.alphavantage.co", "::1", False),
-        ("www.alphavantage.co", "fe80::1%eth0", False),
-        ("www.alphavantage.co", "fd00:ec2::254", False),
-        ("www.alphavantage.co", "::ffff:127.0.0.1", False),
-        ("www.alphavantage.co", "::ffff:169.254.169.254", False),
-        ("www.alphavantage.co", "64:ff9b::a9fe:a9fe", False),
-        ("www.alphavantage.co", "2002:7f00:1::", False),
+        *(("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0x7f.1", "127.0.0.1")),
+        *(("0177.0.0.1", "127.0.0.1"), ("0x7F000001", "127.0.0.1"), ("127.0.0.1.", "127.0.0.1"), ("[::1]", "::1")),
+        *(("0251.0376.0251.0376", "169.254.169.254"), ("[FD00:EC2::254]", "fd00:ec2::254"), ("1", "0.0.0.1")),
+        *(
+            ("a.example", None),
+            ("1.example", None),
+            ("", None),
+            (".", None),
+            ("127.0.0.1.2", None),
+            ("256.0.0.1", None),
+        ),
+        *(("\uff11\uff12\uff17.0.0.1", None), ("a\0b", None)),
     ],
 )
-def test_a_host_may_have_public_addresses_only(host: str, address: str, allowed: bool) -> None:
-    assert is_allowed_address(host, address) is allowed
+def test_addresses_in_any_notation_are_known(host: str, address: str | None) -> None:
+    assert literal_address(host) == address
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [
+        *(
+            (host, True)
+            for host in ("localhost", "Localhost.", "a.localhost", "a.b.LOCALHOST.", "127.0.0.1", "127.9.9.9")
+        ),
+        *((host, True) for host in ("127.1", "2130706433", "0x7f.1", "::1", "[::1]", "[0:0::1]")),
+        *(
+            (host, False)
+            for host in ("localhost.example", "notlocalhost", "10.0.0.1", "0.0.0.0", "[::2]", "a.example", "")
+        ),
+    ],
+)
+def test_names_that_can_only_be_this_machine(host: str, is_loopback: bool) -> None:
+    assert is_loopback_name(host) is is_loopback
+
+
+@given(
+    st.one_of(
+        st.ip_addresses(), st.integers(0, 2**32 - 1).map(IPv4Address), st.integers(0, 2**128 - 1).map(IPv6Address)
+    )
+)
+@examples(500, many=20_000)
+def test_no_address_that_python_takes_for_special_is_allowed(ip: IPv4Address | IPv6Address) -> None:
+    if is_allowed_address(HOST, str(ip)):
+        nat64 = isinstance(ip, IPv6Address) and str(ip).startswith("64:ff9b::")
+        known = ip_address(int(ip) & 0xFFFFFFFF) if nat64 else ip
+        assert known.is_global
+        assert not any((known.is_multicast, known.is_reserved, known.is_loopback, known.is_link_local))

@@ -1,6 +1,17 @@
 """HTTP requests: ``session`` is the client, ``connection`` and ``sockets`` have its limits.
 
-``framing`` and ``response`` parse what is received, ``ssrf`` checks addresses. May import nothing of toolfold.
+``resolver``, ``ssrf`` and ``proxies`` find out where to connect, ``framing`` and ``response`` parse what is received.
+May import nothing of toolfold.
 """
 
-__all__ = ["connection", "errors", "framing", "response", "session", "sockets", "ssrf"]
+__all__ = [
+    "connection",
+    "errors",
+    "framing",
+    "proxies",
+    "resolver",
+    "response",
+    "session",
+    "sockets",
+    "ssrf",
+]

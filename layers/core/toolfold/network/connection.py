@@ -28,12 +28,16 @@ from toolfold.network.errors import (
     TransportError,
 )
 from toolfold.network.framing import MAX_HEADER_BYTES
+from toolfold.network.resolver import Address
 from toolfold.network.response import FramedResponse
-from toolfold.network.sockets import DeadlineSocket, current_request
+from toolfold.network.sockets import DeadlineSocket, RequestState, current_request
 
 MAX_IDLE_S = 55.0
 """Servers close idle connections, many after 60 seconds:
 https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-load-balancer-attributes.html"""
+
+_MAX_ADDRESSES = 32
+"""Addresses of a host that are tried. Names have a handful; each takes a share of the time."""
 
 
 class _Connection(HTTPConnection):
@@ -78,7 +82,7 @@ class _Connection(HTTPConnection):
     def _tunnel(self) -> None:
         """Connect to the host through the proxy: RFC 9110, section 9.3.6.
 
-        http.client sends HTTP/1.0 in some versions, reads the response leniently, and tells the status in a text only.
+        http.client sends HTTP/1.0 in some versions, reads the response leniently, and has the status in a text only.
         """
         sock = self.sock
         if sock is None or not self._tunnel_host:
@@ -96,12 +100,11 @@ class _Connection(HTTPConnection):
             raise ProxyError
 
     def _new_conn(self) -> DeadlineSocket:
+        """Connect to one of the host's addresses, in their order, none of which may be forbidden."""
         request = current_request.get()
-        try:
-            # The name as bytes: for text, Python imports its tables of international names.
-            addresses = socket.getaddrinfo(self._dns_host.encode("ascii"), self.port, type=socket.SOCK_STREAM)
-        except (OSError, ValueError):
-            raise ProxyError if self.proxy else NameResolutionError from None
+        addresses = self._resolve(request)
+        for *_, address in addresses:
+            self._check_address(address[0])
         error: Exception = ConnectError()
         for following, (family, kind, protocol, _, address) in zip(
             reversed(range(len(addresses))), addresses, strict=True
@@ -113,7 +116,7 @@ class _Connection(HTTPConnection):
                 sock.settimeout(remaining / 2 if following else remaining)
                 sock.connect(address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._check_peer(sock)
+                self._check_address(sock.getpeername()[0])
                 return sock
             except OSError as failure:
                 sock.close()
@@ -127,15 +130,25 @@ class _Connection(HTTPConnection):
             raise ProxyError
         raise ConnectionRefused if isinstance(error, ConnectionRefusedError) else ConnectError
 
-    def _check_peer(self, sock: socket.socket) -> None:
+    def _resolve(self, request: RequestState) -> list[Address]:
+        try:
+            return request.resolver.addresses(self._dns_host, self.port, request.remaining_s())[:_MAX_ADDRESSES]
+        except TimeoutError:
+            raise request.timeout() from None
+        except NameResolutionError:
+            if self.proxy:
+                raise ProxyError from None
+            raise
+
+    def _check_address(self, address: str) -> None:
         request = current_request.get()
-        if request.is_allowed and not self.proxy and not request.is_allowed(self.host, sock.getpeername()[0]):
+        if request.is_allowed and not self.proxy and not request.is_allowed(self.host, address):
             raise ForbiddenAddress
 
     def request(self, *args: Any, **kwargs: Any) -> None:
         request = current_request.get()
         if self.sock is not None and not self.sock.is_new:
-            self._check_peer(self.sock)
+            self._check_address(self.sock.getpeername()[0])
             request.idle_s = time.time() - self.sock.last_used
         super().request(*args, **kwargs)
 

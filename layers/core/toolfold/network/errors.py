@@ -6,6 +6,7 @@
     ├── RetryableTransportError       another attempt may succeed
     │   ├── ConnectError              no connection, so nothing was sent
     │   │   ├── NameResolutionError   the name of the host is not known
+    │   │   │   └── LookupsExhausted  too many lookups of names do not end
     │   │   ├── ConnectionRefused     nothing listens on the port
     │   │   ├── ConnectTimeout        no connection in time, including the proxy and TLS
     │   │   ├── TlsError              the TLS handshake failed
@@ -68,6 +69,12 @@ class NameResolutionError(ConnectError):
     """The name of the host is not known."""
 
     reason = "DNS lookup failed"
+
+
+class LookupsExhausted(NameResolutionError):
+    """The name servers do not answer, and too many threads wait for them already."""
+
+    reason = "DNS lookups do not end"
 
 
 class ConnectionRefused(ConnectError):

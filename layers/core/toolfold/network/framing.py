@@ -55,7 +55,7 @@ def parse_status_line(line: bytes) -> StatusLine:
     """Return the parts of a status line.
 
     Raises:
-        InvalidResponse: It is none, or that of another version than HTTP/1.
+        InvalidResponse: The line is not a status line of HTTP/1.
     """
     found = _STATUS_LINE.fullmatch(_without_line_end(line))
     if found is None:
@@ -69,7 +69,7 @@ def parse_fields(lines: Iterable[bytes]) -> list[tuple[str, str]]:
     """Return the names and values of a head or a trailer, whose empty last line is not among ``lines``.
 
     Raises:
-        InvalidResponse: A line is no field, or there are too many.
+        InvalidResponse: A line is not a field, or there are too many.
     """
     fields: list[tuple[str, str]] = []
     for line in lines:

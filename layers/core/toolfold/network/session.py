@@ -16,10 +16,9 @@ from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.exceptions import DecodeError, HTTPError
 from urllib3.response import GzipDecoderState
-from urllib3.util import parse_url
 
 from toolfold.network.connection import POOL_CLASSES
 from toolfold.network.errors import (
@@ -27,15 +26,16 @@ from toolfold.network.errors import (
     CertificateBundleError,
     ConnectionBroken,
     DecompressionBomb,
+    ForbiddenAddress,
     InvalidRequest,
     InvalidResponse,
-    ProxyError,
     ResponseTooLarge,
     TransportError,
-    UnsupportedProxy,
 )
+from toolfold.network.proxies import proxy_for
+from toolfold.network.resolver import Resolver
 from toolfold.network.sockets import RequestState, create_tls_context, current_request
-from toolfold.network.ssrf import is_allowed_address
+from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
 
 _MAX_ENCODINGS = 2
 """Of three on top of each other, a kilobyte can keep a processor busy for half a minute without a byte of content."""
@@ -73,13 +73,12 @@ class HttpClient:
 
     Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; trusted certificates from
     ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
-    Looking up a name is the only step that takes its own time: the system's resolver has no deadline.
     """
 
     def __init__(self) -> None:
         for name in _LOGGERS_OF_URLS:
             logging.getLogger(name).addFilter(_is_outside_requests)
-        self._session, self._adapter = _Session(), _Adapter()
+        self._session, self._adapter, self._resolver = _Session(), _Adapter(), Resolver()
         self._session.trust_env = False  # it would read .netrc; what is wanted of the environment is read here
         self._session.headers.clear()
         # One client serves many keys: no cookie may carry anything from one to the next.
@@ -122,13 +121,14 @@ class HttpClient:
             prepared = self._session.prepare_request(
                 requests.Request(method, url, {**headers, "Accept-Encoding": "gzip, deflate"}, data=body)
             )
-        except (requests.RequestException, HTTPError, ValueError):
+            _check_host(url, str(prepared.url))
+        except (requests.RequestException, HTTPError, ValueError, InvalidRequest):
             failure = InvalidRequest
         else:
-            state = RequestState(deadline, connect_timeout_s, is_allowed)
+            state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver)
             result = self._send(prepared, state, max_bytes)
             if isinstance(result, type) and idempotent and _was_stale(result, state):
-                state = RequestState(deadline, connect_timeout_s, is_allowed, needs_new_connection=True)
+                state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, needs_new_connection=True)
                 result = self._send(prepared, state, max_bytes)
             if isinstance(result, Response):
                 return result
@@ -154,7 +154,7 @@ class HttpClient:
         """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
         token = current_request.set(state)
         try:
-            proxy = _proxy_for(str(prepared.url))
+            proxy = self._proxy_for(str(prepared.url), state)
             proxies = {"all": proxy} if proxy else {}
             with self._session.send(prepared, stream=True, allow_redirects=False, proxies=proxies) as response:
                 return Response(response.status_code, response.headers, _read_body(response.raw, max_bytes, state))
@@ -166,6 +166,14 @@ class HttpClient:
             return ConnectionBroken
         finally:
             current_request.reset(token)
+
+    def _proxy_for(self, url: str, state: RequestState) -> str:
+        """Return the URL of the proxy for ``url``, which resolves names and does not know what is forbidden here."""
+        proxy, host = proxy_for(url), _host_of(url)
+        address = literal_address(host) if proxy else None
+        if address and state.is_allowed and not state.is_allowed(host, address):
+            raise ForbiddenAddress
+        return proxy
 
 
 class _Session(requests.Session):
@@ -232,6 +240,22 @@ def _host_of(url: str) -> str:
         return ""
 
 
+def _check_host(url: str, sent_url: str) -> None:
+    """Check that the host of ``sent_url`` is the one that ``url`` was checked for.
+
+    Parsers of URLs differ in what ends a host (a backslash), and digits of other alphabets become those of an address.
+
+    Raises:
+        InvalidRequest: It is another one.
+    """
+    host, sent = _host_of(url), _host_of(sent_url)
+    if host.isascii():
+        if host != sent:
+            raise InvalidRequest
+    elif is_loopback_name(sent) or literal_address(sent):
+        raise InvalidRequest
+
+
 def _was_stale(failure: type[TransportError], state: RequestState) -> bool:
     return (
         issubclass(failure, ConnectionBroken)
@@ -240,24 +264,6 @@ def _was_stale(failure: type[TransportError], state: RequestState) -> bool:
         and state.idle_s is not None
         and state.idle_s >= _MIN_IDLE_S
     )
-
-
-def _proxy_for(url: str) -> str:
-    """Return the URL of the proxy for ``url`` by the environment, or an empty string."""
-    try:
-        proxy: str = select_proxy(url, get_environ_proxies(url)) or ""
-        if not proxy:
-            return ""
-        if "://" not in proxy:
-            proxy = f"http://{proxy}"
-        parsed = parse_url(proxy)
-    except (requests.RequestException, HTTPError, ValueError):
-        raise ProxyError from None
-    if parsed.scheme != "http":
-        raise UnsupportedProxy
-    if not parsed.host:
-        raise ProxyError
-    return proxy
 
 
 def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:

@@ -28,6 +28,7 @@ from toolfold.network.errors import (
     TransportError,
 )
 from toolfold.network.framing import MAX_HEADER_BYTES
+from toolfold.network.resolver import Resolver
 
 
 @dataclass
@@ -38,6 +39,7 @@ class RequestState:
         deadline: When the response must be complete, by ``time.monotonic``.
         connect_timeout_s: Seconds for a new connection, including proxy and TLS.
         is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
+        resolver: What looks up names.
         needs_new_connection: Whether pooled connections must not be used.
         expires_at: When the current step must be done: connecting, or all of it.
         header_bytes_left: Bytes that the headers may still have.
@@ -49,6 +51,7 @@ class RequestState:
     deadline: float
     connect_timeout_s: float
     is_allowed: Callable[[str, str], bool] | None
+    resolver: Resolver
     needs_new_connection: bool = False
     expires_at: float = field(init=False)
     header_bytes_left: float = MAX_HEADER_BYTES
@@ -200,5 +203,7 @@ def create_tls_context(bundle: str) -> ssl.SSLContext:
     is_folder = os.path.isdir(bundle)
     context = ssl.create_default_context(cafile=None if is_folder else bundle, capath=bundle if is_folder else None)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # A name belongs into the alternative names; the subject's common name is text: RFC 9525, section 6.3.
+    context.hostname_checks_common_name = False
     context.sslsocket_class = DeadlineTlsSocket
     return context

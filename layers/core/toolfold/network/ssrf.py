@@ -1,32 +1,140 @@
 """Server-side request forgery: which IP addresses a host name may have.
 
-A name server can be made to answer with an address in the network of this process. The address of the connected socket
-is checked, so that the address that was checked is the one that is used. Through a proxy (``HTTPS_PROXY``) it is the
-proxy that resolves names and connects; there the check is the proxy's.
+A name server can be made to answer with an address in the network of this process. All addresses of a name are checked
+before the first connection, and so is the address of the connected socket. Through a proxy (``HTTPS_PROXY``) it is the
+proxy that resolves names and connects; there the check is the proxy's, except for hosts that are addresses.
+
+What is allowed is listed, not what is forbidden: unicast addresses that are assigned to hosts of the internet. The
+tables are those of IANA. ``ipaddress.is_global`` differs between versions of Python and takes some of these for global.
 """
 
 from __future__ import annotations
 
-import ipaddress
+import socket
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names of this machine."""
+"""Names of this machine that a source may have."""
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: an IPv4 address in the last four bytes
+_LOOPBACK_V4, _LOOPBACK_V6 = IPv4Network("127.0.0.0/8"), IPv6Address("::1")
+
+# https://www.iana.org/assignments/iana-ipv4-special-registry, all blocks, also those that are "globally reachable":
+# none is for hosts. Multicast: https://www.iana.org/assignments/multicast-addresses
+_SPECIAL_V4 = tuple(
+    IPv4Network(block)
+    for block in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private use
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, metadata of cloud providers
+        "172.16.0.0/12",  # private use
+        "192.0.0.0/24",  # IETF protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # automatic multicast tunnels
+        "192.88.99.0/24",  # relays of 6to4
+        "192.168.0.0/16",  # private use
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+
+_GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")
+"""All that is assigned so far: https://www.iana.org/assignments/ipv6-address-space"""
+
+# https://www.iana.org/assignments/iana-ipv6-special-registry, the blocks inside 2000::/3
+_SPECIAL_V6 = tuple(
+    IPv6Network(block)
+    for block in (
+        "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, ORCHID, …
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which holds an IPv4 address
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+"""An IPv4 address in the last four bytes (RFC 6052): how a network without IPv4 reaches hosts that have only that."""
+
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""The third quarter of an address that holds an IPv4 address of a site: RFC 5214, section 6.1."""
 
 
 def is_allowed_address(host: str, address: str) -> bool:
-    """Return whether ``host`` may have ``address``: loopback for names of this machine, public for all others."""
-    ip = _unwrapped(ipaddress.ip_address(address.partition("%")[0]))
-    if host.strip("[]").lower() in LOOPBACK:
-        return ip.is_loopback
-    return ip.is_global and not ip.is_multicast
+    """Return whether ``host`` may have ``address``: loopback for names of this machine, public for all others.
+
+    Args:
+        host: the host name of a URL.
+        address: an IP address, with or without a zone (``%eth0``).
+    """
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    if is_this_machine(host):
+        return ip in _LOOPBACK_V4 if isinstance(ip, IPv4Address) else ip == _LOOPBACK_V6
+    return _is_public_v4(ip) if isinstance(ip, IPv4Address) else _is_public_v6(ip)
 
 
-def _unwrapped(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the IPv4 address inside an IPv6 one, or ``ip``."""
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip in _NAT64:
-            return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        return ip.ipv4_mapped or ip.sixtofour or ip
-    return ip
+def is_this_machine(host: str) -> bool:
+    """Return whether ``host`` is one of ``LOOPBACK``, as written in a URL or not.
+
+    >>> is_this_machine("[::1]"), is_this_machine("LocalHost."), is_this_machine("x.localhost")
+    (True, True, False)
+    """
+    return host.strip("[]").lower().removesuffix(".") in LOOPBACK
+
+
+def is_loopback_name(host: str) -> bool:
+    """Return whether ``host`` can only be this machine, in any notation.
+
+    Names below ``localhost`` are: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+    """
+    name = host.strip("[]").lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    address = literal_address(name)
+    return address is not None and is_allowed_address("localhost", address)
+
+
+def literal_address(host: str) -> str | None:
+    """Return the IP address that ``host`` is, in any notation that resolvers accept, or None for a name.
+
+    >>> literal_address("0x7f.1"), literal_address("2130706433"), literal_address("[::1]"), literal_address("a.example")
+    ('127.0.0.1', '127.0.0.1', '::1', None)
+    """
+    name = host.strip("[]").removesuffix(".")
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        pass
+    try:
+        return socket.inet_ntoa(socket.inet_aton(name))
+    except (OSError, ValueError):
+        return None
+
+
+def _is_public_v4(ip: IPv4Address) -> bool:
+    return not _is_in(ip, _SPECIAL_V4)
+
+
+def _is_public_v6(ip: IPv6Address) -> bool:
+    # A zone belongs to addresses of one link only.
+    if ip.scope_id is not None:
+        return False
+    if ip in _NAT64:
+        return _is_public_v4(IPv4Address(int(ip) & 0xFFFFFFFF))
+    if (int(ip) >> 32) & 0xFFFFFFFF in _ISATAP:
+        return False
+    return ip in _GLOBAL_UNICAST_V6 and not _is_in(ip, _SPECIAL_V6)
+
+
+def _is_in(ip: IPv4Address | IPv6Address, blocks: Sequence[IPv4Network] | Sequence[IPv6Network]) -> bool:
+    return any(ip in block for block in blocks)

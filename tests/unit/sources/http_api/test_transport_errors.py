@@ -43,6 +43,7 @@ def test_errors_before_the_request_was_sent_are_a_class_of_their_own(catalog: Ca
     assert {kind for kind in CLASSES if is_not_sent(kind)} == {
         errors.ConnectError,
         errors.NameResolutionError,
+        errors.LookupsExhausted,
         errors.ConnectionRefused,
         errors.ConnectTimeout,
         errors.TlsError,
@@ -70,6 +71,7 @@ def test_a_response_that_is_too_large_is_the_callers_to_make_smaller(
     ("kind", "message"),
     [
         (errors.NameResolutionError, "Cannot connect to api.example: DNS lookup failed."),
+        (errors.LookupsExhausted, "Cannot connect to api.example: DNS lookups do not end."),
         (errors.ConnectionRefused, "Cannot connect to api.example: connection refused."),
         (errors.CertificateError, "TLS certificate check failed for api.example."),
         (errors.ConnectionBroken, "api.example closed the connection before the response was complete."),

@@ -1,0 +1,99 @@
+"""Which proxy a URL goes through, by the environment.
+
+``HTTPS_PROXY``, ``HTTP_PROXY`` and ``ALL_PROXY`` name it, in upper or lower case, of which the lower is preferred; else
+the settings of macOS or Windows do. With ``REQUEST_METHOD`` set, ``HTTP_PROXY`` is a header of a request to a CGI
+program (https://httpoxy.org) and is ignored. ``NO_PROXY`` lists hosts that are reached directly.
+"""
+
+from __future__ import annotations
+
+import urllib.request
+from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
+
+from urllib3.exceptions import HTTPError
+from urllib3.util import parse_url
+
+from toolfold.network.errors import ProxyError, UnsupportedProxy
+from toolfold.network.ssrf import is_loopback_name, literal_address
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def proxy_for(url: str) -> str:
+    """Return the URL of the proxy for ``url``, or an empty string. This machine is never reached through a proxy.
+
+    Raises:
+        ProxyError: The proxy's URL is not valid.
+        UnsupportedProxy: The proxy is not reached by plain HTTP.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback_name(host):
+        return ""
+    proxies = urllib.request.getproxies_environment()
+    if proxies:
+        if is_direct(host, parts.port or _PORTS.get(parts.scheme, 0), proxies.get("no", "")):
+            return ""
+    else:
+        proxies = urllib.request.getproxies()
+        if not proxies or urllib.request.proxy_bypass(host):
+            return ""
+    proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
+    return _checked(proxy if "://" in proxy else f"http://{proxy}") if proxy else ""
+
+
+def is_direct(host: str, port: int, no_proxy: str) -> bool:
+    """Return whether ``host`` is reached without a proxy.
+
+    Args:
+        host: the host name of a URL, or an IP address.
+        port: the port of the URL.
+        no_proxy: entries with commas between them: ``*``; a host, which stands for those below it as well, with or
+            without a leading ``.`` or ``*.``; an IP address or a network (``10.0.0.0/8``, ``fd00::/8``). Each may end
+            in ``:port``; IPv6 addresses are then in brackets.
+    """
+    host = host.strip("[]").lower().removesuffix(".")
+    address = literal_address(host)
+    for entry in no_proxy.lower().replace(",", " ").split():
+        name, entry_port = _split_port(entry)
+        if entry_port not in ("", str(port)):
+            continue
+        if name == "*" or (_contains(name, address) if address else _is_below(host, name)):
+            return True
+    return False
+
+
+def _split_port(entry: str) -> tuple[str, str]:
+    if entry.startswith("[") and "]" in entry:
+        name, _, rest = entry[1:].partition("]")
+        # [fd00::]/8 and [::1]:8080
+        return (name + rest, "") if rest.startswith("/") else (name, rest.removeprefix(":"))
+    if entry.count(":") == 1:
+        name, _, port = entry.partition(":")
+        return name, port
+    return entry, ""
+
+
+def _is_below(host: str, name: str) -> bool:
+    name = name.removeprefix("*").removeprefix(".").removesuffix(".")
+    return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+def _contains(network: str, address: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def _checked(proxy: str) -> str:
+    try:
+        parsed = parse_url(proxy)
+    except (HTTPError, ValueError):
+        raise ProxyError from None
+    if parsed.scheme != "http":
+        raise UnsupportedProxy
+    if not parsed.host:
+        raise ProxyError
+    return proxy

@@ -1,0 +1,104 @@
+"""Look up the addresses of a host before a deadline.
+
+The system's resolver has no deadline of its own: with name servers that do not answer, it returns after half a minute.
+It therefore runs in a thread, which nothing waits for when the time is up. The number of those threads is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+from toolfold.network.errors import LookupsExhausted, NameResolutionError
+from toolfold.network.ssrf import literal_address
+
+Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
+"""As ``socket.getaddrinfo`` returns it."""
+
+_MAX_LOOKUPS = 16
+"""Lookups at the same time. More are not needed: equal ones are one, and a process has few sources."""
+
+_MAX_LOOKUPS_OF_NAME = 2
+_JOIN_S = 5.0
+"""A resolver tries its first name server for five seconds (resolv.conf(5)). A lookup that takes longer may never end,
+so one that starts later does not wait for it."""
+
+
+class _Lookup:
+    def __init__(self) -> None:
+        self.started, self.ended = time.monotonic(), threading.Event()
+        self.addresses: list[Any] | None = None
+
+
+class Resolver:
+    """Look up names. Safe to use from many threads, and in a forked process."""
+
+    def __init__(self) -> None:
+        self._reset()
+
+    def addresses(self, host: str, port: int, timeout_s: float) -> list[Address]:
+        """Return the addresses of ``host`` in the order in which they should be tried.
+
+        Args:
+            host: a name or an IP address.
+            port: put into the addresses.
+            timeout_s: seconds that the lookup may take.
+
+        Raises:
+            NameResolutionError: the name has no address.
+            LookupsExhausted: too many lookups do not end.
+            TimeoutError: no result in time.
+        """
+        if literal_address(host):
+            found = _look_up(host, port)
+        else:
+            lookup = self._find_or_start(host, port)
+            if not lookup.ended.wait(timeout_s):
+                raise TimeoutError
+            found = lookup.addresses
+        if not found:
+            raise NameResolutionError
+        return found
+
+    def _find_or_start(self, host: str, port: int) -> _Lookup:
+        if self._process != os.getpid():  # the threads stay in the parent
+            self._reset()
+        with self._lock:
+            of_name = self._running.setdefault((host, port), [])
+            if of_name and time.monotonic() - of_name[-1].started < _JOIN_S:
+                return of_name[-1]
+            if len(of_name) >= _MAX_LOOKUPS_OF_NAME or sum(map(len, self._running.values())) >= _MAX_LOOKUPS:
+                raise LookupsExhausted
+            lookup = _Lookup()
+            thread = threading.Thread(target=self._run, args=(lookup, of_name, host, port), daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no further thread
+                raise LookupsExhausted from None
+            of_name.append(lookup)
+            return lookup
+
+    def _run(self, lookup: _Lookup, of_name: list[_Lookup], host: str, port: int) -> None:
+        try:
+            lookup.addresses = _look_up(host, port)
+        finally:
+            with self._lock:
+                of_name.remove(lookup)
+                if not of_name:
+                    self._running.pop((host, port), None)
+            lookup.ended.set()
+
+    def _reset(self) -> None:
+        self._process, self._lock = os.getpid(), threading.Lock()
+        self._running: dict[tuple[str, int], list[_Lookup]] = {}
+
+
+def _look_up(host: str, port: int) -> list[Any] | None:
+    try:
+        # The name as bytes: for text, Python imports its tables of international names.
+        return socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,136 @@
+"""Which URLs go through a proxy."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from toolfold.network.errors import ProxyError, TransportError, UnsupportedProxy
+from toolfold.network.proxies import is_direct, proxy_for
+
+PROXY = "http://proxy.example:3128"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name == "REQUEST_METHOD":
+            monkeypatch.delenv(name)
+
+
+# R21
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "http://localhost/",
+            "http://LOCALHOST:8080/",
+            "http://localhost./",
+            "http://x.localhost/",
+            "http://127.0.0.1/",
+        ),
+        *("http://[::1]/", "http://[::1]:8080/", "http://127.9.9.9/", "http://127.1/", "https://0x7f000001/"),
+    ],
+)
+def test_this_machine_is_never_reached_through_a_proxy(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, PROXY)
+    assert proxy_for(url) == ""
+    assert proxy_for("https://api.example/") == PROXY
+
+
+# R21
+@pytest.mark.parametrize(
+    ("host", "port", "no_proxy", "direct"),
+    [
+        *(("::1", 80, entry, True) for entry in ("::1", "[::1]", "[::1]:80", "0:0::1", "::/0", "x, ::1", "[::]/0")),
+        *(("::1", 80, entry, False) for entry in ("[::1]:81", "::2", "127.0.0.1", "1", ":1", "[::1", "::1]", "::1:80")),
+        *(("fd00::5", 443, entry, True) for entry in ("fd00::/8", "[fd00::]/8", "fd00:0::5", "FD00::5")),
+        *(("fd00::5", 443, entry, False) for entry in ("fe00::/8", "fd00::/129", "fd00::/x", "10.0.0.0/8")),
+        *(
+            ("10.1.2.3", 443, entry, True)
+            for entry in ("10.1.2.3", "10.0.0.0/8", "10.9.9.9/8", "10.1.2.3:443", "0.0.0.0/0")
+        ),
+        *(
+            ("10.1.2.3", 443, entry, False)
+            for entry in ("10.2.0.0/16", "10.1.2.3:80", "1.2.3", ".2.3", "10.1.2", "10.")
+        ),
+        *(
+            ("a.example", 443, entry, True)
+            for entry in ("a.example", "A.EXAMPLE", "a.example.", "a.example:443", "example")
+        ),
+        *(
+            ("a.example", 443, entry, True)
+            for entry in (".example", "*.example", ".a.example", "x a.example", "x,a.example")
+        ),
+        *(
+            ("a.example", 443, entry, False)
+            for entry in ("b.example", "ample", "x.a.example", "a.example:80", "a.*", "*.b")
+        ),
+        *(
+            ("a.example", 443, entry, False)
+            for entry in ("", ",", " ", ".", "*.", ":443", "a", "10.0.0.0/8", "http://a.example")
+        ),
+        *(
+            (host, 443, entry, True)
+            for host in ("a.example", "10.1.2.3", "::1")
+            for entry in ("*", "x,*", " * ", "*:443")
+        ),
+        ("a.example.", 443, "a.example", True),
+        ("a.example", 443, "*:80", False),
+        ("167838211", 443, "10.0.0.0/8", True),  # 10.1.2.3
+    ],
+)
+def test_no_proxy_lists_hosts_addresses_networks_and_ports(host: str, port: int, no_proxy: str, direct: bool) -> None:
+    assert is_direct(host, port, no_proxy) is direct
+
+
+@pytest.mark.parametrize(
+    ("environment", "url", "proxy"),
+    [
+        ({}, "https://a.example/", ""),
+        ({"HTTPS_PROXY": PROXY}, "https://a.example/", PROXY),
+        ({"HTTPS_PROXY": PROXY}, "http://a.example/", ""),
+        ({"ALL_PROXY": PROXY}, "https://a.example/", PROXY),
+        ({"all_proxy": PROXY, "https_proxy": "http://other.example"}, "https://a.example/", "http://other.example"),
+        ({"HTTPS_PROXY": "http://other.example", "https_proxy": PROXY}, "https://a.example/", PROXY),
+        ({"HTTPS_PROXY": PROXY, "https_proxy": ""}, "https://a.example/", ""),
+        ({"HTTPS_PROXY": "proxy.example:3128"}, "https://a.example/", PROXY),
+        ({"HTTPS_PROXY": PROXY, "NO_PROXY": "a.example"}, "https://a.example/", ""),
+        ({"HTTPS_PROXY": PROXY, "no_proxy": "a.example:443"}, "https://a.example/", ""),
+        ({"HTTPS_PROXY": PROXY, "no_proxy": "a.example:443"}, "https://a.example:8443/", PROXY),
+        ({"HTTPS_PROXY": PROXY, "NO_PROXY": "a.example", "no_proxy": "b.example"}, "https://a.example/", PROXY),
+        ({"HTTP_PROXY": PROXY}, "http://a.example/", PROXY),
+        # A header "Proxy" of a request to a CGI program.
+        ({"HTTP_PROXY": PROXY, "REQUEST_METHOD": "GET"}, "http://a.example/", ""),
+        ({"http_proxy": PROXY, "REQUEST_METHOD": "GET"}, "http://a.example/", PROXY),
+        ({"HTTPS_PROXY": PROXY, "REQUEST_METHOD": "GET"}, "https://a.example/", PROXY),
+    ],
+)
+def test_the_environment_names_the_proxy(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], url: str, proxy: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert proxy_for(url) == proxy
+
+
+@pytest.mark.parametrize(
+    ("proxy", "error"),
+    [
+        *((proxy, ProxyError) for proxy in ("http://", "http://x:port", "http://:80", "http://[::1")),
+        *(
+            (proxy, UnsupportedProxy)
+            for proxy in ("https://x", "socks5://me:secret@x", "socks4a://x", "file:///x", "x://y")
+        ),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_an_error_without_its_url(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, error: type[TransportError]
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(error) as caught:
+        proxy_for("https://a.example/")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
