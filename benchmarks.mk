@@ -78,3 +78,7 @@ fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz A
 # Ten minutes for 300,000 inputs, with two processes.
 fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'
 	$(bin)/python -m scripts.fuzz_calls $(ARGS)
+
+# About a minute; ARGS=--quick, half.
+load: .venv/.dev ## the local server beside clients that stall: docs/reference/local-server.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m tests.benchmarks.load $(ARGS)

@@ -5,6 +5,7 @@ May import everything but ``cli``. Nothing below imports a transport.
 
 __all__ = [
     "asgi",
+    "background_log",
     "connection_limits",
     "http_connection",
     "http_protocol",

@@ -83,7 +83,7 @@ class _Flow(FlowControl):
         self._conn = conn
 
     def resume_reading(self) -> None:
-        """Resume reading, unless the next request has to wait."""
+        """Read again, unless the next request has to wait."""
         if self._conn.their_state is not h11.DONE:
             super().resume_reading()
 

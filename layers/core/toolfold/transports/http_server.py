@@ -25,8 +25,9 @@ from uvicorn.server import Server
 from toolfold.app import build_app
 from toolfold.protocol.http import LOOPBACK_HOSTS, Headers, OriginPolicy, Response, error_response, refuse_caller
 from toolfold.settings import Settings
-from toolfold.telemetry import BackgroundStdout, configure
+from toolfold.telemetry import configure
 from toolfold.transports.asgi import AsgiApp
+from toolfold.transports.background_log import BackgroundStdout
 from toolfold.transports.connection_limits import ConnectionLimits
 from toolfold.transports.http_protocol import LimitedProtocol
 from toolfold.transports.lambda_handler import LambdaHandler

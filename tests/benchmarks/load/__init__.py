@@ -1,0 +1,1 @@
+"""The local server under load, with clients that stall (``make load``)."""
