@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import multiprocessing
+import os
 import sys
 import time
 from collections import Counter
@@ -31,7 +33,10 @@ from tests.fuzz.whole_call.world import World
 ROOT = Path(__file__).resolve().parent.parent
 FOUND = ROOT / "build" / "fuzz-calls"
 SHARE_NEW, SHARE_SQLITE, SHARE_AT_ONCE = 0.25, 0.04, 0.01
-POOL = 3000
+SHARE_ANSWERED = 0.7
+"""Share of changed inputs that are made from one whose answer had data: most changes end in an error."""
+
+POOL = 1500
 """Inputs of a process that are changed into others: bounded, so that the growth of the process shows leaks."""
 
 MAX_KEPT, MAX_KEPT_BYTES = 150, 3000
@@ -63,6 +68,7 @@ class Run:
         calls, samples = load_samples(ROOT / "build" / "fuzz-calls-samples.json")
         self.generator = Generator(self.random, calls, samples)
         self.pool = list(corpus().values())
+        self.answered: list[CallInput] = []
         self.outcome = Outcome()
 
     def execute(self) -> Outcome:
@@ -78,7 +84,8 @@ class Run:
                 if random.random() < SHARE_NEW or not self.pool:
                     sent = self.generator.new()
                 else:
-                    sent = self.generator.changed(random.choice(self.pool), self.pool)
+                    pool = self.answered if self.answered and random.random() < SHARE_ANSWERED else self.pool
+                    sent = self.generator.changed(random.choice(pool), self.pool)
                 self._one(judge, sent, random.random() < SHARE_AT_ONCE)
                 outcome.runs += 1
                 if number == self.runs // 4:
@@ -109,20 +116,22 @@ class Run:
         except Exception as error:  # noqa: BLE001 - a defect of the fuzzer itself must not end the run unseen
             outcome.findings.setdefault(f"the fuzzer fails: {type(error).__name__}: {error}"[:200], sent.to_json())
             return
-        outcome.codes[seen.split(" | ")[1]] += 1
+        code = seen.split(" | ")[1]
+        outcome.codes[code] += 1
+        pool = self.answered if code == "OK" else self.pool
         if seen not in outcome.signatures:
             outcome.signatures[seen] = sent.to_json()
-            self._add(sent)
+            self._add(pool, sent)
         elif self.random.random() < 0.01:
-            self._add(sent)
+            self._add(pool, sent)
 
-    def _add(self, sent: CallInput) -> None:
+    def _add(self, pool: list[CallInput], sent: CallInput) -> None:
         if len(sent.to_json()) > 20_000:
             return
-        if len(self.pool) < POOL:
-            self.pool.append(sent)
+        if len(pool) < POOL:
+            pool.append(sent)
         else:
-            self.pool[self.random.randrange(POOL)] = sent
+            pool[self.random.randrange(POOL)] = sent
 
     def _found(self, judge: Judge, sent: CallInput, name: str) -> None:
         outcome = self.outcome
@@ -131,6 +140,7 @@ class Run:
         # On a busy machine a call can be late once.
         if not all(_finding(judge, sent) == name for _ in range(2)):
             outcome.unstable[name] += 1
+            _write(FOUND / "unstable", sent.to_json())
             outcome.findings.update({} if outcome.unstable[name] < 5 else {f"{name} (at times)": sent.to_json()})
             return
         text = minimise(sent, lambda shorter: _finding(judge, shorter) == name).to_json()
@@ -164,19 +174,24 @@ def _resident() -> int:
 
 
 def _work(arguments: tuple[int, int, float]) -> Outcome:
+    for name in set(os.environ) - {"HOME", "PATH", "TMPDIR"}:  # every request searches them for proxies
+        del os.environ[name]
     return Run(*arguments).execute()
 
 
 def keep(signatures: dict[str, str]) -> int:
-    """Add inputs with outcomes that the corpus does not have, shortest first; return how many."""
-    kept = len(list(CORPUS.glob("*.json")))
-    added = 0
-    for text in sorted(signatures.values(), key=len):
-        if kept + added >= MAX_KEPT or len(text) > MAX_KEPT_BYTES:
-            break
+    """Add inputs with outcomes that the corpus does not have: of each code in turn, shortest first. Return how many."""
+    by_code: dict[str, list[str]] = {}
+    for signature, text in sorted(signatures.items(), key=lambda pair: len(pair[1])):
+        if len(text) <= MAX_KEPT_BYTES:
+            transport, code, other, _, wording = [*signature.split(" | "), ""][:5]
+            by_code.setdefault(f"{transport} {code} {other} {wording}", []).append(text)
+    room = MAX_KEPT - len(list(CORPUS.glob("*.json")))
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*by_code.values()))
+    chosen = list(itertools.islice((text for text in turns if text), max(0, room)))
+    for text in chosen:
         _write(CORPUS, text)
-        added += 1
-    return added
+    return len(chosen)
 
 
 def report(outcomes: list[Outcome], given: argparse.Namespace) -> int:
@@ -215,7 +230,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=60.0, help="end after this time, whatever is left")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="end after this time, regardless of the number of inputs"
+    )
     parser.add_argument("--keep", action="store_true", help="add inputs with new outcomes to the corpus")
     given = parser.parse_args(argv)
     load_samples(ROOT / "build" / "fuzz-calls-samples.json")

@@ -43,9 +43,9 @@ class Generator:
         sent = CallInput(tool=tool, arguments=dict(self.calls[tool]))
         for change, share in (
             (self._key, 0.6),
-            (self._arguments, 0.3),
+            (self._arguments, 0.2),
             (self._options, 0.5),
-            (self._select, 0.5),
+            (self._select, 0.35),
             (self._response, 0.3),
             (self._delivery, 0.5),
         ):
@@ -132,7 +132,7 @@ class Generator:
         if kind == 1:
             return replace(sent, headers=tuple(random.sample(_HEADERS, random.choice((0, 1, 1, 2)))))
         # A stalled response lasts until the time-out of every call of the input.
-        return replace(sent, framing="stall" if random.random() < 0.002 else random.choice(_FRAMINGS))
+        return replace(sent, framing="stall" if random.random() < 0.001 else random.choice(_FRAMINGS))
 
     def _delivery(self, sent: CallInput) -> CallInput:
         random = self.random
@@ -143,7 +143,7 @@ class Generator:
             return replace(sent, carrier=random.choice(("bearer", "bearer", "x-api-key", "query")))
         if kind == 2:
             return replace(sent, served_to=random.choice(("all", "caller", "caller")))
-        return replace(sent, times=random.choice((1, 1, 2, 6)))
+        return replace(sent, times=random.choice((1, 1, 1, 2, 6)))
 
     def _body(self, sent: CallInput) -> CallInput:
         random = self.random
@@ -158,7 +158,7 @@ class Generator:
         if isinstance(part, dict):
             part = body[at] = dict(part)
             if kind < 5:
-                part["times"] = random.choice((0, 1, 2, 5, 50, 500, 3000))
+                part["times"] = random.choice((0, 1, 2, 3, 5, 10, 50) * 10 + (500, 500, 3000))
             else:
                 part["repeat"] = self._text(str(part["repeat"]))
         else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -160,13 +161,15 @@ def _to_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def spellings(key: str, least: int = 4) -> Iterable[str]:
+@functools.lru_cache(maxsize=64)
+def spellings(key: str, least: int = 4) -> Sequence[str]:
     """Return the texts in which ``key`` can be read; those of fewer than ``least`` characters mean nothing."""
     found = {encode(key) for name, encode in ENCODINGS.items() if not name.startswith("base64-") and name != "hex"}
     # The characters of base64 that depend on what surrounds the key are left out.
     found |= {ENCODINGS["base64-1"](key)[2:].rstrip("=")[:-2], ENCODINGS["base64-2"](key)[3:].rstrip("=")[:-2]}
     found |= {ENCODINGS["base64"](key).rstrip("=")[:-2], ENCODINGS["base64-url"](key)[:-2]}
-    return sorted(text for text in found if len(text) >= least)
+    found = {text for text in found if len(text) >= least}
+    return sorted(found | {json.dumps(text)[1:-1] for text in found})
 
 
 def corpus() -> dict[str, CallInput]:

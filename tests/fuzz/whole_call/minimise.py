@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fuzz.whole_call.inputs import CallInput
 
-MAX_S = 20.0
+MAX_S = 8.0
 """Seconds after which the shortest input so far is good enough."""
 
 

@@ -1,4 +1,4 @@
-"""An upstream on a socket that sends the bytes of an input, whatever they are."""
+"""An upstream on a socket that sends the bytes of an input as they are."""
 
 from __future__ import annotations
 

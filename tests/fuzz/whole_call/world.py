@@ -27,10 +27,10 @@ from toolfold.transports.lambda_handler import LambdaHandler
 
 OPERATOR_KEY = "OPERATORkey/9Zq+7w"
 HONEST_KEY = "HONESTkey=4Tn/82Lm"
-TIMEOUT_S = 1.0
+TIMEOUT_S = 2.0
 """Seconds that a call may take. The time-out of the upstream, which a stalled response uses up."""
 
-REMAINING_S = 2.5
+REMAINING_S = 3.5
 """Seconds that Lambda says are left; a second of them is reserved for the response."""
 
 MAX_TOKENS = 8000
@@ -118,7 +118,7 @@ class World:
             self._stack.close()
 
     def reset(self) -> None:
-        """Forget everything that calls leave behind, except connections."""
+        """Drop everything that calls leave behind, except connections."""
         for handler in (self.handler, self.server.lambda_handler):
             handler.app.executor._cached_executor = None
         if self.cache_file and self.cache_file.exists():
