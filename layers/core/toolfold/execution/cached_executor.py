@@ -225,9 +225,9 @@ class CachedExecutor:
         repeats_key = request.redactor.appears_in(body)
         entry = Entry(kind, body, now, now + policy.ttl_s, repeats_key)
         if self._cache is not None and policy.ttl_s > 0:
-            is_common = is_recognized and not repeats_key
+            key = keys.data[0] if is_recognized and not repeats_key else keys.own
             # What repeats a key is nowhere but in this process, which has the key anyway.
-            self._cache.put(keys.data[0] if is_common else keys.own, entry, shared=is_common)
+            self._cache.put(key, entry, shared=key == keys.data[0] and not repeats_key)
         return entry
 
     def _find(self, keys: _CacheKeys, log: CallLog, local: bool = False) -> Entry | None:

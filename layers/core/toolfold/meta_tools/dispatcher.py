@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CallError, InternalError
+from toolfold.errors import CallError, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.result import Result, error_result
@@ -65,6 +66,7 @@ class MetaTools:
             deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
         """
         try:
+            _check_unicode(name, arguments)
             catalog = self.catalog()
             # Imported by the first call: a cold start waits only for what its request needs.
             if name == "TOOL_LIST":
@@ -86,6 +88,23 @@ class MetaTools:
             return error_result(
                 InternalError("toolfold failed on this call.", "Try again; if it fails again, report it.")
             )
+
+
+def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
+    """Raise an error for half of a surrogate pair, anywhere in the arguments: it can be neither sent nor repeated.
+
+    Raises:
+        InvalidArguments: the arguments have one.
+    """
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidArguments(
+            f"{name}: the arguments have a surrogate without its pair, which is no valid Unicode.",
+            "Send the character as one escape sequence of two, or leave it out; nothing was sent.",
+        ) from None
+    except (ValueError, RecursionError):
+        pass  # reported where the value is used
 
 
 def _origin(error: BaseException) -> str:

@@ -43,9 +43,14 @@ class AlphaVantageAdapter(HttpApiAdapter):
     smaller_response_hint = "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them."
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
-        """Keep a response until the data can change; for its key alone where the plan may decide what is returned."""
+        """Keep a response until the data can change; for its key alone where the plan may decide what is returned.
+
+        So may a key that the vendor does not know: where the form of the data is not known, a message looks like it.
+        """
         varies_by_plan = tool.access != "free" or "entitlement" in arguments
-        return CachePolicy(freshness.ttl(tool, arguments, now, self.source.freshness), varies_by_plan)
+        has_known_form = tool.answer["csv"] is not None or any(tool.answer["rows"])
+        ttl_s = freshness.ttl(tool, arguments, now, self.source.freshness)
+        return CachePolicy(ttl_s, varies_by_plan or not has_known_form)
 
     def quota_resets_at(self, now: float) -> float:
         """Return the next midnight in New York, where the vendor's markets are. The vendor documents no hour."""

@@ -16,7 +16,7 @@ from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.measure import require_parsable_json
 from toolfold.sources.errors import ConnectionFailed
-from toolfold.sources.http_api.notices import MAX_CHARS, find_notices, is_message
+from toolfold.sources.http_api.notices import MAX_CHARS, find_notices
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
@@ -143,7 +143,7 @@ class ResponseParser:
                 )
 
     def _find_rows(self, tool: Tool, arguments: Mapping[str, Any], data: Any) -> bool:
-        """Return whether ``data`` has the rows of the tool, as far as these are known.
+        """Return whether ``data`` has rows where the catalog says that those of the tool are.
 
         Raises:
             NoData: there are none.
@@ -154,7 +154,7 @@ class ResponseParser:
         rows = [_value_at(data, path.format_map(_Placeholders(arguments))) for path in paths]
         if rows and all(found is not None and not found for found in rows):
             raise self._no_data()
-        return any(rows) if rows else not is_message(data)
+        return any(rows)
 
     def _raise_if_cut_off(self, header: str, body: str) -> None:
         """Raise where the last line has too few cells. JSON that was cut off does not parse; CSV does."""

@@ -21,11 +21,6 @@ _MAX_SPELLED = 10
 
 _MAX_DEPTH, _MAX_TEXTS = 3, 20
 
-_ENVELOPE = frozenset(
-    ("code", "detail", "details", "error", "errors", "info", "information", "message", "messages", "msg", "note")
-) | {"notes", "notice", "ok", "reason", "result", "status", "success", "warning", "warnings"}
-"""Names in messages of services, in lower case."""
-
 
 def find_notices(data: Any, names: Collection[str]) -> dict[str, list[str]]:
     """Return the texts of the notices in ``data``: name → texts.
@@ -41,11 +36,6 @@ def find_notices(data: Any, names: Collection[str]) -> dict[str, list[str]]:
             for name, value in _named(part, names, spelled):
                 found.setdefault(name, []).extend(_texts(value))
     return found
-
-
-def is_message(data: Any) -> bool:
-    """Return whether ``data`` has the form of a message rather than of data: few members, with names of messages."""
-    return isinstance(data, dict) and len(data) <= _MAX_MEMBERS and any(name.lower() in _ENVELOPE for name in data)
 
 
 def _named(part: Mapping[str, Any], names: Collection[str], spelled: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

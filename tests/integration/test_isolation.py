@@ -1,0 +1,465 @@
+"""Nothing that one caller chooses changes what another is answered, waits for, or may still call; over real HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.clocks import Clock
+from tests.support.executor import BUSY, DAILY, Calls, Make
+from tests.support.upstream import Reply, Upstream, notice
+from toolfold.catalog.model import Catalog
+from toolfold.errors import CallError
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.settings import Settings
+from toolfold.sources.http_api.adapter import parse_retry_after
+
+HONEST = "HONESTKEY0123456"
+OPERATOR = "OPERATORKEY98765"
+MAX_BYTES = 20_000
+
+CSV_ROWS = "timestamp,value\n2024-03-01,81.5\n2024-02-01,77.25\n"
+OVERVIEW = {"Symbol": "IBM", "Name": "International Business Machines", "Sector": "TECHNOLOGY", "PERatio": "22.5"}
+
+
+def honest_reply(query: dict[str, str]) -> Reply:
+    """Return what the upstream sends to every key that it knows."""
+    if query.get("symbol") == "NONE":
+        return 200, {}, b"{}"
+    if query.get("symbol") == "BUSY":
+        return BUSY
+    if query["function"] == "OVERVIEW":
+        return 200, {}, json.dumps({**OVERVIEW, "Symbol": query["symbol"]}).encode()
+    if query["function"] == "GLOBAL_QUOTE":
+        return 200, {}, json.dumps({"Global Quote": {"01. symbol": query["symbol"], "05. price": "81.5"}}).encode()
+    if query["function"].startswith("TIME_SERIES"):
+        return 200, {}, b"timestamp,open,high,low,close,volume\n2024-03-01,1,2,0.5,1.5,12345678\n"
+    return 200, {}, CSV_ROWS.encode()
+
+
+class HonestCall(NamedTuple):
+    tool: str
+    arguments: dict[str, Any]
+
+
+HONEST_CALLS = [
+    HonestCall("WTI", {}),
+    HonestCall("CPI", {}),
+    HonestCall("TIME_SERIES_WEEKLY", {"symbol": "IBM"}),
+    HonestCall("COMPANY_OVERVIEW", {"symbol": "IBM"}),
+    HonestCall("GLOBAL_QUOTE", {"symbol": "IBM"}),
+    HonestCall("TIME_SERIES_WEEKLY", {"symbol": "NONE"}),
+    HonestCall("COMPANY_OVERVIEW", {"symbol": "BUSY"}),
+]
+
+ECHOES: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "upper": str.upper,
+    "json": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
+    "escaped": lambda key: "".join(f"\\u{ord(one):04x}" for one in key),
+    "url": lambda key: quote(key, safe=""),
+    "twice": lambda key: quote("".join(f"%{ord(one):02X}" for one in key)),
+    "html": lambda key: "".join(f"&#{ord(one)};" for one in key),
+    "base64": lambda key: base64.b64encode(b"user:" + key.encode()).decode(),
+    "hex": lambda key: key.encode().hex(),
+}
+
+
+def echo(encode: Callable[[str], str]) -> Callable[[dict[str, str]], Reply]:
+    """Return an upstream that adds the key to its data."""
+
+    def reply(query: dict[str, str]) -> Reply:
+        status, headers, body = honest_reply(query)
+        text, shown = body.decode(), encode(query["apikey"])
+        if text.startswith("{"):
+            return status, headers, text.replace("{", f'{{"{shown}": "{shown}", ', 1).replace(", }", "}").encode()
+        return status, headers, f"{text}{shown},81.5{',' * (text.partition(chr(10))[0].count(',') - 1)}\n".encode()
+
+    return reply
+
+
+BEHAVIORS: dict[str, Callable[[dict[str, str]], Reply]] = {
+    **{f"echo {name}": echo(encode) for name, encode in ECHOES.items()},
+    "data": honest_reply,
+    "500": lambda _: (500, {}, b""),
+    "busy": lambda _: BUSY,
+    "closed": lambda _: (0, {}, b""),
+    "401": lambda _: (401, {}, b""),
+    "429": lambda _: (429, {"retry-after": "999999999"}, b""),
+    "429, a date": lambda _: (429, {"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, b""),
+    "quota": lambda _: DAILY,
+    "burst": lambda _: notice("spreading out your free API requests more sparingly (1 request per second)"),
+    "premium": lambda _: notice("This is a premium endpoint."),
+    "invalid": lambda _: notice("Invalid API call", "Error Message"),
+    "notice in a list": lambda _: (200, {}, b'{"Information": ["our standard API rate limit is 25 requests per day"]}'),
+    "message": lambda _: (200, {}, b'{"message": "Your key is not known here.", "status": 403}'),
+    "other data": lambda _: (200, {}, b'{"welcome": {"text": "hello"}}'),
+    "prose": lambda _: (200, {}, b"Dear user, this is prose,\nnot data, at all\n"),
+    "nothing": lambda _: (200, {}, b"{}"),
+    "html": lambda _: (200, {}, b"<html>, sorry</html>\n"),
+    "broken": lambda _: (200, {}, b'{"Global Quote": {'),
+    "cut off": lambda _: (200, {}, b"timestamp,value\n2024-03-01,81.5\n2024"),
+    "oversized": lambda _: (200, {}, CSV_ROWS.encode() * MAX_BYTES),
+    "slow": lambda query: time.sleep(0.25) or honest_reply(query),  # type: ignore[func-returns-value]
+}
+
+KEYS = (
+    "2024-03-01,81.5",
+    "timestamp,value",
+    "81.5",
+    "I",
+    "Symbol",
+    "12345678",
+    HONEST.lower(),
+    HONEST[:-1],
+    "a/b+c&d=e%41f",
+    "HOSTILEKEY0000000",
+)
+
+
+class HostileCall(NamedTuple):
+    key: str
+    behavior: str
+    call: HonestCall
+    fresh: bool
+    before: int
+    pause_s: float
+
+
+HOSTILE_CALLS = st.builds(
+    HostileCall,
+    st.sampled_from(KEYS),
+    st.sampled_from(sorted(BEHAVIORS)),
+    st.sampled_from(HONEST_CALLS),
+    st.booleans(),
+    st.integers(0, 2 * len(HONEST_CALLS)),
+    st.sampled_from([0.0, 1.0, 40.0]),
+)
+
+
+class World:
+    """A process that serves two callers, with a clock of its own, and an upstream that knows who calls."""
+
+    def __init__(self, catalog: Catalog, upstream: Upstream, cache: str) -> None:
+        self.catalog, self.clock, self.behavior = catalog, Clock(), "data"
+        self.requests: list[str] = []
+        upstream.replies = [self.reply]
+        configuration = Settings.from_environment(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url,
+                "TOOLFOLD_BREAKER_FAILURES": "2",
+                "TOOLFOLD_RETRIES": "1",
+                "TOOLFOLD_MAX_RESPONSE_BYTES": str(MAX_BYTES),
+                "TOOLFOLD_REQUESTS_PER_DAY": "30",
+                "TOOLFOLD_CACHE": cache,
+            }
+        )
+        self.executor = ToolExecutor(configuration, clock=self.clock.clocks())
+
+    def reply(self, query: dict[str, str]) -> Reply:
+        is_honest = query["apikey"] == HONEST
+        self.requests.append(query["apikey"])
+        return honest_reply(query) if is_honest else BEHAVIORS[self.behavior](query)
+
+    def call(self, key: str, call: HonestCall, **how: Any) -> dict[str, Any]:
+        """Return what a caller gets, and how long it waited."""
+        tool, slept = self.catalog.get(call.tool), len(self.clock.slept)
+        assert tool is not None
+        got: dict[str, Any]
+        try:
+            result = self.executor.call(self.catalog, tool, call.arguments, RequestCredentials(key), **how)
+            got = {"body": result.redactor.redact_text(result.body), "kind": result.kind, "late": result.stale_reason}
+        except CallError as error:
+            got = error.as_dict()
+        return {**got, "waited": bool(self.clock.slept[slept:])}
+
+    def hostile(self, call: HostileCall) -> None:
+        self.behavior = call.behavior
+        deadline = self.clock.monotonic() + 0.1 if call.behavior == "slow" else None
+        self.call(call.key, call.call, bypass_cache=call.fresh, deadline=deadline)
+
+
+@pytest.mark.parametrize("cache", ["memory", "off", "a file"])
+def test_hostile_calls_change_nothing_for_another_caller(
+    catalog: Catalog, upstream: Upstream, cache: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:  # R1, R2, R13, R24
+    def world() -> World:
+        file = str(tmp_path_factory.mktemp("cache") / "answers.sqlite")
+        return World(catalog, upstream, file if cache == "a file" else cache)
+
+    def outcomes(world: World, hostile_calls: list[HostileCall]) -> list[dict[str, Any]]:
+        found = []
+        for place, call in enumerate(HONEST_CALLS * 2):
+            for hostile in hostile_calls:
+                if hostile.before == place:
+                    world.hostile(hostile)
+            start = world.clock.now
+            found.append(world.call(HONEST, call))
+            world.clock.now = start + 1
+        return found
+
+    alone = outcomes(world(), [])
+
+    @settings(max_examples=60 if cache == "memory" else 25, suppress_health_check=list(HealthCheck))
+    @given(st.lists(HOSTILE_CALLS, max_size=8))
+    def compare(hostile_calls: list[HostileCall]) -> None:
+        beside = world()
+        assert outcomes(beside, hostile_calls) == alone
+        for call in hostile_calls:
+            assert beside.requests.count(call.key) <= 2 * len(hostile_calls)
+
+    compare()
+
+
+class TestSharing:
+    @pytest.mark.parametrize("name", ECHOES)
+    @pytest.mark.parametrize("tool", ["WTI", "COMPANY_OVERVIEW"])
+    def test_an_answer_that_repeats_a_key_is_kept_for_that_key(
+        self, calls: Calls, upstream: Upstream, name: str, tool: str
+    ) -> None:  # R1, R13
+        hostile = "hostile/KEY+0123"
+        upstream.replies = [lambda query: (honest_reply if query["apikey"] == HONEST else echo(ECHOES[name]))(query)]
+        arguments = {"symbol": "IBM"} if tool == "COMPANY_OVERVIEW" else {}
+        first = calls(tool, key=hostile, **arguments)
+        assert first.redactor.appears_in(first.body)
+        assert not first.redactor.appears_in(first.redactor.redact_text(first.body))
+        assert calls(tool, key=hostile, **arguments).cached
+        honest = calls(tool, key=HONEST, **arguments)
+        assert not honest.cached
+        assert not first.redactor.appears_in(honest.body)
+        if tool == "WTI":  # shared between keys
+            assert calls(tool, key=hostile, **arguments).body == honest.body  # what is newer
+
+    def test_the_operators_key_is_found_in_an_answer_to_another_key(
+        self, catalog: Catalog, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATOR)
+        upstream.replies = [(200, {}, f"timestamp,value\n{OPERATOR},1\n".encode())]
+        executor = ToolExecutor(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}))
+        tool = catalog.get("WTI")
+        assert tool is not None
+        result = executor.call(catalog, tool, {}, RequestCredentials("SOMEOTHERKEY1234"))
+        assert OPERATOR in result.body
+        assert OPERATOR not in result.redactor.redact_text(result.body)
+        assert not executor.call(catalog, tool, {}, RequestCredentials(HONEST)).cached
+
+    def test_an_ordinary_answer_needs_no_redaction(self, calls: Calls) -> None:
+        assert not calls().redactor.appears_in(HONEST)
+        assert calls().redactor is calls("WTI").redactor
+
+    @pytest.mark.parametrize("behavior", ["message", "other data"])
+    def test_what_is_not_the_tools_data_is_not_shared(self, calls: Calls, upstream: Upstream, behavior: str) -> None:
+        upstream.replies = [lambda query: (honest_reply if query["apikey"] == HONEST else BEHAVIORS[behavior])(query)]
+        calls("WTI", key="HOSTILEKEY0000000")
+        assert calls("WTI", key=HONEST).body == CSV_ROWS.strip()
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ({"symbol": "caf\u00e9"}, {"symbol": "cafe\u0301"}),
+            ({"symbol": "1"}, {"symbol": "1.0"}),
+            ({"symbol": "a b"}, {"symbol": "a+b"}),
+            ({"symbol": "IBM&interval=1min"}, {"symbol": "IBM"}),
+        ],
+    )
+    def test_different_requests_have_different_entries(
+        self, calls: Calls, one: dict[str, str], other: dict[str, str]
+    ) -> None:
+        calls("TIME_SERIES_WEEKLY", **one)
+        assert not calls("TIME_SERIES_WEEKLY", **other).cached
+
+
+class TestWaiting:
+    def test_no_caller_waits_for_the_equal_call_of_another(self, calls: Calls, upstream: Upstream) -> None:
+        with blocked(upstream) as started:
+            hostile = threading.Thread(target=calls, kwargs={"key": "HOSTILEKEY0000000"})
+            hostile.start()
+            assert started.wait(5)
+            started_at = time.monotonic()
+            assert calls(key=HONEST).body
+            assert time.monotonic() - started_at < 4
+        hostile.join()
+
+    def test_a_queue_of_one_key_does_not_delay_another(self, make: Make, upstream: Upstream, clock: Clock) -> None:
+        calls = make(REQUESTS_PER_SECOND="1")
+        for tool in ("CPI", "WTI", "COPPER"):
+            calls(tool, key="HOSTILEKEY0000000")
+        slept = len(clock.slept)
+        assert slept
+        calls("COPPER", key=HONEST, bypass_cache=True)
+        assert len(clock.slept) == slept
+
+
+@contextmanager
+def blocked(upstream: Upstream) -> Iterator[threading.Event]:
+    """Let calls wait, other than those of the honest key."""
+    started, may_end = threading.Event(), threading.Event()
+
+    def reply(query: dict[str, str]) -> Reply:
+        if query["apikey"] != HONEST:
+            started.set()
+            may_end.wait(10)
+        return honest_reply(query)
+
+    upstream.replies = [reply]
+    try:
+        yield started
+    finally:
+        may_end.set()
+
+
+class TestFailures:
+    def test_failing_calls_of_one_caller_pause_nobody_else(self, calls: Calls, upstream: Upstream) -> None:  # R2
+        upstream.replies = [lambda query: honest_reply(query) if query["apikey"] == HONEST else (500, {}, b"")]
+        for _ in range(6):
+            calls.error(key="timestamp,value")
+        assert calls.error(key="timestamp,value").details["retry_after_s"] == 30
+        assert len(upstream.requests) == 5
+        assert calls(key=HONEST).body
+
+    def test_failing_arguments_pause_no_other_arguments(self, calls: Calls, upstream: Upstream) -> None:  # R2
+        upstream.replies = [lambda query: honest_reply(query) if query["symbol"] == "IBM" else (500, {}, b"")]
+        for _ in range(6):
+            calls.error("TIME_SERIES_WEEKLY", symbol="ODD")
+        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").body
+
+    def test_a_source_that_cannot_be_reached_is_paused_for_everybody(self, catalog: Catalog, clock: Clock) -> None:
+        with Upstream() as stopped:
+            url = stopped.url
+        calls = Calls(catalog, clock, url, RETRIES="0")
+        for number in range(5):
+            calls.error("TIME_SERIES_WEEKLY", key=f"KEY{number}", symbol=str(number))
+        assert calls.error(key=HONEST).message == "Alpha Vantage keeps failing, so calls to it are paused."
+
+    @pytest.mark.parametrize("encode", [str, quote])
+    def test_a_refusal_that_repeats_an_argument_blocks_no_key(
+        self, calls: Calls, upstream: Upstream, encode: Callable[[str], str]
+    ) -> None:
+        text = "our standard API rate limit is 25 requests per day"
+        upstream.replies = [
+            lambda query: honest_reply(query) if query["symbol"] == "IBM" else notice(f"Unknown symbol: {text}.")
+        ]
+        assert calls.error("TIME_SERIES_WEEKLY", symbol=encode(text)).code == "UPSTREAM_ERROR"
+        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").body
+
+    def test_a_key_in_a_notice_is_replaced_before_the_notice_is_cut(self, calls: Calls, upstream: Upstream) -> None:
+        upstream.replies = [notice("x" * 290 + HONEST + " and more")]
+        said = calls.error(key=HONEST).details["upstream_says"]
+        assert "x[key] and" in said
+        assert len(said) == 300
+
+
+class TestRetryAfter:  # R22
+    @pytest.mark.parametrize(
+        ("value", "seconds"),
+        [("7", 7), ("0", 1), ("00012", 12), ("1.2", 2), ("", 60), ("-5", 60), ("soon", 60),
+          ("5, 7", 60), ("\u00b2", 60),
+         ("999999999", 43_200), ("9" * 5000, 43_200), ("Fri, 31 Dec 9999 23:59:59 GMT", 43_200),
+         ("Mon, 12 Jan 2026 17:00:00 GMT", 1), ("Fri, 99 Foo 9999 99:99:99 GMT", 60)],
+    )  # fmt: skip
+    def test_the_text_and_the_field_agree(self, make: Make, upstream: Upstream, value: str, seconds: int) -> None:
+        upstream.replies = [(429, {"retry-after": value.encode().decode("latin-1")}, b"")]
+        error = make(MAX_QUEUE_WAIT_S="0.5").error()
+        assert error.code == "RATE_LIMITED"
+        assert error.details["retry_after_s"] == seconds
+        assert error.suggestion == "Wait as long as retry_after_s says and call again."
+
+    @pytest.mark.parametrize("form", ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"])
+    def test_a_date_counts_from_the_date_of_the_response(self, calls: Calls, upstream: Upstream, form: str) -> None:
+        until = time.strftime(form, time.gmtime(time.time() + 50))
+        upstream.replies = [(429, {"retry-after": until}, b"")]
+        assert 40 <= calls.error().details["retry_after_s"] <= 50
+        assert parse_retry_after("Tue, 13 Jan 2026 17:00:30 GMT", "Tue, 13 Jan 2026 17:00:00 GMT") == 30
+
+    def test_a_wait_after_503_is_told(self, calls: Calls, upstream: Upstream) -> None:
+        upstream.replies = [(503, {"retry-after": "3600"}, b"")]
+        assert calls.error().details == {"retryable": True, "retry_after_s": 3600}
+
+
+class TestArguments:
+    @pytest.fixture
+    def tools(self, catalog: Catalog, upstream: Upstream) -> MetaTools:
+        configuration = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url})
+        return MetaTools(lambda: catalog, ToolExecutor(configuration))
+
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [
+            ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"interval": "\ud800"}}),
+            ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"\udfff": 1}}),
+            ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"interval": [{"a": ["\ud800"]}]}}),
+            ("TOOL_CALL", {"tool_name": "CPI", "arguments": '{"interval": "\\ud800"}'}),
+            ("TOOL_CALL", {"tool_name": "CPI", "arguments": "\ud800"}),
+            ("TOOL_CALL", {"tool_name": "CPI\ud800"}),
+            ("TOOL_CALL", {"tool_name": "CPI", "select": "where date = '\ud800'"}),
+            ("TOOL_CALL", {"tool_name": "CPI", "\ud800": 1}),
+            ("TOOL_LIST", {"query": "\ud800"}),
+            ("TOOL_GET", {"tool_name": ["CPI", "\ud800"]}),
+        ],
+    )
+    def test_a_lone_surrogate_is_an_invalid_argument(
+        self, tools: MetaTools, upstream: Upstream, name: str, arguments: dict[str, Any]
+    ) -> None:  # R16
+        result = tools.call(name, arguments, RequestCredentials(HONEST))
+        assert result.structured["error"]["code"] == "INVALID_ARGUMENTS"
+        result.text.encode()
+        assert not upstream.requests
+
+    @pytest.mark.parametrize("symbol", ["A" * 100_000, "\u00e9" * 3_000, "%" * 6_000])
+    def test_arguments_that_make_a_long_url_are_not_sent(
+        self, tools: MetaTools, upstream: Upstream, symbol: str
+    ) -> None:  # R24
+        call = {"tool_name": "TIME_SERIES_WEEKLY", "arguments": {"symbol": symbol}}
+        error = tools.call("TOOL_CALL", call, RequestCredentials(HONEST)).structured["error"]
+        assert error["code"] == "INVALID_ARGUMENTS"
+        assert "16,000 are allowed" in error["message"]
+        assert len(json.dumps(error)) < 2_000
+        assert not upstream.requests
+
+    @pytest.mark.parametrize("key", ["k" * 1_000_000, "key\r\nX: 1", "key\x00", "schl\u00fc\u0141ssel", "\ud800key"])
+    def test_a_key_that_no_service_gives_out_is_not_sent(
+        self, tools: MetaTools, upstream: Upstream, key: str
+    ) -> None:  # R24
+        error = tools.call("TOOL_CALL", {"tool_name": "CPI"}, RequestCredentials(key)).structured["error"]
+        assert error["code"] == "AUTH_REQUIRED"
+        assert not upstream.requests
+
+    @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 10**30 + 7, str(2**63 + 1)])
+    def test_large_integers_are_sent_exactly(self, tools: MetaTools, upstream: Upstream, number: Any) -> None:  # R24
+        arguments = {"symbol": "IBM", "interval": "daily", "time_period": number, "series_type": "close"}
+        upstream.replies = [(200, {}, b"time,SMA\n2024-03-01,81.5\n")]
+        tools.call("TOOL_CALL", {"tool_name": "SMA", "arguments": arguments}, RequestCredentials(HONEST))
+        assert [query["time_period"] for query in upstream.requests] == ([str(number)] if int(number) > 0 else [])
+
+    def test_large_integers_are_returned_exactly(self, tools: MetaTools, upstream: Upstream) -> None:  # R24
+        upstream.replies = [(200, {}, b'{"data": [{"date": "2024-03-01", "value": 9007199254740993}]}')]
+        call = {"tool_name": "WTI", "arguments": {"datatype": "json"}}
+        result = tools.call("TOOL_CALL", call, RequestCredentials(HONEST))
+        assert "9007199254740993" in result.text
+        assert result.structured["result"]["data"][0]["value"] == 9007199254740993
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    ['{"Information": "%s"}', '{"Information": ["%s"]}', '{"Information": {"text": "%s", "code": 429}}',
+     '[{"Information": "%s"}]', '{"information": "%s"}', '{"Note": [{"message": "%s"}]}',
+     '{"data": {"Information": "%s"}, "status": "error"}', '{"Information": ["%s"], "data": []}', "%s, \n%s"],
+)  # fmt: skip
+def test_a_refusal_is_recognized_in_every_envelope(calls: Calls, upstream: Upstream, envelope: str) -> None:  # R24
+    text = "our standard API rate limit is 25 requests per day"
+    upstream.replies = [(200, {}, envelope.replace("%s", text).encode())]
+    assert calls.error("WTI").code == "RATE_LIMITED"
+    assert calls.error("NEWS_SENTIMENT").code == "RATE_LIMITED"
+    assert len(upstream.requests) == 1
