@@ -44,11 +44,12 @@ OURS = {
     "API key: execution.secrets": "from toolfold.aws.clients import AwsClients\n"
     "from toolfold.execution.secrets import SecretProvider\n"
     "assert SecretProvider(AwsClients(), 60, 5).get_secret('arn:aws:secretsmanager:us-east-1:1:secret:bench') == 'key'",
-    "long response: results.offload": "from toolfold.results import offload\n"
-    "assert offload.save('a' * 400_000, 'csv', 's3://bench/long', 60)",
+    "long response: results.offload": "from toolfold.results.offload import AnswerStore\n"
+    "assert AnswerStore('s3://bench/long', 60).save('a' * 400_000, 'csv')",
     "shared cache, then a long response": "from toolfold.aws.clients import AwsClients\n"
-    "from toolfold.cache.dynamodb import DynamoDBStore; from toolfold.results import offload; aws = AwsClients()\n"
-    "DynamoDBStore(aws, 'bench', '', 5).get('a'); offload.save('a' * 400_000, 'csv', 's3://bench/long', 60, aws=aws)",
+    "from toolfold.cache.dynamodb import DynamoDBStore; from toolfold.results.offload import AnswerStore\n"
+    "aws = AwsClients(); DynamoDBStore(aws, 'bench', '', 5).get('a')\n"
+    "AnswerStore('s3://bench/long', 60, aws=aws).save('a' * 400_000, 'csv')",
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
 from toolfold.results import output as presenting
+from toolfold.results.offload import AnswerStore
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult, render_result
 from toolfold.results.select import parser
 
@@ -122,17 +123,17 @@ def test_long_selection_is_a_preview() -> None:
 
 def test_full_text_is_saved_in_a_file_only_its_owner_can_read(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    result = shown(PRICES, offload_to=str(folder))
+    result = shown(PRICES, save_answer=AnswerStore(str(folder)).save)
     full = result.structured["preview"]["full"]
     path = Path(full["path"])
     assert path.read_text() == shown(PRICES, 10**6).text
     assert path.stat().st_mode & 0o777 == 0o600
-    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {made.stat().st_mode & 0o777 for made in (folder, path.parent)} == {0o700}
     assert full["path"] in result.text
     assert full["expires_at"] in result.text
     assert full["tokens"] == pytest.approx(len(encode(path.read_text())), rel=0.2)
-    other = shown(PRICES, offload_to=str(folder)).structured["preview"]["full"]["path"]
-    assert other != full["path"]
+    other = shown(PRICES, save_answer=AnswerStore(str(folder)).save).structured["preview"]["full"]["path"]
+    assert other == full["path"]  # named by its content
 
 
 def test_expired_files_are_removed(tmp_path: Path) -> None:
@@ -140,18 +141,16 @@ def test_expired_files_are_removed(tmp_path: Path) -> None:
     import time
 
     yesterday = time.time() - 25 * 3600
-    for name in ("answer-old.csv", "mine.csv"):
-        (tmp_path / name).write_text("x")
-        os.utime(tmp_path / name, (yesterday, yesterday))
-    shown(PRICES, offload_to=str(tmp_path))
-    assert not (tmp_path / "answer-old.csv").exists()
-    assert (tmp_path / "mine.csv").exists()
+    path = Path(AnswerStore(str(tmp_path)).save("old", "csv")["path"])
+    os.utime(path, (yesterday, yesterday))
+    shown(PRICES, save_answer=AnswerStore(str(tmp_path)).save)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("raw_by", ["", "datatype"])
 def test_unwritable_folder_costs_only_the_link(tmp_path: Path, raw_by: str, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
-    result = shown(PRICES, raw_by=raw_by, offload_to=str(tmp_path / "file"))
+    result = shown(PRICES, raw_by=raw_by, save_answer=AnswerStore(str(tmp_path / "file")).save)
     assert set(result.structured["preview"]["full"]) == {"tokens"}
     assert "is too long" in result.text
     assert "could not be saved" in caplog.text
@@ -189,7 +188,7 @@ def test_answer_stays_below_the_lambda_response_limit(body: str, raw_by: str) ->
 
 def test_long_link_is_in_the_structured_data_only(tmp_path: Path) -> None:
     place = str(tmp_path.joinpath(*["x" * 200] * 8))
-    result = shown(PRICES, MIN_TOKENS, offload_to=place)
+    result = shown(PRICES, MIN_TOKENS, save_answer=AnswerStore(place).save)
     assert result.structured["preview"]["full"]["path"] not in result.text
     assert "structuredContent.preview.full" in result.text
     assert presenting.MIN_TOKENS == MIN_TOKENS

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolfold.execution.secrets import SecretProvider
     from toolfold.execution.validation import Problem
     from toolfold.network.session import HttpClient
+    from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
     from toolfold.sources.registry import AdapterRegistry
 
@@ -60,6 +61,7 @@ class ToolExecutor:
         self._on_call, self._adapters, self._clock = on_call, adapters, clock
         self._cached_executor: CachedExecutor | None = None
         self._http_client: HttpClient | None = None
+        self._answer_store: AnswerStore | None = None
         self._lock = threading.Lock()
 
     def call(
@@ -111,6 +113,19 @@ class ToolExecutor:
         """Return the next step after an answer of ``tool`` that is too large."""
         return self.cached_executor().smaller_response_hint(catalog.source(tool.source))
 
+    def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
+        """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
+        with self._lock:
+            if self._answer_store is None:
+                from toolfold.results.offload import AnswerStore
+
+                settings = self.settings
+                self._answer_store = AnswerStore(
+                    settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self.aws
+                )
+            store = self._answer_store
+        return store.save(text, suffix, remaining_s)
+
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
         from toolfold.execution import validation  # noqa: F401 - see above
@@ -123,7 +138,7 @@ class ToolExecutor:
         The next call makes new ones.
         """
         with self._lock:
-            self._cached_executor = None
+            self._cached_executor = self._answer_store = None
             if self._secrets is not None:
                 self._secrets.reset()
             self.aws.reset()

@@ -70,10 +70,7 @@ def tool_call(
         raw_by=format_parameter if tool_arguments.get(format_parameter) is not None else "",
         select=_parse_select(options["select"]),  # a wrong expression fails before anything is sent
         max_tokens=max(MIN_TOKENS, max_tokens),
-        offload_to="" if settings.offload == "off" else settings.offload,
-        presigned_url_ttl_s=settings.presigned_url_ttl_s,
-        offload_timeout_s=settings.s3_timeout_s,
-        aws=executor.aws,
+        save_answer=executor.save_answer if settings.offload not in ("", "off") else None,
     )
     budget, fetch_deadline = _budget(settings.timeout_s, deadline)
     answer = executor.call(

@@ -2,11 +2,12 @@
 
 ``output`` is the entry, with ``renderer`` and ``raw_output``; ``parsing``, ``tables`` and ``values`` parse, bounded by
 ``measure``; ``select`` takes a part; ``preview`` and ``preview_csv`` shorten to ``limits``; ``render`` writes,
-``tokens`` counts, ``offload`` saves what is too long. May import ``budget``, ``redaction``, ``errors``, ``fuzzy``,
-``text_safety`` and ``aws``.
+``tokens`` counts, ``offload`` saves what is too long, in S3 or in an ``answer_folder``. May import ``budget``,
+``redaction``, ``private_folder``, ``errors``, ``fuzzy``, ``text_safety`` and ``aws``.
 """
 
 __all__ = [
+    "answer_folder",
     "columns",
     "limits",
     "measure",

@@ -1,95 +1,140 @@
 """Save a response that is too long for the model: in a folder of this machine, or in S3 behind a presigned URL.
 
-Names cannot be guessed, files are readable by their owner alone, URLs expire. A failure costs the URL, never the call.
+Equal responses are saved once. Files are readable by their owner alone, URLs expire. A failure costs the URL, never the
+call.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
+import hmac
 import logging
 import math
-import os
 import secrets
+import threading
 import time
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
+from toolfold.private_folder import PathRefused
+
+if TYPE_CHECKING:
+    from cachetools import TTLCache
 
 logger = logging.getLogger("toolfold")
 
-_PREFIX = "answer-"
-_FILE_TTL_S = 24 * 3600
-"""Seconds after which a file is removed, when the next one is written. In S3 the bucket's lifecycle does that."""
-
 _CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "txt": "text/plain; charset=utf-8"}
 
+_OBJECT_TTL_S = 24 * 3600
+"""Seconds that the lifecycle rule of a bucket keeps an object at least: S3 counts whole days."""
 
-def save(
-    text: str,
-    suffix: str,
-    location: str,
-    presigned_url_ttl_s: float,
-    timeout_s: float = 5.0,
-    remaining_s: float = math.inf,
-    aws: AwsClients | None = None,
-) -> dict[str, Any]:
-    """Save ``text`` and return where it is.
+_REUSE_S = 3600
+"""Most seconds for which an object is assumed to exist after it was written. An operator may empty the bucket."""
+
+_MAX_REUSED = 1000
+
+
+class AnswerStore:
+    """Save long answers in one place. Made once per process; safe to use from many threads.
 
     Args:
-        text: the whole response.
-        suffix: ``csv``, ``json`` or ``txt``.
         location: a folder, or ``s3://bucket/prefix``.
         presigned_url_ttl_s: seconds for which a URL can be opened. One that was signed with the credentials of a role,
             as on Lambda, ends with them, which may be earlier.
-        timeout_s: seconds that S3 may take.
-        remaining_s: seconds until the call's deadline. With less than ``timeout_s`` S3 gets whole seconds of it.
+        timeout_s: seconds that S3 may take, or the wait for another process that writes to the folder.
         aws: creates the client of S3.
-
-    Returns:
-        ``{"url" or "path": …, "expires_at": UTC}``, or ``{}`` when it could not be saved.
     """
-    name = f"{_PREFIX}{secrets.token_urlsafe(24)}.{suffix}"
-    try:
-        if not location.startswith("s3://"):
-            return _save_file(text, name, Path(location).expanduser())
+
+    def __init__(
+        self, location: str, presigned_url_ttl_s: float = 3600, timeout_s: float = 5, aws: AwsClients | None = None
+    ) -> None:
+        self._location, self._timeout_s, self._aws = location, timeout_s, aws or AwsClients()
+        self._presigned_url_ttl_s = presigned_url_ttl_s
+        self._secret = secrets.token_bytes(32)
+        self._objects: TTLCache[str, None] | None = None
+        self._warned: set[str] = set()
+        self._lock = threading.Lock()
+
+    def save(self, text: str, suffix: str, remaining_s: float = math.inf) -> dict[str, Any]:
+        """Save ``text`` and return where it is.
+
+        Args:
+            text: the whole response.
+            suffix: ``csv``, ``json`` or ``txt``.
+            remaining_s: seconds until the call's deadline.
+
+        Returns:
+            ``{"url" or "path": …, "expires_at": UTC}``, or ``{}`` when it could not be saved.
+        """
+        try:
+            # In JSON a lone surrogate is valid as an escape, and in no encoding.
+            content = text.encode(errors="backslashreplace")
+            if self._location.startswith("s3://"):
+                saved = self._save_object(content, suffix, remaining_s)
+            else:
+                saved = self._save_file(content, suffix, remaining_s)
+        except Exception as error:  # noqa: BLE001 - of boto3, or of the file system
+            self._warn(error)
+            return {}
+        self._warned.clear()
+        return saved
+
+    def _warn(self, error: Exception) -> None:
+        """Log an error when it occurs first, and again after an answer was saved."""
+        # The code alone: an error's text may quote a signed URL.
+        reason = f"TOOLFOLD_OFFLOAD: {error}" if isinstance(error, PathRefused) else error_code(error)
+        with self._lock:
+            is_known = reason in self._warned
+            self._warned.add(reason)
+        if not is_known:
+            logger.warning("Long response could not be saved: %s", reason)
+
+    def _save_file(self, content: bytes, suffix: str, remaining_s: float) -> dict[str, Any]:
+        from toolfold.results.answer_folder import save_answer
+
+        if remaining_s <= 0:
+            raise TimeoutError
+        path, expires_at = save_answer(content, suffix, self._location, min(self._timeout_s, remaining_s))
+        path.encode()  # a path that is not Unicode cannot be part of an answer
+        return {"path": path, "expires_at": _iso(expires_at)}
+
+    def _save_object(self, content: bytes, suffix: str, remaining_s: float) -> dict[str, Any]:
         # Clients are cached by their time-outs: whole seconds make few of them.
-        timeout_s = timeout_s if remaining_s >= timeout_s else float(math.floor(remaining_s))
+        timeout_s = self._timeout_s if remaining_s >= self._timeout_s else float(math.floor(remaining_s))
         if timeout_s <= 0:
             raise TimeoutError
-        return _save_object(text, name, location, presigned_url_ttl_s, timeout_s, aws or AwsClients())
-    except Exception as error:  # noqa: BLE001 - of boto3, or of the file system
-        # The code alone: an error's text may quote a signed URL.
-        logger.warning("Long response could not be saved: %s", error_code(error))
-        return {}
+        # Half to connect, half for the response; S3 gets one request.
+        s3 = self._aws.client("s3", timeout_s=timeout_s / 2)
+        parts = urlsplit(self._location)
+        name = self._object_name(content, suffix)
+        place = {"Bucket": parts.netloc, "Key": f"{parts.path.strip('/')}/{name}".lstrip("/")}
+        expires_at = time.time() + self._presigned_url_ttl_s
+        if not self._is_saved(name):
+            s3.put_object(**place, Body=content, ContentType=_CONTENT_TYPES[suffix])
+            self._remember(name)
+        url = s3.generate_presigned_url("get_object", Params=place, ExpiresIn=int(self._presigned_url_ttl_s))
+        return {"url": url, "expires_at": _iso(expires_at)}
 
+    def _object_name(self, content: bytes, suffix: str) -> str:
+        """Return a name that is the same for equal content, and that cannot be guessed from the content."""
+        digest = hmac.digest(self._secret, hashlib.sha256(content).digest(), "sha256")
+        return f"answer-{digest.hex()}.{suffix}"
 
-def _save_file(text: str, name: str, folder: Path) -> dict[str, Any]:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    now = time.time()
-    for old in folder.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # another process has removed it
-            if old.stat().st_mtime < now - _FILE_TTL_S:
-                old.unlink()
-    path = folder / name
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    return {"path": str(path), "expires_at": _iso(now + _FILE_TTL_S)}
+    def _is_saved(self, name: str) -> bool:
+        with self._lock:
+            return self._objects is not None and name in self._objects
 
+    def _remember(self, name: str) -> None:
+        with self._lock:
+            if self._objects is None:
+                from cachetools import TTLCache
 
-def _save_object(
-    text: str, name: str, location: str, presigned_url_ttl_s: float, timeout_s: float, aws: AwsClients
-) -> dict[str, Any]:
-    parts = urlsplit(location)
-    # Half to connect, half for the response; S3 gets one request.
-    s3 = aws.client("s3", timeout_s=timeout_s / 2)
-    place = {"Bucket": parts.netloc, "Key": f"{parts.path.strip('/')}/{name}".lstrip("/")}
-    expires_at = time.time() + presigned_url_ttl_s
-    s3.put_object(**place, Body=text.encode(), ContentType=_CONTENT_TYPES[name.rpartition(".")[2]])
-    url = s3.generate_presigned_url("get_object", Params=place, ExpiresIn=int(presigned_url_ttl_s))
-    return {"url": url, "expires_at": _iso(expires_at)}
+                # The object must exist for as long as a URL that is signed now.
+                reuse_s = min(_REUSE_S, _OBJECT_TTL_S - self._presigned_url_ttl_s)
+                self._objects = TTLCache(_MAX_REUSED, ttl=max(0.0, reuse_s))
+            self._objects[name] = None
 
 
 def _iso(moment: float) -> str:

@@ -29,7 +29,7 @@ class PreviewNotice:
 
     Args:
         token_count: tokens of the full text.
-        saved: where the full text was saved, as ``offload.save`` returns it; may be empty.
+        saved: where the full text was saved, as ``offload.AnswerStore.save`` returns it; may be empty.
         smaller_request: how to ask for less.
         max_tokens: the budget of the answer.
     """

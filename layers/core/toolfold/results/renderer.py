@@ -16,7 +16,6 @@ from toolfold.results.preview_notice import PreviewNotice
 from toolfold.results.tables import Document
 
 if TYPE_CHECKING:
-    from toolfold.aws.clients import AwsClients
     from toolfold.results.select.parser import Selection
 
 T = TypeVar("T")
@@ -45,19 +44,13 @@ class OutputOptions:
         raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
         select: the part to return.
         max_tokens: budget of the text.
-        offload_to: where a text over the budget is saved (see ``offload``), or empty.
-        presigned_url_ttl_s: seconds that a link to it is valid.
-        offload_timeout_s: seconds that saving it in S3 may take.
-        aws: makes the client of S3.
+        save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
     """
 
     raw_by: str = ""
     select: Selection | None = None
     max_tokens: int = 8000
-    offload_to: str = ""
-    presigned_url_ttl_s: float = 3600
-    offload_timeout_s: float = 5
-    aws: AwsClients | None = None
+    save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -134,19 +127,9 @@ class Renderer:
     def _offload(self, text: str, suffix: str) -> dict[str, Any]:
         """Save the full text where the options say; return where it is, or ``{}``."""
         options, size = self.options, 2 * sys.getsizeof(text)
-        if not options.offload_to or not self.budget.has(size):
+        if options.save_answer is None or not self.budget.has(size):
             return {}
-        from toolfold.results import offload
-
-        return offload.save(
-            text,
-            suffix,
-            options.offload_to,
-            options.presigned_url_ttl_s,
-            options.offload_timeout_s,
-            self.budget.remaining_s - _PREVIEW_S,
-            options.aws,
-        )
+        return options.save_answer(text, suffix, self.budget.remaining_s - _PREVIEW_S)
 
 
 def everything_left_out(row_count: int) -> Truncation:
