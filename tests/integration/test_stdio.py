@@ -140,7 +140,7 @@ def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -
     }
     assert [play(steps, **place), play(steps, **place)] == [False, False]
     assert len([query for query in mock_api.requests if ("symbol", "HELD") in query]) == 1
-    assert KEY.encode() not in (tmp_path / "toolfold" / "answers.sqlite").read_bytes()
+    assert KEY.encode() not in (tmp_path / "toolfold" / "responses" / "responses.sqlite").read_bytes()
 
 
 NOISY = """

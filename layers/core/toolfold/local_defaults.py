@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
+logger = logging.getLogger("toolfold")
+
+CACHE_FILE = os.path.join("responses", "responses.sqlite")
+"""In toolfold's folder. The ``answers.sqlite`` of earlier versions cannot be recognised as a file of toolfold."""
+
 
 def user_cache_dir() -> str:
-    """Return toolfold's folder in the user's cache, as the system has it, or below ``XDG_CACHE_HOME``."""
+    """Return toolfold's folder in the user's cache, as the system has it, or below ``XDG_CACHE_HOME``.
+
+    Returns:
+        An absolute path; empty where the user has no home folder.
+    """
     import platformdirs  # 20 ms, not needed where the settings name a cache and a folder
 
-    return platformdirs.user_cache_dir("toolfold", appauthor=False, opinion=False)
+    with contextlib.suppress(RuntimeError):  # neither HOME nor an entry in the user database
+        folder = platformdirs.user_cache_dir("toolfold", appauthor=False, opinion=False)
+        # A relative path would be one of the working directory.
+        return folder if os.path.isabs(folder) else ""
+    return ""
 
 
 def with_local_defaults(settings: Settings) -> Settings:
@@ -21,7 +36,9 @@ def with_local_defaults(settings: Settings) -> Settings:
     if settings.cache and settings.offload:
         return settings
     folder = user_cache_dir()
+    if not folder:
+        logger.warning("This user has no home folder: responses are cached in memory, long answers are not saved")
+        return settings._replace(cache=settings.cache or "memory", offload=settings.offload or "off")
     return settings._replace(
-        cache=settings.cache or os.path.join(folder, "answers.sqlite"),
-        offload=settings.offload or os.path.join(folder, "answers"),
+        cache=settings.cache or os.path.join(folder, CACHE_FILE), offload=settings.offload or folder
     )

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -69,6 +68,7 @@ def resolve(path: str, *, create: bool = False) -> str:
         if create:
             os.makedirs(absolute, exist_ok=True)
         return os.path.realpath(absolute)
+    owners = _trusted_owners()
     todo = absolute.split(os.sep)[::-1]
     resolved, links = os.sep, 0
     while todo:
@@ -91,13 +91,13 @@ def resolve(path: str, *, create: bool = False) -> str:
             links += 1
             if links > _MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            if status.st_uid not in _trusted_owners():
+            if status.st_uid not in owners:
                 raise PathRefused(f"{found} is a symbolic link of another user")
             target = os.readlink(found)
             resolved = os.sep if target.startswith(os.sep) else resolved
             todo += target.split(os.sep)[::-1]
             continue
-        _check_folder(found, status)
+        _check_folder(found, status, owners)
         resolved = found
     return resolved
 
@@ -114,10 +114,10 @@ def absolute_path(path: str) -> str:
     return os.path.abspath(expanded)
 
 
-def _check_folder(path: str, status: os.stat_result) -> None:
+def _check_folder(path: str, status: os.stat_result, owners: tuple[int, ...]) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if status.st_uid not in _trusted_owners():
+    if status.st_uid not in owners:
         raise PathRefused(f"{path} belongs to another user")
     if not status.st_mode & stat.S_ISVTX and is_writable_by_others(status):
         raise PathRefused(f"{path} can be changed by other users")
@@ -167,7 +167,7 @@ def make_marked_folder(path: str) -> None:
     if os.path.lexists(path):
         return
     parent, name = os.path.split(path)
-    temporary = os.path.join(parent, f".{name}.{secrets.token_hex(8)}")
+    temporary = os.path.join(parent, f".{name}.{os.urandom(8).hex()}")
     mark = os.path.join(temporary, MARK)
     os.mkdir(temporary, 0o700)
     try:

@@ -86,7 +86,7 @@ def test_long_answer_is_a_preview_and_saved_in_a_file(
     code, out, _ = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
     assert code == 0
     assert out.startswith("# Preview: ")
-    (kept,) = (tmp_path / "toolfold" / "answers").iterdir()
+    (kept,) = (tmp_path / "toolfold" / "toolfold-answers").glob("answer-*")
     assert str(kept) in out
     assert len(kept.read_text().splitlines()) == 101
 

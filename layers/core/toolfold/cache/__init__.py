@@ -4,4 +4,15 @@
 May import ``aws``, ``catalog.model``, ``settings``, ``models`` and ``errors``.
 """
 
-__all__ = ["base", "dynamodb", "entry", "factory", "fail_safe", "key", "memory", "response_cache", "sqlite"]
+__all__ = [
+    "base",
+    "dynamodb",
+    "entry",
+    "factory",
+    "fail_safe",
+    "key",
+    "memory",
+    "response_cache",
+    "sqlite",
+    "sqlite_file",
+]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import CacheStore
 from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.errors import SettingsError
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -25,17 +26,42 @@ def create_shared_store(settings: Settings, clock: Callable[[], float], aws: Aws
     if location in ("", "memory", "off"):
         return None
 
-    def open_store() -> CacheStore:
-        # Imported when needed: one of the two, and neither before the first call.
-        if location.startswith("dynamodb://"):
-            from toolfold.cache.dynamodb import DynamoDBStore
+    # Imported when needed: one of the two, and neither before the first call.
+    def open_table() -> CacheStore:
+        from toolfold.cache.dynamodb import DynamoDBStore
 
-            table = location.removeprefix("dynamodb://")
-            return DynamoDBStore(aws, table, settings.cache_bucket, settings.cache_timeout_s)
-        from pathlib import Path
+        table = location.removeprefix("dynamodb://")
+        return DynamoDBStore(aws, table, settings.cache_bucket, settings.cache_timeout_s)
 
+    def open_file() -> CacheStore:
         from toolfold.cache.sqlite import SQLiteStore
 
-        return SQLiteStore(Path(location).expanduser(), settings.cache_file_bytes, settings.cache_timeout_s)
+        return SQLiteStore(location, settings.cache_file_bytes, settings.cache_timeout_s)
 
-    return FailSafeStore(open_store, settings.cache_cooldown_s, clock)
+    is_table = location.startswith("dynamodb://")
+    return FailSafeStore(
+        open_table if is_table else open_file, settings.cache_cooldown_s, clock, repeats_warnings=is_table
+    )
+
+
+def check_cache_file(settings: Settings) -> None:
+    """Check that the file that ``settings.cache`` names, if it names one, is toolfold's or does not exist.
+
+    Called when a process starts for a user, who can then correct the setting. Nothing is changed.
+
+    Raises:
+        SettingsError: it is something else.
+    """
+    location = settings.cache
+    if location in ("", "memory", "off") or location.startswith("dynamodb://"):
+        return
+    from toolfold.cache.sqlite_file import check_location
+    from toolfold.private_folder import PathRefused
+
+    try:
+        check_location(location)
+    except PathRefused as error:
+        raise SettingsError(
+            f"TOOLFOLD_CACHE cannot be used: {error}. Nothing was changed. Name a file that does not exist yet, in a "
+            "folder of your own."
+        ) from None

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from toolfold.aws.clients import error_code
 from toolfold.cache.base import CacheStore
+from toolfold.private_folder import PathRefused
 
 logger = logging.getLogger("toolfold")
 
@@ -22,10 +23,20 @@ class FailSafeStore:
         open_store: opens the store. Called by the first :meth:`run`, and again after a failure.
         cooldown_s: seconds between a failure and the next attempt.
         clock: a monotonic clock.
+        repeats_warnings: whether a failure is logged each time. If not, each kind of failure is logged once: that of a
+            file lasts until the user changes something.
     """
 
-    def __init__(self, open_store: Callable[[], CacheStore], cooldown_s: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        open_store: Callable[[], CacheStore],
+        cooldown_s: float,
+        clock: Callable[[], float],
+        *,
+        repeats_warnings: bool = True,
+    ) -> None:
         self._open_store, self._cooldown_s, self._clock = open_store, cooldown_s, clock
+        self._repeats_warnings, self._logged = repeats_warnings, set[str]()
         self._store: CacheStore | None = None
         self._unavailable_until = float("-inf")
         self._lock = threading.Lock()
@@ -51,6 +62,9 @@ class FailSafeStore:
             return None
 
     def _start_cooldown(self, error: Exception) -> None:
-        # The code or the type alone: the text may contain a path or an address.
-        logger.warning("Shared cache unavailable (%s); retrying in %g s", error_code(error), self._cooldown_s)
+        # The code or the type alone: the text may contain an address. That of a refused path is for the user.
+        reason = f"TOOLFOLD_CACHE: {error}" if isinstance(error, PathRefused) else error_code(error)
+        if self._repeats_warnings or reason not in self._logged:
+            logger.warning("Shared cache unavailable (%s); retrying in %g s", reason, self._cooldown_s)
+        self._logged.add(reason)
         self._store, self._unavailable_until = None, self._clock() + self._cooldown_s

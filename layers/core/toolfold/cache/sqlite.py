@@ -6,28 +6,43 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
+from toolfold.cache.sqlite_file import PAGE_BYTES, CacheFile
 
 logger = logging.getLogger("toolfold")
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS numbers (key TEXT PRIMARY KEY, value REAL, expires_at REAL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS entries_expires_at ON entries (expires_at);
-"""
-_LAYOUT = 2
-"""``user_version`` of the file. A file of another layout is replaced."""
+T = TypeVar("T")
 
-_MAX_SHARE = 4
-"""A value may take a fourth of the space: one long history must not evict everything else."""
+_MIN_FILE_BYTES = 256_000
+"""A smaller limit counts as this: the empty tables and a small log take a fifth of it."""
 
-_EVICT_TO = 0.9
-"""Part of the space that eviction leaves in use, so that not every further value has to evict."""
+_MAX_SHARE = 8
+"""A value may take an eighth of the limit: one long history must not evict everything else."""
+
+_ENTRIES, _FILE = 0.65, 0.7
+"""Parts of the limit: for entries, and for the file with the counters."""
+
+_LOG_FOR_VALUES, _LOG = 0.25, 0.3
+"""Parts of the limit up to which the write-ahead log takes values, and counters."""
+
+_CHECKPOINT_PAGES = 1000
+"""Pages of the log that are copied to the file together, unless the limit is small; SQLite's own default."""
+
+_EMPTY_LOG_S = 0.1
+"""Longest wait for readers before the log is emptied: enough for those that read, short if a process is stopped."""
+
+_EVICTED_AT_ONCE = 256
+"""Most entries that one write deletes, so that its time has a bound."""
+
+_EXPIRED_AT_ONCE = 32
+_VACUUMED_PAGES = 1000
+_HYSTERESIS = 0.05
+"""Part of the limit that eviction frees beyond what it needs, so that not every further value has to evict."""
 
 
 class SQLiteStore:
@@ -35,38 +50,50 @@ class SQLiteStore:
 
     Args:
         path: the file; it is made, with its folder, where it does not exist.
-        max_bytes: limit of all values together, approximately.
+        max_bytes: limit of the file and its write-ahead log together.
         timeout_s: seconds to wait for another process that writes.
 
     Raises:
+        PathRefused: the file is not toolfold's.
         OSError, sqlite3.Error: the file cannot be made, or is busy or full.
     """
 
-    def __init__(self, path: Path, max_bytes: int, timeout_s: float) -> None:
-        self._path, self._max_bytes, self._timeout_s = path, max_bytes, timeout_s
+    def __init__(self, path: str | os.PathLike[str], max_bytes: int, timeout_s: float) -> None:
+        self._file = CacheFile(os.fspath(path), timeout_s)
+        self._max_bytes, self._timeout_s = max(max_bytes, _MIN_FILE_BYTES), timeout_s
+        self._max_pages = int(self._max_bytes * _ENTRIES) // PAGE_BYTES
         self._lock = threading.Lock()
-        self._connection = self._run_repairing(self._connect)
+        self._connection: sqlite3.Connection | None = None
+        self._run(lambda _: None)
 
     def get(self, key: str) -> bytes | None:
         """Return the value last put, or None."""
-        rows = self._execute("SELECT value FROM entries WHERE key = ?", key)
+        rows = self._execute("SELECT value FROM entries WHERE key = ? AND typeof(value) = 'blob'", key)
         return bytes(rows[0][0]) if rows else None
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
-        """Store ``value``, unless a newer one is stored."""
+        """Store ``value``, unless a newer one is stored, or there is no space for it."""
         if len(value) * _MAX_SHARE > self._max_bytes:
             return
-        self._execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
-            " SET value = excluded.value, created_at = excluded.created_at, expires_at = excluded.expires_at"
-            " WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
-            key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S,
-        )  # fmt: skip
-        self._evict(created_at)
+
+        def put(connection: sqlite3.Connection) -> None:
+            if not self._can_log(connection, len(value), _LOG_FOR_VALUES):
+                return
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                if self._make_space(connection, len(value), created_at):
+                    connection.execute(
+                        "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+                        " value = excluded.value, created_at = excluded.created_at, expires_at = excluded.expires_at"
+                        " WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
+                        (key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S),
+                    )
+
+        self._run(put)
 
     def increment(self, key: str, expires_at: float) -> int:
         """Add 1 to the counter ``key`` and return its new value."""
-        rows = self._execute(
+        rows = self._write(
             "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value",
             key, expires_at,
         )  # fmt: skip
@@ -74,74 +101,130 @@ class SQLiteStore:
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key``: return 0, or the time at which it becomes free."""
-        acquired = self._execute(
+        acquired = self._write(
             "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE"
             " SET value = excluded.value, expires_at = excluded.expires_at WHERE value <= ? RETURNING value",
             key, expires_at, expires_at, now,
         )  # fmt: skip
-        return 0.0 if acquired else float(self._execute("SELECT value FROM numbers WHERE key = ?", key)[0][0])
+        if acquired:
+            return 0.0
+        rows = self._execute("SELECT value FROM numbers WHERE key = ?", key)
+        return float(rows[0][0]) if rows else 0.0
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._connection.close()
+            self._close()
 
     def __del__(self) -> None:
         with suppress(Exception):  # never opened, or already closed
-            self._connection.close()
+            self._close()
 
-    def _evict(self, now: float) -> None:
-        [(size,)] = self._execute("SELECT total(length(value)) FROM entries")
-        if size <= self._max_bytes:
-            return
-        self._execute("DELETE FROM numbers WHERE expires_at < ?", now)
-        for key, length in self._execute("SELECT key, length(value) FROM entries ORDER BY expires_at"):
-            if size <= self._max_bytes * _EVICT_TO:
+    def _can_log(self, connection: sqlite3.Connection, size: int, part: float) -> bool:
+        """Return whether the log stays below ``part`` of the limit with ``size`` more bytes; empty it if needed.
+
+        Many processes that write at the same time, or one that is stopped while it reads, keep SQLite from doing so.
+        """
+        if self._file.wal_bytes() + size <= self._max_bytes * part:
+            return True
+        ends = time.monotonic() + _EMPTY_LOG_S
+        connection.execute(f"PRAGMA busy_timeout = {int(_EMPTY_LOG_S * 250)}")
+        try:
+            while self._file.wal_bytes() + size > self._max_bytes * part and time.monotonic() < ends:
+                # Returns at once, without waiting, while another process does the same.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                time.sleep(0.001)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {int(self._timeout_s * 1000)}")
+        return self._file.wal_bytes() + size <= self._max_bytes * part
+
+    def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
+        """Delete expired entries, and as many others as needed; return whether a value of ``size`` bytes fits."""
+        for table in ("entries", "numbers"):
+            connection.execute(
+                f"DELETE FROM {table} WHERE key IN"  # noqa: S608 - one of two names
+                f" (SELECT key FROM {table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?)",
+                (now, _EXPIRED_AT_ONCE),
+            )
+        [(pages,)] = connection.execute("PRAGMA page_count")
+        if pages > self._max_bytes * _FILE / PAGE_BYTES:  # the limit was lowered
+            connection.execute(f"PRAGMA incremental_vacuum({_VACUUMED_PAGES})").fetchall()
+        needed = size // PAGE_BYTES + 8  # with the pages of the tree and of the index
+        free = self._max_pages - _used_pages(connection)
+        if free >= needed:
+            return True
+        missing = (needed - free + self._max_pages * _HYSTERESIS) * PAGE_BYTES
+        victims = []
+        for key, length in connection.execute(
+            "SELECT key, length(value) FROM entries ORDER BY expires_at LIMIT ?", (_EVICTED_AT_ONCE,)
+        ).fetchall():
+            if missing <= 0:
                 break
-            self._execute("DELETE FROM entries WHERE key = ?", key)
-            size -= length
+            victims.append((key,))
+            missing -= length or 0
+        connection.executemany("DELETE FROM entries WHERE key = ?", victims)
+        return self._max_pages - _used_pages(connection) >= needed
+
+    def _write(self, statement: str, *values: Any) -> list[Any]:
+        def write(connection: sqlite3.Connection) -> list[Any]:
+            if not self._can_log(connection, 0, _LOG):
+                raise sqlite3.OperationalError("the write-ahead log is full")
+            return connection.execute(statement, values).fetchall()
+
+        return self._run(write)
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
-        with self._lock:
-            return list(self._run_repairing(lambda: self._connection.execute(statement, values).fetchall()))
+        return self._run(lambda connection: connection.execute(statement, values).fetchall())
 
-    def _run_repairing(self, operation: Callable[[], Any]) -> Any:
+    def _run(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``operation``; where the file is damaged, replace it by an empty one and run it again."""
-        try:
-            return operation()
-        except sqlite3.OperationalError:  # busy, full or read-only: not a damaged file
-            raise
-        except sqlite3.DatabaseError:
-            logger.warning("Cache file damaged; replacing it")
-            self._delete_files()
-            self._connection = self._connect()
-            return self._connection if operation == self._connect else operation()
+        with self._lock:
+            try:
+                return operation(self._open())
+            except sqlite3.DatabaseError as error:
+                if not _means_damaged(error):
+                    raise
+            self._close()
+            self._file.delete_damaged()
+            logger.warning("Cache file damaged; replaced by an empty one")
+            return operation(self._open())
 
-    def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made before SQLite opens it, which would use the process's default mode.
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        self._path.chmod(0o600)
-        connection = sqlite3.connect(
-            self._path, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=16
-        )
-        try:
-            # Readers and a writer do not block each other. A crash may lose the last entries, not the file.
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            [(layout,)] = connection.execute("PRAGMA user_version").fetchall()
-            if layout not in (0, _LAYOUT):
-                raise sqlite3.DatabaseError("another layout")
-            connection.executescript(_TABLES)
-            connection.execute(f"PRAGMA user_version = {_LAYOUT}")
-        except sqlite3.Error:
-            connection.close()
-            raise
+    def _open(self) -> sqlite3.Connection:
+        """Return the connection to the file that is at the path now: another process may have replaced it."""
+        if self._connection is not None and not self._file.was_replaced():
+            return self._connection
+        self._close()
+        self._connection = connection = self._file.open()
+        log_pages = max(1, min(_CHECKPOINT_PAGES, self._max_bytes // 16 // PAGE_BYTES))
+        for pragma in (
+            "synchronous = NORMAL",  # a crash may lose the last entries, not the file
+            f"wal_autocheckpoint = {log_pages}",
+            f"journal_size_limit = {log_pages * PAGE_BYTES}",
+            f"max_page_count = {int(self._max_bytes * _FILE) // PAGE_BYTES}",
+            "secure_delete = OFF",  # on Debian it is on, and writes each deleted page to the log
+            "temp_store = MEMORY",
+            "mmap_size = 0",  # reading a mapped file that gets shorter ends the process
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
 
-    def _delete_files(self) -> None:
-        connection = getattr(self, "_connection", None)
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-        for suffix in ("", "-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+
+def _used_pages(connection: sqlite3.Connection) -> int:
+    [(pages,)] = connection.execute("PRAGMA page_count")
+    [(free,)] = connection.execute("PRAGMA freelist_count")
+    return int(pages - free)
+
+
+def _means_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Return whether the content of the file is the reason; "busy", "full" and "read-only" are not."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return type(error) is sqlite3.DatabaseError  # another layout
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

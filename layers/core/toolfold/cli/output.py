@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 def meta_tools() -> MetaTools:
     """Return the meta-tools with the settings of the environment and the defaults of a user's machine."""
     from toolfold.app import build_app
+    from toolfold.cache.factory import check_cache_file
     from toolfold.local_defaults import with_local_defaults
 
-    return build_app(with_local_defaults(Settings.from_environment())).server.tools
+    settings = Settings.from_environment()
+    check_cache_file(settings)
+    return build_app(with_local_defaults(settings)).server.tools
 
 
 def print_result(result: Result, as_json: bool) -> int:

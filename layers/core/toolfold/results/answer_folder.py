@@ -7,7 +7,6 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 from typing import BinaryIO, NamedTuple
@@ -123,7 +122,7 @@ class _Files:
 
     def write(self, name: str, content: bytes) -> None:
         """Write ``content`` to a new file, which gets its name when it is complete."""
-        temporary = f".answer-{secrets.token_hex(8)}.tmp"
+        temporary = f".answer-{os.urandom(8).hex()}.tmp"
         try:
             with open(self._open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
                 file.write(content)
@@ -135,8 +134,7 @@ class _Files:
     def _rename(self, temporary: str, name: str) -> None:
         try:  # fails if the name was taken
             os.link(
-                self._at(temporary), self._at(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor,
-                follow_symlinks=False,
+                self._at(temporary), self._at(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor
             )  # fmt: skip
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK):

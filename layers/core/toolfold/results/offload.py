@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import logging
 import math
-import secrets
+import os
 import threading
 import time
 from datetime import UTC, datetime
@@ -52,7 +52,7 @@ class AnswerStore:
     ) -> None:
         self._location, self._timeout_s, self._aws = location, timeout_s, aws or AwsClients()
         self._presigned_url_ttl_s = presigned_url_ttl_s
-        self._secret = secrets.token_bytes(32)
+        self._secret = os.urandom(32)
         self._objects: TTLCache[str, None] | None = None
         self._warned: set[str] = set()
         self._lock = threading.Lock()

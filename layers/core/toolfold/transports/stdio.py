@@ -25,6 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
+from toolfold.cache.factory import check_cache_file
 from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.http import MAX_BODY_BYTES
@@ -67,10 +68,11 @@ def run(settings: Settings) -> None:
     """Serve stdin and stdout until stdin ends, or until SIGINT or SIGTERM. A second signal ends the process at once.
 
     Raises:
-        SettingsError: the settings name no catalog.
+        SettingsError: the settings name no catalog, or a cache file that is not toolfold's.
         BrokenPipeError: stdout was closed by its reader.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
+    check_cache_file(settings)
     settings = with_local_defaults(settings)
     server = build_app(settings).server
     # A call ends within its own time-outs; a call that runs longer is not waited for.

@@ -1,0 +1,367 @@
+"""Which files the SQLite cache uses, and that it changes no other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.hostile_files import FILES, NOTES, _database
+from tests.support.trees import snapshot
+from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.sqlite_file import APPLICATION_ID, check_location, file_system_of
+from toolfold.private_folder import MARK, PathRefused
+
+LIMIT = 4_000_000
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and FIFOs are of POSIX")
+
+
+def use(path: Path) -> None:
+    """Do all that a store does."""
+    store = SQLiteStore(path, LIMIT, 0.3)
+    try:
+        store.put("a", b"value", 1.0, 2.0)
+        store.increment("n", 2.0)
+        store.get("a")
+    finally:
+        store.close()
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+# R10
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_that_toolfold_did_not_make_is_refused_and_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "notes"
+    FILES[kind](path)
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused, match=r"notes .*(is|has|was|belongs)"):
+        use(path)
+    with pytest.raises(PathRefused):
+        check_location(str(path))
+    assert snapshot(tmp_path) == before
+
+
+# R10
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["a text file", "an empty file", "a folder", "a link to a text file", "a FIFO"])
+def test_a_users_file_where_sqlite_would_write_is_refused_and_stays_as_it_is(
+    tmp_path: Path, ending: str, kind: str
+) -> None:
+    FILES[kind](tmp_path / f"cache.sqlite{ending}")
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused, match=ending):
+        use(tmp_path / "cache.sqlite")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["a text file", "a folder", "a link to a text file", "a FIFO", "a hard link"])
+def test_a_users_file_beside_an_existing_cache_is_refused_and_stays_as_it_is(
+    tmp_path: Path, ending: str, kind: str
+) -> None:
+    use(tmp_path / "cache.sqlite")
+    FILES[kind](tmp_path / f"cache.sqlite{ending}")
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused, match=ending):
+        use(tmp_path / "cache.sqlite")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["diary.db-wal", "diary.db-shm", "diary.db-journal"])
+def test_a_name_that_another_database_uses_is_refused(tmp_path: Path, name: str) -> None:
+    _database(tmp_path / "diary.db", "WAL")
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused):
+        use(tmp_path / name)
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "path", ["/dev/null", "/dev/zero", "/dev/full", "/", "/tmp", "/tmp/", "~nobody-has-this-name/x"]
+)
+def test_devices_and_folders_of_the_system_are_refused(path: str) -> None:
+    with pytest.raises(PathRefused):
+        SQLiteStore(path, LIMIT, 0.3)
+
+
+def test_a_folder_in_which_other_users_can_write_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    for mode in (0o777, 0o1777):
+        (tmp_path / "open").chmod(mode)
+        with pytest.raises(PathRefused, match="other users"):
+            use(tmp_path / "open" / "cache.sqlite")
+        assert names(tmp_path / "open") == set()
+    use(tmp_path / "open" / "mine" / "cache.sqlite")  # under the sticky bit a folder of this user is safe
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(PathRefused, match="other users"):
+        use(tmp_path / "open" / "mine" / "cache.sqlite")
+
+
+def test_a_link_to_a_folder_is_followed_if_it_is_the_users(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir(0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    use(tmp_path / "link" / "new" / "cache.sqlite")
+    assert names(tmp_path / "disk" / "new") == {"cache.sqlite", MARK}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_a_link_or_folder_of_another_user_on_the_way_is_refused(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "disk").mkdir(0o755)
+    way = tmp_path / kind
+    way.symlink_to(tmp_path / "disk") if kind == "link" else way.mkdir(0o755)
+    os.chown(way, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(PathRefused, match="another user"):
+        use(way / "cache.sqlite")
+    assert names(tmp_path / "disk") == set()
+
+
+def test_a_new_file_is_readable_by_its_owner_only_and_known_by_its_header(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = SQLiteStore(tmp_path / "new" / "cache.sqlite", LIMIT, 0.3)
+        store.put("a", b"value", 1.0, 2.0)
+    finally:
+        os.umask(before)
+    found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").iterdir()}
+    assert found == dict.fromkeys(("cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm", MARK), 0o600)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    store.close()
+    header = (tmp_path / "new" / "cache.sqlite").read_bytes()[:100]
+    assert header.startswith(b"SQLite format 3\0")
+    assert header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def test_the_mode_of_a_file_is_left_as_the_user_set_it(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    path.chmod(0o640)
+    use(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+DAMAGES = {
+    "pages": lambda content: content[:4096] + b"\xff" * (len(content) - 4096),
+    "cut after a page": lambda content: content[:4096],
+    "cut within the first page": lambda content: content[:1000],
+    "tree of the first page": lambda content: content[:100] + b"\xff" * 3996 + content[4096:],
+    "page size": lambda content: content[:16] + b"\0\7" + content[18:],
+    "an earlier layout": lambda content: content[:60] + b"\0\0\0\1" + content[64:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_of_toolfold_is_replaced_with_one_warning(
+    tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    (tmp_path / "cache.sqlite.txt").write_bytes(NOTES)
+    before = snapshot(tmp_path, (path,))
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    store = SQLiteStore(path, LIMIT, 0.3)
+    store.put("b", b"new", 1.0, 2.0)
+    assert store.get("b") == b"new"
+    store.close()
+    assert [record.getMessage() for record in caplog.records] == ["Cache file damaged; replaced by an empty one"]
+    assert snapshot(tmp_path, (path,)) == before
+    assert names(tmp_path) == {"cache.sqlite", "cache.sqlite.txt"}
+
+
+@pytest.mark.parametrize("length", [0, 50])
+def test_a_file_whose_header_is_lost_is_refused(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    os.truncate(path, length)
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused, match="was not made by toolfold"):
+        use(path)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    with sqlite3.connect(path) as file:
+        file.execute("PRAGMA user_version = 99")
+    file.close()
+    with pytest.raises(PathRefused):
+        use(path)
+
+
+def test_a_users_file_that_replaces_the_cache_while_it_is_used_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    store = SQLiteStore(path, LIMIT, 0.3)
+    store.put("a", b"value", 1.0, 2.0)
+    path.unlink()
+    path.write_bytes(NOTES)
+    before = path.stat()
+    for _ in range(3):
+        with pytest.raises(PathRefused):
+            store.put("b", b"value", 1.0, 2.0)
+    store.close()
+    assert path.read_bytes() == NOTES
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_users_text_copied_over_the_cache_while_it_is_used_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    store = SQLiteStore(path, LIMIT, 0.3)
+    store.put("a", b"value", 1.0, 2.0)
+    store.close()
+    store = SQLiteStore(path, LIMIT, 0.3)
+    path.write_bytes(NOTES)
+    with pytest.raises((PathRefused, sqlite3.Error)):
+        store.get("a")
+    assert path.read_bytes() == NOTES
+
+
+@pytest.mark.parametrize("deleted", ["the file", "all files", "the folder"])
+def test_a_cache_that_the_user_deletes_while_it_is_used_is_made_again(tmp_path: Path, deleted: str) -> None:
+    path = tmp_path / "new" / "cache.sqlite"
+    stores = [SQLiteStore(path, LIMIT, 0.3) for _ in range(2)]
+    stores[0].put("a", b"value", 1.0, 2.0)
+    if deleted == "the folder":
+        shutil.rmtree(path.parent)
+    else:
+        for file in path.parent.glob("cache.sqlite" + ("" if deleted == "the file" else "*")):
+            file.unlink()
+    assert stores[0].get("a") is None
+    stores[0].put("b", b"value", 1.0, 2.0)
+    assert stores[1].get("b") == b"value"
+    assert [stores[n % 2].increment("n", 2.0) for n in range(4)] == [1, 2, 3, 4]
+    for store in stores:
+        store.close()
+    assert names(path.parent) >= {"cache.sqlite"}
+    assert not list(path.parent.glob("*-wal"))
+
+
+def test_other_connections_of_the_process_keep_their_locks_when_the_header_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    one = SQLiteStore(path, LIMIT, 0.3)
+    one.put("a", b"value", 1.0, 2.0)
+    check_location(str(path))
+    two = SQLiteStore(path, LIMIT, 0.3)
+    # Without the lock of `one`, this process would delete the log at its end as the last user of the file.
+    subprocess.run([sys.executable, "-c", WRITER, str(path), "b", "1"], check=True)
+    assert (tmp_path / "cache.sqlite-wal").exists()
+    one.put("c", b"value", 1.0, 2.0)
+    two.close()
+    assert SQLiteStore(path, LIMIT, 0.3).get("c") == b"value"
+    one.close()
+
+
+WRITER = """
+import sys
+from toolfold.cache.sqlite import SQLiteStore
+path, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+store = SQLiteStore(path, 20_000_000, 30)
+for number in range(times):
+    store.put(f"{name} {number}", name.encode() * 500, 1.0, 1e12)
+    store.increment("all", 1e12)
+    assert store.get(f"{name} {number}") == name.encode() * 500
+print(store.get("before") or b"")
+"""
+
+
+def start(path: Path, name: str, times: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", WRITER, str(path), name, str(times)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+
+def test_processes_that_make_and_use_a_file_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "cache.sqlite"
+    writers = [start(path, f"p{number}", 100) for number in range(5)]
+    assert [writer.wait(120) for writer in writers] == [0] * 5
+    store = SQLiteStore(path, LIMIT, 5)
+    assert store.increment("all", 1e12) == 501
+    for process in range(5):
+        for number in range(100):
+            assert store.get(f"p{process} {number}") is not None
+    store.close()
+    assert names(path.parent) == {"cache.sqlite", MARK}
+
+
+def test_processes_that_repair_a_file_at_once_share_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    path.write_bytes(DAMAGES["pages"](path.read_bytes()))
+    writers = [start(path, f"p{number}", 50) for number in range(5)]
+    assert [writer.wait(120) for writer in writers] == [0] * 5
+    store = SQLiteStore(path, LIMIT, 5)
+    assert store.increment("all", 1e12) == 251
+    store.close()
+
+
+def test_a_process_killed_while_it_writes_leaves_a_file_that_works(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "cache.sqlite"
+    for attempt in range(6):
+        writer = start(path, f"p{attempt}", 100_000)
+        time.sleep(0.25 + 0.1 * attempt)  # also while it makes the file
+        writer.send_signal(signal.SIGKILL)
+        writer.wait(30)
+        use(path)
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    file.close()
+
+
+def test_links_that_change_all_the_time_lead_to_no_other_file(tmp_path: Path) -> None:
+    path, victim, database = tmp_path / "cache.sqlite", tmp_path / "victim.txt", tmp_path / "diary.sqlite"
+    victim.write_bytes(NOTES)
+    _database(database)
+    victims = (victim, database)
+    before = [(file.read_bytes(), file.stat().st_mtime_ns) for file in victims]
+    stop = threading.Event()
+
+    def swap() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            link = tmp_path / f"link{number}"
+            link.symlink_to(victims[number % 2])
+            link.replace(path)
+            time.sleep(0.0005)
+            path.unlink(missing_ok=True)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    refused = 0
+    try:
+        ends = time.monotonic() + 2
+        while time.monotonic() < ends:
+            try:
+                use(path)
+            except (PathRefused, OSError, sqlite3.Error):
+                refused += 1
+    finally:
+        stop.set()
+        swapper.join()
+    assert refused
+    assert [(file.read_bytes(), file.stat().st_mtime_ns) for file in victims] == before
+
+
+MOUNTS = """22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+31 22 0:52 / /home rw,relatime shared:2 master:1 - nfs4 server:/export rw,vers=4.2
+32 22 0:53 / /mnt/disk rw - fuse.sshfs me@host: rw
+""".splitlines()
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [(os.makedev(254, 0), "ext4"), (os.makedev(0, 52), "nfs4"), (os.makedev(0, 53), "fuse.sshfs"), (1, "")],
+)
+def test_the_kind_of_a_file_system_is_known(device: int, expected: str) -> None:
+    assert file_system_of(device, MOUNTS) == expected
