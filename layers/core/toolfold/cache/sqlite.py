@@ -33,9 +33,6 @@ _LOG_FOR_VALUES, _LOG = 0.25, 0.3
 _CHECKPOINT_PAGES = 1000
 """Pages of the log that are copied to the file together, unless the limit is small; SQLite's own default."""
 
-_EMPTY_LOG_S = 0.1
-"""Longest wait for readers before the log is emptied: enough for those that read, short if a process is stopped."""
-
 _EVICTED_AT_ONCE = 256
 """Most entries that one write deletes, so that its time has a bound."""
 
@@ -77,8 +74,7 @@ class SQLiteStore:
             return
 
         def put(connection: sqlite3.Connection) -> None:
-            if not self._can_log(connection, len(value), _LOG_FOR_VALUES):
-                return
+            self._reserve_log(connection, len(value), _LOG_FOR_VALUES)
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 if self._make_space(connection, len(value), created_at):
@@ -120,23 +116,28 @@ class SQLiteStore:
         with suppress(Exception):  # never opened, or already closed
             self._close()
 
-    def _can_log(self, connection: sqlite3.Connection, size: int, part: float) -> bool:
-        """Return whether the log stays below ``part`` of the limit with ``size`` more bytes; empty it if needed.
+    def _reserve_log(self, connection: sqlite3.Connection, size: int, part: float) -> None:
+        """Empty the write-ahead log if it would exceed ``part`` of the limit with ``size`` more bytes.
 
-        Many processes that write at the same time, or one that is stopped while it reads, keep SQLite from doing so.
+        SQLite does it by itself, but not while other processes read all the time, or one is stopped while it reads.
+
+        Raises:
+            sqlite3.OperationalError: it could not be emptied in time.
         """
-        if self._file.wal_bytes() + size <= self._max_bytes * part:
-            return True
-        ends = time.monotonic() + _EMPTY_LOG_S
-        connection.execute(f"PRAGMA busy_timeout = {int(_EMPTY_LOG_S * 250)}")
+        limit = self._max_bytes * part - size
+        if self._file.wal_bytes() <= limit:
+            return
+        ends = time.monotonic() + self._timeout_s
+        connection.execute(f"PRAGMA busy_timeout = {int(self._timeout_s * 250)}")
         try:
-            while self._file.wal_bytes() + size > self._max_bytes * part and time.monotonic() < ends:
+            while self._file.wal_bytes() > limit:
                 # Returns at once, without waiting, while another process does the same.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                if time.monotonic() >= ends:
+                    raise sqlite3.OperationalError("the write-ahead log is in use")
                 time.sleep(0.001)
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(self._timeout_s * 1000)}")
-        return self._file.wal_bytes() + size <= self._max_bytes * part
 
     def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
         """Delete expired entries, and as many others as needed; return whether a value of ``size`` bytes fits."""
@@ -167,8 +168,7 @@ class SQLiteStore:
 
     def _write(self, statement: str, *values: Any) -> list[Any]:
         def write(connection: sqlite3.Connection) -> list[Any]:
-            if not self._can_log(connection, 0, _LOG):
-                raise sqlite3.OperationalError("the write-ahead log is full")
+            self._reserve_log(connection, 0, _LOG)
             return connection.execute(statement, values).fetchall()
 
         return self._run(write)

@@ -25,7 +25,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
-from toolfold.cache.factory import check_cache_file
 from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.http import MAX_BODY_BYTES
@@ -72,7 +71,10 @@ def run(settings: Settings) -> None:
         BrokenPipeError: stdout was closed by its reader.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
-    check_cache_file(settings)
+    if settings.cache:
+        from toolfold.cache.factory import check_cache_file
+
+        check_cache_file(settings)
     settings = with_local_defaults(settings)
     server = build_app(settings).server
     # A call ends within its own time-outs; a call that runs longer is not waited for.
