@@ -93,6 +93,8 @@ def resolve(path: str, *, create: bool = False) -> str:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             if status.st_uid not in owners:
                 raise PathRefused(f"{found} is a symbolic link of another user")
+            if not os.path.exists(found):
+                raise PathRefused(f"{found} is a symbolic link to nothing")
             target = os.readlink(found)
             resolved = os.sep if target.startswith(os.sep) else resolved
             todo += target.split(os.sep)[::-1]

@@ -35,6 +35,8 @@ _REUSE_S = 3600
 
 _MAX_REUSED = 1000
 
+_WARNING_INTERVAL_S = 3600
+
 
 class AnswerStore:
     """Save long answers in one place. Made once per process; safe to use from many threads.
@@ -54,7 +56,7 @@ class AnswerStore:
         self._presigned_url_ttl_s = presigned_url_ttl_s
         self._secret = os.urandom(32)
         self._objects: TTLCache[str, None] | None = None
-        self._warned: set[str] = set()
+        self._warned_at: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def save(self, text: str, suffix: str, remaining_s: float = math.inf) -> dict[str, Any]:
@@ -78,17 +80,18 @@ class AnswerStore:
         except Exception as error:  # noqa: BLE001 - of boto3, or of the file system
             self._warn(error)
             return {}
-        self._warned.clear()
         return saved
 
     def _warn(self, error: Exception) -> None:
-        """Log an error when it occurs first, and again after an answer was saved."""
+        """Log an error, unless an equal one was logged in the last hour."""
         # The code alone: an error's text may quote a signed URL.
         reason = f"TOOLFOLD_OFFLOAD: {error}" if isinstance(error, PathRefused) else error_code(error)
         with self._lock:
-            is_known = reason in self._warned
-            self._warned.add(reason)
-        if not is_known:
+            now = time.monotonic()
+            is_due = now - self._warned_at.get(reason, -math.inf) >= _WARNING_INTERVAL_S
+            if is_due:
+                self._warned_at[reason] = now
+        if is_due:
             logger.warning("Long response could not be saved: %s", reason)
 
     def _save_file(self, content: bytes, suffix: str, remaining_s: float) -> dict[str, Any]:
