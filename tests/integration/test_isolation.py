@@ -304,7 +304,7 @@ class TestWaiting:
 
 @contextmanager
 def blocked(upstream: Upstream) -> Iterator[threading.Event]:
-    """Let calls wait, other than those of the honest key."""
+    """Let calls wait, other than those of one key."""
     started, may_end = threading.Event(), threading.Event()
 
     def reply(query: dict[str, str]) -> Reply:

@@ -15,8 +15,8 @@ class ParsedResponse(NamedTuple):
     Attributes:
         kind: the form of ``body``.
         body: the upstream's own text, without a byte order mark and outer white space.
-        is_recognized: whether it has the form of the tool's data. What may be a message in a form that nobody has seen
-            yet is given to the caller, and cached for its API key alone: the key may be the reason.
+        is_recognized: whether it has the form of the tool's data. What may be a message in an unknown
+            form is given to the caller, and cached for its API key alone: the key may be the reason.
     """
 
     kind: ResultKind

@@ -13,8 +13,8 @@ _MAX_NUMBERS = 50_000
 class MemoryStore:
     """Keep the values used last, within a limit of bytes. Safe to use from many threads.
 
-    Values for all API keys and values for one key are evicted apart: what belongs to keys that somebody made up does
-    not displace what everybody uses.
+    Values for all API keys and values for one key are evicted apart: what belongs to made-up keys does not displace
+    what all callers use.
 
     Args:
         max_bytes: limit of all values together. A larger value is not stored.

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 State = Literal["closed", "open", "half-open"]
 
 _MAX_CALLS = 10_000
-"""Calls whose failures are remembered. A failure that is forgotten costs another request."""
+"""Calls whose failures are kept. One that is dropped costs another request."""
 
 
 class CircuitBreaker:

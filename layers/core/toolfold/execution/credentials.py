@@ -227,7 +227,7 @@ def known_operator_key(source: Source, secrets: SecretProvider, environment: Map
     """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
 
     Returns:
-        The key; empty where there is none, or one that was never sent: not read from AWS yet, or not a possible key.
+        The key; empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
     """
     if source.auth is None:
         return ""

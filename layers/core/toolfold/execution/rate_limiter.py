@@ -40,8 +40,8 @@ _REFRESH_S = 15.0
 """Age at which the state of a key is read from the shared store again, to see what other processes learned."""
 
 _MAX_KEYS = 20_000
-"""Keys whose refusals and counters are kept in memory, about 15 MB. A public endpoint sees many, which anybody can make
-up; the ones used least recently are dropped. A refusal that is forgotten costs one request to learn it again."""
+"""Keys whose refusals and counters are kept in memory, about 15 MB. A public endpoint sees many, which a client can
+make up; the ones used least recently are dropped. A refusal that is dropped costs one request to learn it again."""
 
 _SLOT_SKEW_S = 5.0
 """How far the clocks of machines that share slots may differ."""
@@ -236,7 +236,7 @@ class RateLimiter:
 
 
 def _decode(blob: bytes | None) -> KeyState | None:
-    """Return the state in ``blob``; None where it cannot be read, by whatever it was written."""
+    """Return the state in ``blob``; None where it cannot be read."""
     try:
         state = None if blob is None else KeyState(**json.loads(blob))
     except (ValueError, TypeError):

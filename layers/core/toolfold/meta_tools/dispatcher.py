@@ -100,7 +100,7 @@ def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
         json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise InvalidArguments(
-            f"{name}: the arguments have a surrogate without its pair, which is no valid Unicode.",
+            f"{name}: the arguments have a surrogate without its pair, which is not valid Unicode.",
             "Send the character as one escape sequence of two, or leave it out; nothing was sent.",
         ) from None
     except (ValueError, RecursionError):

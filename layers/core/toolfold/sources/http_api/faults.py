@@ -146,7 +146,7 @@ class ResponseParser:
         """Return whether ``data`` has rows where the catalog says that those of the tool are.
 
         Raises:
-            NoData: there are none.
+            NoData: they are empty.
         """
         if not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values())):
             raise self._no_data()
