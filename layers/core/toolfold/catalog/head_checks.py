@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["FAULT_CODES", "check_head", "host_of", "is_name", "text_problem"]
+__all__ = ["FAULT_CODES", "MAX_TEXT", "check_head", "host_of", "is_line", "is_name", "is_tool_name", "text_problem"]
 
 FAULT_CODES = frozenset(
     {"AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"}
@@ -24,6 +24,9 @@ FAULT_CODES = frozenset(
 
 MAX_TEXT = 20_000
 """Characters of a text that a model reads: several times the longest description of a large OpenAPI document."""
+
+MAX_SUMMARY = 500
+ACCESS = ("free", "premium", "mixed")
 
 _MAX_LABEL, _MAX_PARAGRAPH, _MAX_NAME = 200, 2000, 64
 _MAX_SOURCES, _MAX_CATEGORIES, _MAX_FAULTS, _MAX_COUNTED = 1000, 10_000, 200, 100_000
@@ -35,6 +38,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _DEFAULT_PORTS = {"https": "443", "http": "80"}
 _MAX_PORT_DIGITS, _MAX_URL = 5, 2000
 _HOST_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
+_TOOL_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _IPV6 = frozenset("abcdef0123456789:")
 _REFUSED = frozenset(" @#\\")
 """A user name in a URL is not shown as one by every program, and some parsers take a backslash for a slash."""
@@ -114,6 +118,22 @@ def is_name(value: Any) -> bool:
         and value.isidentifier()
         and value[:1].islower()
         and (value == value.lower() and len(value) <= _MAX_NAME)
+    )
+
+
+def is_tool_name(name: Any) -> bool:
+    """Return whether ``name`` can be the name of a tool."""
+    return isinstance(name, str) and 0 < len(name) <= _MAX_NAME and _TOOL_NAME.issuperset(name)
+
+
+def is_line(name: str, summary: str, category: str, access: str) -> bool:
+    """Return whether a line of a listing can have these values."""
+    return (
+        is_tool_name(name)
+        and access in ACCESS
+        and len(summary) <= MAX_SUMMARY
+        and len(category) <= _MAX_LABEL
+        and not (text_problem(summary) or text_problem(category))
     )
 
 

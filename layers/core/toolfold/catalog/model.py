@@ -5,16 +5,20 @@ Opening a catalog parses its head only. Every other value is read and parsed whe
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
-from toolfold.catalog.head_checks import check_head
+from toolfold.catalog.head_checks import check_head, is_line
 from toolfold.catalog.reader import Members, damaged, is_integer_pairs, line_key, sections_of
+from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
     from toolfold.catalog.reader import Block, BlockReader
 
     T = TypeVar("T")
+
+logger = logging.getLogger("toolfold")
 
 FORMAT = 3
 """Version of the compiled layout. A reader refuses any other."""
@@ -133,6 +137,9 @@ _OBJECTS = frozenset({"parameters", "example", "use_instead", "call", "answer"})
 _TOOL = {field: list if field in _LISTS else dict if field in _OBJECTS else str for field in Tool._fields}
 """Fields of the entry of a tool → their JSON types."""
 
+_MAX_SYNONYMS = 100
+"""Terms of one word: several times what any vocabulary has. Each takes a look-up."""
+
 _MAX_MEMOIZED = 2000
 """Values that :meth:`Catalog.memoize` keeps: every line of a catalog of hundreds of tools, at each detail level."""
 
@@ -142,6 +149,10 @@ class OtherFormat(ValueError):
 
     def __init__(self, found: Any) -> None:
         super().__init__(f"it was compiled by another version (format {found!r}, not {FORMAT}): compile it again")
+
+
+class UnknownSource(CatalogUnavailable, KeyError):
+    """The catalog has no source of that id."""
 
 
 class Catalog:
@@ -172,7 +183,7 @@ class Catalog:
         self._read = read
         try:
             check_head(head)
-            self._sections = sections_of(head["sections"], read)
+            self._sections = sections_of(head["sections"], read, head.get("bytes"))
             self._sources = {id_: _source(id_, entry) for id_, entry in head["sources"].items()}
             self.categories = tuple(_category(category) for category in head["categories"])
             self._counts: dict[str, dict[str, int]] = {
@@ -228,11 +239,16 @@ class Catalog:
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of ``name``, or None."""
         position = self.position(name)
-        return None if position is None else self.summary(position).name
+        if position is None:
+            return None
+        found = self.summary(position).name
+        if name_key(found) != name_key(name):
+            raise damaged("a name has the position of another tool")
+        return found
 
     def get(self, name: str) -> Tool | None:
         """Return the tool called ``name``, or None."""
-        entry = self._sections["tools"].get(name_key(name), _is_tool)
+        entry = self._sections["tools"].get(name_key(name), self._is_tool)
         if entry is None:
             return None
         fields: dict[str, Any] = {key: tuple(entry[key]) if _TOOL[key] is list else entry[key] for key in _TOOL}
@@ -244,14 +260,14 @@ class Catalog:
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""
-        line = self._sections["lines"].get(line_key(position), _is_line)
+        line = self._sections["lines"].get(line_key(position), self._is_line)
         if line is None:
             raise damaged(f"no line for the tool at {position}")
         return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
         """Return the position of the tool called ``name`` in the listing, or None."""
-        found: int | None = self._sections["names"].get(name_key(name), _is_position)
+        found: int | None = self._sections["names"].get(name_key(name), self._is_position)
         return found
 
     def tags(self) -> Mapping[str, Sequence[int]]:
@@ -266,7 +282,7 @@ class Catalog:
         Args:
             field: ``category``, ``access``, ``effect`` or ``tags``.
         """
-        return Members(field, self._counts[field], self._sections["members"])
+        return Members(field, self._counts[field], self._sections["members"], len(self))
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of tools, for the field ``category``, ``access``, ``effect`` or ``tags``."""
@@ -294,7 +310,7 @@ class Catalog:
 
     def synonyms(self, word: str) -> Sequence[str] | None:
         """Return the terms that ``word`` also matches: empty for an ignored word, None for an unknown word."""
-        found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_texts)
+        found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_synonyms)
         return found
 
     @property
@@ -306,9 +322,13 @@ class Catalog:
         """Return the source called ``id_``.
 
         Raises:
-            KeyError: There is no such source.
+            UnknownSource: There is no such source.
         """
-        return self._sources[id_]
+        found = self._sources.get(id_)
+        if found is None:
+            logger.error("catalog is damaged: a tool has a source that is missing")
+            raise UnknownSource("The tool catalog lacks a source.", "Tell the operator, whose log says more.")
+        return found
 
     def verify(self) -> None:
         """Read every value, to check a catalog before it is published.
@@ -320,9 +340,36 @@ class Catalog:
         if not sizes["tools"] == sizes["names"] == sizes["lines"] == len(self):
             raise damaged(f"not every section has {len(self)} tools")
 
+    def _is_tool(self, value: Any) -> bool:
+        if not (
+            isinstance(value, dict)
+            and all(isinstance(value.get(key), type_) for key, type_ in _TOOL.items())
+            and value["effect"] in EFFECTS
+        ):
+            return False
+        from toolfold.catalog.tool_checks import check_tool  # for the first tool that is described or called
+
+        try:
+            source = self._sources.get(value["source"])
+            check_tool(value, None if source is None else source.freshness)
+        except (ValueError, RecursionError) as error:
+            logger.error("tool %s of the catalog is damaged: it %s", ascii(value["name"][:64]), error)
+            return False
+        return True
+
+    def _is_line(self, value: Any) -> bool:
+        # The effect is left out of the line of a tool that only reads.
+        if not (_is_texts(value) and (len(value) == 4 or (len(value) == 5 and value[4] in EFFECTS))):
+            return False
+        name, summary, category, access = value[:4]
+        return is_line(name, summary, category, access)
+
+    def _is_position(self, value: Any) -> bool:
+        return type(value) is int and 0 <= value < len(self)
+
     def _lines(self) -> Iterator[ToolSummary]:
         for _, line in self._sections["lines"].items():
-            if not _is_line(line):
+            if not self._is_line(line):
                 raise damaged("a line of the listing")
             yield ToolSummary(*line)
 
@@ -340,29 +387,16 @@ def name_key(name: str) -> str:
     return name.strip().upper()
 
 
-def _is_tool(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and all(isinstance(value.get(key), type_) for key, type_ in _TOOL.items())
-        and value["effect"] in EFFECTS
-    )
-
-
-def _is_line(value: Any) -> bool:
-    # The effect is left out of the line of a tool that only reads.
-    return _is_texts(value) and (len(value) == 4 or (len(value) == 5 and value[4] in EFFECTS))
-
-
-def _is_position(value: Any) -> bool:
-    return isinstance(value, int)
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _is_synonyms(value: Any) -> bool:
+    return _is_texts(value) and len(value) <= _MAX_SYNONYMS
 
 
 def _source(id_: str, entry: Mapping[str, Any]) -> Source:

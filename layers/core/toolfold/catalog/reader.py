@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import le
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.errors import CatalogUnavailable
@@ -59,6 +61,12 @@ HASH_DIGITS = 32
 _MAX_CACHED_BYTES, _LINE_OVERHEAD_BYTES = 1 << 20, 200
 """Maximum size of the parsed lines that a section caches, and the overhead that each adds to its length. In memory a
 line takes five to ten times as much. Missing keys are cached as well: most words of a query are not names."""
+
+_MAX_BLOCK_BYTES = 4 << 20
+"""Sixteen blocks of the writer in one: a block that a single long line fills."""
+
+_MAX_INTEGER = 2**40
+"""Far above any position or weight, and exact as a float."""
 
 _UNREAD = object()
 
@@ -112,10 +120,10 @@ def line_prefix(key: str) -> bytes:
 class Section:
     """A mapping from keys to JSON values, parsed line by line. Callers share the values and must not change them."""
 
-    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_name", "_read")
+    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_name", "_read", "_size")
 
-    def __init__(self, name: str, blocks: Sequence[Sequence[Any]], read: BlockReader) -> None:
-        self._name = name
+    def __init__(self, name: str, blocks: Sequence[Sequence[Any]], read: BlockReader, size: int | None = None) -> None:
+        self._name, self._size = name, sys.maxsize if size is None else size
         self._blocks = blocks
         self._read = read
         self._cached: dict[str, Any] = {}
@@ -146,9 +154,17 @@ class Section:
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Yield every key and value, sorted by the bytes of the keys."""
+        end = 0
         for at in range(len(self._blocks)):
-            ((data, low, high),) = self._read([self._block(at)])
-            yield from self._parse(b"{" + data[low:high].rstrip(b",\n") + b"}").items()
+            block = self._block(at)
+            if block[0] < end:  # blocks that overlap would be read again and again
+                raise damaged(f"block {at} of {self._name}")
+            end = block[0] + block[1]
+            ((data, low, high),) = self._read([block])
+            lines = self._parse(b"{" + data[low:high].rstrip(b",\n") + b"}")
+            if not isinstance(lines, dict):
+                raise damaged(f"block {at} of {self._name}")
+            yield from lines.items()
 
     def blocks_of(self, keys: Iterable[str]) -> set[Block]:
         """Return the blocks that contain ``keys`` if the section has them."""
@@ -162,8 +178,9 @@ class Section:
 
     def _block(self, at: int) -> Block:
         match self._blocks[at]:
-            case [str(), int(start), int(length), str(sha256)] if start >= 0 and length >= 0:
-                return start, length, sha256
+            case [str(), int(start), int(length), str(sha256)]:
+                if 0 <= start <= start + length <= self._size and 0 <= length <= _MAX_BLOCK_BYTES:
+                    return start, length, sha256
         raise damaged(f"block {at} of {self._name}")
 
     def _parse(self, line: bytes) -> Any:
@@ -180,25 +197,30 @@ class Section:
         self._cached_bytes += size
 
 
-def sections_of(table: Mapping[str, Any], read: BlockReader) -> dict[str, Section]:
+def sections_of(table: Mapping[str, Any], read: BlockReader, size: int | None = None) -> dict[str, Section]:
     """Return the sections in ``table``, the value of ``sections`` in a head.
+
+    Args:
+        table: Name → blocks.
+        read: Reads blocks.
+        size: Bytes after the first line, where all blocks must be; None: unknown.
 
     Raises:
         ValueError: It is not a table of sections.
     """
     if not all(isinstance(blocks, list) for blocks in table.values()):
         raise ValueError("its table of sections is damaged")
-    return {name: Section(name, blocks, read) for name, blocks in table.items()}
+    return {name: Section(name, blocks, read, size) for name, blocks in table.items()}
 
 
 class Members(Mapping[str, Sequence[int]]):
     """Values of one field → positions of the tools that have them."""
 
-    def __init__(self, field: str, counts: Mapping[str, int], section: Section) -> None:
-        self._field, self._counts, self._section = field, counts, section
+    def __init__(self, field: str, counts: Mapping[str, int], section: Section, tools: int) -> None:
+        self._field, self._counts, self._section, self._tools = field, counts, section, tools
 
     def __getitem__(self, value: str) -> Sequence[int]:
-        return _Positions(self._counts[value], self._section, member_key(self._field, value))
+        return _Positions(self._counts[value], self._section, member_key(self._field, value), self._tools)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._counts)
@@ -210,25 +232,36 @@ class Members(Mapping[str, Sequence[int]]):
 class _Positions(Sequence[int]):
     """Positions that are read on first use; their number is known from the head."""
 
-    def __init__(self, count: int, section: Section, key: str) -> None:
-        self._count, self._section, self._key = count, section, key
+    def __init__(self, count: int, section: Section, key: str, tools: int) -> None:
+        self._count, self._section, self._key, self._tools = count, section, key, tools
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[int]:
-        runs = self._section.get(self._key, is_integer_pairs)
+        runs = self._section.get(self._key, self._are_runs) or ()
         return chain.from_iterable(map(range, runs[::2], runs[1::2]))
 
     def __getitem__(self, at: Any) -> Any:
         return list(self)[at]
+
+    def _are_runs(self, value: Any) -> bool:
+        """Return whether ``value`` has starts and stops of runs, in ascending order, within the catalog."""
+        if not is_integer_pairs(value) or (value and value[-1] > self._tools):
+            return False
+        return sum(value[1::2]) - sum(value[::2]) == self._count and all(map(le, value, value[1:]))
 
 
 def is_integer_pairs(value: Any) -> bool:
     """Return whether ``value`` is a list of integers of even length."""
     try:
         # sum checks half a million in a millisecond: other types fail, or change the type of the sum.
-        return isinstance(value, list) and len(value) % 2 == 0 and type(sum(value)) is int
+        return (
+            isinstance(value, list)
+            and len(value) % 2 == 0
+            and type(sum(value)) is int
+            and (not value or (min(value) >= 0 and max(value) <= _MAX_INTEGER))
+        )
     except TypeError:
         return False
 

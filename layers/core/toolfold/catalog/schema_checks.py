@@ -1,0 +1,250 @@
+"""Check a JSON Schema of a catalog before anything reads it, and bound the work that it can make.
+
+The types of its keywords are checked, because other code relies on them, and so are depth and size. References are
+followed without descending into the arguments: a schema that applies itself to the same value has no meaning, and one
+that applies another very often is exponential (``allOf`` of two references to an ``allOf`` of two references …). A
+schema that refers to itself further down is common. The levels of arguments for which it stays cheap are known from
+:func:`max_nesting`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from toolfold.catalog.head_checks import MAX_TEXT, text_problem
+from toolfold.catalog.json_schema import TYPES, resolve
+
+__all__ = ["check_schema", "check_value", "max_nesting"]
+
+_MAX_DEPTH, _MAX_SCHEMAS, _MAX_VALUES = 32, 10_000, 50_000
+_MAX_APPLIED = 2000
+"""Schemas that one schema may apply to the same value."""
+
+_MAX_WORK = 1_000_000
+"""Schemas that one path of arguments may meet, about a tenth of a second."""
+
+_MAX_NUMBER = 2**64
+_MAPPINGS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset(
+    {
+        *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+        *("unevaluatedItems", "unevaluatedProperties", "contentSchema"),
+    }
+)
+_TEXTS = frozenset({"description", "title", "$comment"})
+_WORDS = frozenset({"pattern", "format", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$id", "$schema"})
+_NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_COUNTS = frozenset(
+    {
+        *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        *("minContains", "maxContains"),
+    }
+)
+_IN_PLACE = ("not", "if", "then", "else")
+
+
+def check_schema(schema: Any) -> None:
+    """Check a whole schema.
+
+    Raises:
+        ValueError: It has a value that no schema of this catalog can have.
+    """
+    schemas = list(_checked(schema, 0, [0]))
+    if len(schemas) > _MAX_SCHEMAS:
+        raise ValueError(f"has more than {_MAX_SCHEMAS} schemas")
+    if any("$ref" in part or "$dynamicRef" in part for part in schemas):
+        _Applied(schema, schemas).check()
+
+
+def check_value(value: Any, depth: int = 0, count: list[int] | None = None) -> None:
+    """Check a JSON value that a model may read: its depth, its size, its numbers and the characters of its texts.
+
+    Raises:
+        ValueError: It cannot be shown.
+    """
+    count = [0] if count is None else count
+    count[0] += 1
+    if depth > _MAX_DEPTH or count[0] > _MAX_VALUES:
+        raise ValueError("has a value that is nested too deeply or too large")
+    if isinstance(value, str):
+        # Line breaks and tabs may be part of a value, which is shown as JSON.
+        if problem := text_problem(value.translate(_WHITE_SPACE).lstrip("# ").replace("://", "")):
+            raise ValueError(f"has a value that {problem}")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            check_value(name, depth, count)
+            check_value(inner, depth + 1, count)
+    elif isinstance(value, list):
+        for inner in value:
+            check_value(inner, depth + 1, count)
+    elif not _is_number(value) and not isinstance(value, bool | None):
+        raise ValueError("has a number that is too large")
+
+
+_WHITE_SPACE = {ord(character): " " for character in "\t\n\r"}
+
+
+def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str, Any]]:
+    """Yield ``schema`` and all schemas in it, after checking each."""
+    if isinstance(schema, bool):
+        return
+    count[0] += 1
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH or count[0] > _MAX_SCHEMAS:
+        raise ValueError("is no JSON Schema, or is too large")
+    yield schema
+    for keyword, value in schema.items():
+        if keyword in _MAPPINGS:
+            _require(isinstance(value, dict), keyword)
+            check_value(list(value))
+            inner = list(value.values())
+        elif keyword in _LISTS or (keyword == "items" and isinstance(value, list)):
+            _require(isinstance(value, list) and len(value) > 0, keyword)
+            inner = value
+        elif keyword in _SINGLE:
+            inner = [value]
+        else:
+            _check_keyword(keyword, value)
+            continue
+        for part in inner:
+            yield from _checked(part, depth + 1, count)
+
+
+def _check_keyword(keyword: str, value: Any) -> None:
+    if keyword == "type":
+        named = value if isinstance(value, list) else [value]
+        _require(len(named) > 0 and all(isinstance(name, str) and name in TYPES for name in named), keyword)
+    elif keyword in _TEXTS:
+        _require(isinstance(value, str) and len(value) <= MAX_TEXT, keyword)
+        if problem := text_problem(value):
+            raise ValueError(f"has a {keyword} that {problem}")
+    elif keyword in _WORDS:
+        _require(isinstance(value, str) and len(value) <= MAX_TEXT, keyword)
+        _require("ref" not in keyword.lower() or value.startswith("#"), keyword)
+        check_value(value)
+    elif keyword in _NUMBERS:
+        _require(_is_number(value), keyword)
+    elif keyword in _COUNTS:
+        # 3.0 is an integer in JSON Schema.
+        _require(_is_number(value) and value >= 0 and value == int(value), keyword)
+    elif keyword == "required":
+        _require(isinstance(value, list) and all(isinstance(name, str) for name in value), keyword)
+        check_value(value)
+    else:
+        _require(keyword not in ("enum", "examples") or isinstance(value, list), keyword)
+        check_value([keyword, value])
+
+
+def _require(condition: bool, keyword: str) -> None:
+    if not condition:
+        raise ValueError(f"has a wrong value of {keyword[:40]!a}")
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and abs(value) <= (_MAX_NUMBER if isinstance(value, int) else math.inf)
+
+
+class _Applied:
+    """Which schemas each schema applies to the same value, and which to the values in it."""
+
+    def __init__(self, root: Any, schemas: list[Mapping[str, Any]]) -> None:
+        self._root = root
+        self._anchors = {
+            part[key]: part
+            for part in schemas
+            for key in ("$anchor", "$dynamicAnchor")
+            if isinstance(part.get(key), str)
+        }
+        self._schemas = {id(part): part for part in schemas}
+        self._work: dict[int, int] = {}
+        if any("$id" in part for part in schemas[1:]):
+            raise ValueError("has an $id below the root, to which references would relate")
+
+    def check(self) -> None:
+        """Raise ValueError where a schema applies itself, or too many others, to the same value."""
+        for part in list(self._schemas.values()):
+            self._applied(part, 0)
+
+    def _applied(self, part: Mapping[str, Any], depth: int) -> int:
+        known = self._work.get(id(part))
+        if known == 0 or depth > 10 * _MAX_DEPTH:
+            raise ValueError("has a schema that refers to itself without an end")
+        if known is not None:
+            return known
+        self._work[id(part)] = 0
+        work = 1 + sum(self._applied(inner, depth + 1) for inner in self.in_place(part))
+        if work > _MAX_APPLIED:
+            raise ValueError("has references that multiply")
+        self._work[id(part)] = work
+        return work
+
+    def in_place(self, part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield the schemas that ``part`` applies to the value that it is applied to."""
+        found = [self._target(part[key]) for key in ("$ref", "$dynamicRef") if key in part]
+        found += [inner for key in ("allOf", "anyOf", "oneOf") for inner in part.get(key, ())]
+        found += [part[key] for key in _IN_PLACE if key in part]
+        found += part.get("dependentSchemas", {}).values()
+        for inner in found:
+            if isinstance(inner, dict):
+                self._schemas.setdefault(id(inner), inner)
+                yield inner
+
+    def _target(self, reference: str) -> Any:
+        return self._anchors.get(reference[1:]) if reference[1:] in self._anchors else resolve(self._root, reference)
+
+    def inside(self, part: Mapping[str, Any]) -> Counter[tuple[str, int]]:
+        """Return the schemas that are applied to one value inside, as (name of a property or "", id) → times."""
+        found: Counter[tuple[str, int]] = Counter()
+        open_ = [part]
+        while open_:
+            rule = open_.pop()
+            open_ += self.in_place(rule)
+            items = rule.get("items")
+            for name, inner in rule.get("properties", {}).items():
+                found[name, id(inner)] += isinstance(inner, dict)
+            for inner in (
+                *rule.get("patternProperties", {}).values(),
+                *(rule.get(key) for key in _SINGLE if key not in _IN_PLACE),
+                *rule.get("prefixItems", ()),
+                *(items if isinstance(items, list) else ()),
+            ):
+                if isinstance(inner, dict):
+                    found["", id(inner)] += 1
+        return found
+
+    def max_nesting(self, most: int) -> int:
+        """Return the levels of arguments up to ``most`` for which at most :data:`_MAX_WORK` schemas are met."""
+        self.check()
+        inside = {key: self.inside(part) for key, part in list(self._schemas.items())}
+        missing = {key for found in inside.values() for _, key in found} - inside.keys()
+        work = dict.fromkeys(inside, 1) | dict.fromkeys(missing, 1)
+        for level in range(most):
+            if work[id(self._root)] > _MAX_WORK:
+                return level
+            work = {key: self._work.get(key, 1) + self._inside_work(inside.get(key, Counter()), work) for key in work}
+        return most
+
+    @staticmethod
+    def _inside_work(found: Counter[tuple[str, int]], work: Mapping[int, int]) -> int:
+        by_name: Counter[str] = Counter()
+        for (name, key), times in found.items():
+            by_name[name] += times * work[key]
+        return by_name.pop("", 0) + max(by_name.values(), default=0)
+
+
+def max_nesting(schema: Any, most: int) -> int:
+    """Return how many levels of arguments may be checked against ``schema``, at most ``most``.
+
+    Example:
+        >>> max_nesting({"properties": {"a": {}}}, 64)
+        64
+    """
+    schemas = list(_checked(schema, 0, [0]))
+    if not any("$ref" in part or "$dynamicRef" in part for part in schemas):
+        return most
+    return max(2, _Applied(schema, schemas).max_nesting(most))
