@@ -37,7 +37,12 @@ def with_line(content: bytes, section: str, key: str, value: bytes) -> bytes:
             if entry[1] > first:
                 entry[1] += len(block) - (end - first)
     digest = hashlib.sha256(block).hexdigest()[:HASH_DIGITS]
-    head["sections"][section] = [[json.loads(changed[0].partition(b":")[0]), first, len(block), digest]]
+    head["sections"][section] = [[_key_of(changed[0]), first, len(block), digest]]
     rest = rest[:first] + block + rest[end:]
     head["bytes"] = len(rest)
     return json.dumps(head, ensure_ascii=False).encode()[:-1] + b"\n" + rest
+
+
+def _key_of(line: bytes) -> str:
+    key: str = json.JSONDecoder().raw_decode(line.decode())[0]
+    return key

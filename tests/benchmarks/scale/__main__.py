@@ -22,6 +22,7 @@ from scripts import measured_tables
 from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from toolfold.build.publisher import publish
+from toolfold.catalog.model import FORMAT
 from toolfold.catalog.store import bundled_path
 
 PAGE = Path("docs/reference/scale.md")
@@ -64,7 +65,7 @@ def catalog(size: int) -> Path:
     """The catalog of that size, made if it is not there."""
     if size == SIZES[0]:
         return bundled_path()
-    path = FOLDER / f"{size}.json"
+    path = FOLDER / f"{size}-format-{FORMAT}.json"  # a file of another layout is not used again
     FOLDER.mkdir(parents=True, exist_ok=True)
     print(f"making {path}", file=sys.stderr)
     generate.write(size, path)

@@ -12,6 +12,7 @@ from typing import Any
 
 from toolfold.build.schema import VOCABULARY, Source, Tool, Vocabulary
 from toolfold.catalog import json_schema
+from toolfold.catalog.tool_checks import check_tool as check_tool_entry
 from toolfold.execution import validation
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -35,6 +36,11 @@ def check_tool(source: Source, tool_model: Tool, entry: Mapping[str, Any], where
         yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(source.freshness)}"
     if problems := list(_schemas(tool_model, entry["parameters"], where)):
         yield from problems
+        return
+    try:
+        check_tool_entry({"name": tool_model.name, "see_also": [], "hash": "0", **entry}, None)
+    except ValueError as error:
+        yield f"{where()}: {tool_model.name}: {error}"
         return
     for name, given, location in _samples(tool_model, where):
         rule = json_schema.properties(entry["parameters"]).get(name, {})

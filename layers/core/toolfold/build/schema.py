@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from toolfold.errors import CALL_ERRORS
+from toolfold.catalog.bounded_pattern import pattern_steps
+from toolfold.catalog.head_checks import FAULT_CODES, MAX_TEXT, host_of, text_problem
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
 """Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
@@ -38,11 +39,42 @@ def _regex(pattern: str) -> str:
     return pattern
 
 
-Prose = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-Summary = Annotated[str, StringConstraints(min_length=10, max_length=SUMMARY_LIMIT), AfterValidator(_one_sentence_line)]
+def _bounded_regex(pattern: str) -> str:
+    pattern_steps(pattern)
+    return pattern
+
+
+def _url(url: str) -> str:
+    if not host_of(url):
+        raise ValueError("must be an https URL without user name and fragment")
+    return url
+
+
+def _page(url: str) -> str:
+    _url(url.partition("#")[0])
+    return _visible(url)
+
+
+def _visible(text: str) -> str:
+    """Check a text that a model or a person reads."""
+    if problem := text_problem(text):
+        raise ValueError(problem)
+    return text
+
+
+Prose = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
+]
+Summary = Annotated[
+    str,
+    StringConstraints(min_length=10, max_length=SUMMARY_LIMIT),
+    AfterValidator(_one_sentence_line),
+    AfterValidator(_visible),
+]
 Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
 """Words for the search index, which are not shown to a model."""
 Pattern = Annotated[str, AfterValidator(_regex)]
+BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
@@ -212,7 +244,7 @@ class Auth(Model):
     """Environment variable with the key, or with a reference to a secret in AWS."""
     caller_key: bool = False
     """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
-    signup_url: str | None = None
+    signup_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(_page)] | None = None
     """Page on which a user can get a key."""
 
 
@@ -224,7 +256,7 @@ class Fault(Model):
 
     id: Identifier
     keys: list[str] = []
-    match: Pattern
+    match: BoundedPattern
     code: str
     message: Prose
     suggestion: Prose
@@ -232,8 +264,8 @@ class Fault(Model):
 
     @model_validator(mode="after")
     def _code_exists(self) -> Fault:
-        if self.code not in CALL_ERRORS:
-            raise ValueError(f"code {self.code!r} is not one of {', '.join(CALL_ERRORS)}")
+        if self.code not in FAULT_CODES:
+            raise ValueError(f"code {self.code!r} is not one of {', '.join(sorted(FAULT_CODES))}")
         return self
 
 
@@ -245,7 +277,7 @@ class Source(Model):
     description: Prose
     adapter: Identifier = "http_api"
     """Name of the adapter in ``sources.registry``."""
-    base_url: Annotated[str, StringConstraints(pattern=r"^https://")]
+    base_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(_url)]
     function_key: str
     format_parameter: str = ""
     """Name of the parameter that selects JSON or CSV, if the source has one. A call that gives it gets the response in

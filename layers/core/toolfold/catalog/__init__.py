@@ -7,9 +7,9 @@ never ``build``.
 __all__ = [
     "allow_list",
     "block_cache",
+    "bounded_pattern",
     "head_checks",
     "json_schema",
-    "linear_pattern",
     "model",
     "query",
     "reader",

@@ -144,9 +144,9 @@ def _require(condition: bool, keyword: str) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) and abs(value) <= (_MAX_NUMBER if isinstance(value, int) else math.inf)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= _MAX_NUMBER
+    return isinstance(value, float) and math.isfinite(value)
 
 
 class _Applied:

@@ -27,6 +27,8 @@ def correct(catalog: Catalog, word: str, most: int = 2) -> str:
             edits = distance(word, other, least - 1)
             if edits < least:
                 best, least = other, edits
+            if not least:  # a catalog that spells a word that it has no entry for
+                return best
     return best
 
 

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import properties
+from toolfold.catalog.schema_checks import max_nesting
 from toolfold.execution.argument_coercion import Coercion
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
@@ -73,6 +74,11 @@ class ArgumentValidator:
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
         self._validator = compile_schema(schema)
+        try:
+            # A schema that refers to itself in several alternatives takes exponential time in the depth.
+            self._max_nesting = max_nesting(schema, MAX_NESTING)
+        except ValueError as error:
+            raise SchemaError(str(error)) from None
         self._coercion = Coercion(schema, into_alternatives=False)
         self._coercion_into_alternatives = Coercion(schema, into_alternatives=True)
 
@@ -158,8 +164,8 @@ class ArgumentValidator:
         """Return the problem of a value that must not reach the library, or None."""
         for name, value in arguments.items():
             problem = ""
-            if _nesting(value, MAX_NESTING) >= MAX_NESTING:
-                problem = f"is nested too deeply: {MAX_NESTING} levels are allowed"
+            if _nesting(value, self._max_nesting) >= self._max_nesting:
+                problem = f"is nested too deeply: {self._max_nesting} levels are allowed"
             elif not _is_unicode(name) or not _is_unicode(value):
                 problem = "holds text that is not valid Unicode"
             if problem:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels
 from toolfold.results import tokens
 
@@ -86,7 +87,7 @@ def _render(catalog: Catalog, position: int, level: int) -> RenderedTool:
     else:
         tool = catalog.get(summary.name)
         if tool is None:
-            raise LookupError(summary.name)
+            raise damaged(f"no entry for the tool at {position}")
         entry, text = (detail_levels.full if level == detail_levels.FULL else detail_levels.medium)(tool)
     pieces = tokens.pieces(text + "\n")
     return RenderedTool(entry, text, tokens.with_margin(pieces), pieces)

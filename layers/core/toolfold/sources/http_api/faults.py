@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.bounded_pattern import check_patterns
+from toolfold.catalog.reader import damaged
 from toolfold.errors import CALL_ERRORS, TRY_AGAIN, WAIT, AuthRejected, CallError, NoData, RateLimited, UpstreamError
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 _MAX_NOTICE_CHARS = 300
 """Characters of an unknown notice that are passed on: enough to act on, too few to fill a context."""
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+"""An argument in the path of rows."""
 
 _UNAVAILABLE = (502, 503, 504)
 """Statuses by which a gateway reports that the service behind it is not available at the moment."""
@@ -43,6 +48,10 @@ class ResponseParser:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        try:
+            check_patterns(fault["match"] for fault in source.faults)
+        except ValueError as error:
+            raise damaged(f"a fault of {source.id} {error}") from None
         self._notice_names = {*source.unknown_notice, *(name for fault in source.faults for name in fault["keys"])}
 
     def parse(
@@ -151,7 +160,7 @@ class ResponseParser:
         if not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values())):
             raise self._no_data()
         paths = [path for path in tool.answer["rows"] if path]
-        rows = [_value_at(data, path.format_map(_Placeholders(arguments))) for path in paths]
+        rows = [_value_at(data, _with_arguments(path, arguments)) for path in paths]
         if rows and all(found is not None and not found for found in rows):
             raise self._no_data()
         return any(rows)
@@ -166,11 +175,12 @@ class ResponseParser:
         return NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)
 
 
-class _Placeholders(dict[str, object]):
-    """Keep a placeholder as it is when there is no argument for it."""
+def _with_arguments(path: str, arguments: Mapping[str, Any]) -> str:
+    """Return ``path`` with ``{name}`` replaced by the argument of that name. A name without argument stays.
 
-    def __missing__(self, key: str) -> str:
-        return "{" + key + "}"
+    Not ``str.format``: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
+    """
+    return _PLACEHOLDER.sub(lambda found: str(arguments.get(found[1], found[0])), path)
 
 
 def _value_at(data: Any, path: str) -> Any:
