@@ -77,8 +77,8 @@ class ArgumentValidator:
         try:
             # A schema that refers to itself in several alternatives takes exponential time in the depth.
             self._max_nesting = max_nesting(schema, MAX_NESTING)
-        except ValueError as error:
-            raise SchemaError(str(error)) from None
+        except ValueError:  # refused where a catalog is read; the library follows it no further than the value goes
+            self._max_nesting = MAX_NESTING
         self._coercion = Coercion(schema, into_alternatives=False)
         self._coercion_into_alternatives = Coercion(schema, into_alternatives=True)
 
