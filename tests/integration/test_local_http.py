@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -114,3 +116,29 @@ def test_an_aborted_connection_causes_no_traceback(
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     assert ask(connection, PING)[0] == 200
     assert "Traceback" not in capfd.readouterr().err
+
+
+EVENTS = {path.stem: json.loads(path.read_text()) for path in sorted(Path("events").glob("*.json"))}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_answer_is_that_of_the_lambda_handler(
+    gateway: LocalServer, connection: http.client.HTTPConnection, name: str
+) -> None:
+    event = EVENTS[name]
+    headers = {**event["headers"], "host": urlsplit(gateway.url).netloc}
+    headers.pop("content-length", None)
+    expected = gateway.lambda_handler({**event, "headers": headers})
+    body = (event.get("body") or "").encode()
+    if event.get("isBase64Encoded"):
+        body = base64.b64decode(body)
+    connection.request(event["requestContext"]["http"]["method"], "/mcp", body, headers)
+    response = connection.getresponse()
+    answer = response.read().decode()
+    assert response.status == expected["statusCode"]
+    own = {"date", "content-length", "connection"}  # a refused request ends its connection
+    assert {key.lower(): value for key, value in response.getheaders() if key.lower() not in own} == expected["headers"]
+    if name.startswith("tool-call"):  # its notes say how old the answer is
+        assert json.loads(answer)["result"].keys() == json.loads(expected["body"])["result"].keys()
+    else:
+        assert answer == expected["body"]
