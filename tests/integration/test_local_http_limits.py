@@ -37,7 +37,9 @@ def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         def started(timeouts: dict[Phase, float] | None = None, limits: Any = None, **environment: str) -> str:
             for phase, timeout_s in (timeouts or {}).items():
                 monkeypatch.setitem(http_protocol._TIMEOUTS_S, phase, timeout_s)
-            monkeypatch.setattr(http_server, "ConnectionLimits", functools.partial(ConnectionLimits, **limits or {}))
+            if limits:
+                limited = functools.partial(ConnectionLimits, **limits)
+                monkeypatch.setattr(http_server, "ConnectionLimits", lambda _: limited())
             return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
 
         yield started

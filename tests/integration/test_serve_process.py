@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -160,3 +160,19 @@ def test_log_that_is_not_read_stops_nothing() -> None:
         assert answers_honestly(url)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
+
+
+def test_few_open_files_are_enough() -> None:
+    command = ["bash", "-c", 'ulimit -n 100; exec "$@"', "bash", *COMMAND, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with process, ExitStack() as open_connections:
+        open_connections.callback(process.kill)
+        assert process.stderr
+        found = re.search(r"http://\S+", process.stderr.readline().decode())
+        assert found
+        for _ in range(150):
+            open_connections.enter_context(connect(found[0]))
+        assert answers_honestly(found[0])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+        assert process.stderr.read() == b""

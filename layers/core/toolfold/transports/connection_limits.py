@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
-__all__ = ["MAX_CONNECTIONS", "MAX_HELD_BYTES", "ConnectionLimits"]
+__all__ = ["MAX_CONNECTIONS", "MAX_HELD_BYTES", "ConnectionLimits", "allowed_connections"]
 
 MAX_CONNECTIONS = 1_000
 """Connections at the same time: some fifty agents with all the connections that their clients open."""
@@ -21,6 +22,26 @@ class Connection(Protocol):
 
     def evict(self) -> None:
         """Close the connection."""
+
+
+def allowed_connections() -> int:
+    """Return how many connections this process may have, after raising its limit of open files where that is allowed.
+
+    At most half of the files are connections: calls of tools need some as well. Windows has no such limit.
+    """
+    try:
+        import resource
+    except ImportError:
+        return MAX_CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MAX_CONNECTIONS
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, soft // 2)
 
 
 class ConnectionLimits:

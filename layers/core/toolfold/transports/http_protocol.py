@@ -21,6 +21,7 @@ import asyncio
 import http
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -260,7 +261,8 @@ class LimitedProtocol(H11Protocol):
         lines += [b"%s: %s" % header for header in headers]
         content = b"" if self.conn.method == b"HEAD" else response.body
         self.transport.write(b"\r\n".join([*lines, b"", content]))
-        self.transport.write_eof()
+        with suppress(OSError):  # the client has reset the connection
+            self.transport.write_eof()
         self.flow.resume_reading()
         self._on_refused(response)
         self._enter_phase()

@@ -7,6 +7,7 @@ machines, are refused before anything else is looked at, so that no web page can
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import functools
 import logging
@@ -28,11 +29,13 @@ from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.asgi import AsgiApp
 from toolfold.transports.background_log import BackgroundStdout
-from toolfold.transports.connection_limits import ConnectionLimits
+from toolfold.transports.connection_limits import ConnectionLimits, allowed_connections
 from toolfold.transports.http_protocol import LimitedProtocol
 from toolfold.transports.lambda_handler import LambdaHandler
 
 __all__ = ["PATH", "LocalServer"]
+
+logger = logging.getLogger("toolfold")
 
 PATH = "/mcp"
 
@@ -41,6 +44,9 @@ KEEP_ALIVE_S = 30
 
 BACKLOG = 1_024
 """Connections that the system accepts before this process does."""
+
+ACCEPTED_AT_ONCE = 16
+"""asyncio accepts as many connections before it handles the first of them: each takes a file of the process."""
 
 
 class LocalServer:
@@ -77,7 +83,7 @@ class LocalServer:
         protocol = functools.partial(
             LimitedProtocol,
             check_head=functools.partial(_check_head, app.server.origin_policy),
-            limits=ConnectionLimits(),
+            limits=ConnectionLimits(allowed_connections()),
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
         )
         # Its messages quote requests, and those about errors have tracebacks.
@@ -93,7 +99,7 @@ class LocalServer:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            backlog=BACKLOG,
+            backlog=ACCEPTED_AT_ONCE,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=math.ceil(timeout_s),
         )
@@ -140,11 +146,23 @@ class _Server(Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections."""
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(BACKLOG)  # asyncio has set it to what it accepts at once
+        asyncio.get_running_loop().set_exception_handler(_log_defect)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop, and close the connections that are still open afterwards."""
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
+
+
+def _log_defect(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log the class of an exception that no code has handled: its text and its traceback may quote a request."""
+    logger.error("defect in the HTTP server: %s", type(context.get("exception")).__name__)
 
 
 def _listen(host: str, port: int) -> socket.socket:

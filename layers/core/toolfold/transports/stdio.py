@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from toolfold.app import build_app
 from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol import jsonrpc
-from toolfold.protocol.http import MAX_BODY_BYTES
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 from toolfold.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
 
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
-MAX_LINE_BYTES = MAX_BODY_BYTES
-"""Longest line that is read, as over HTTP. Real requests have a few hundred bytes."""
+MAX_LINE_BYTES = 32 << 20
+"""Longest line that is read: far longer than any request, and short enough for the memory of the process."""
 
 MAX_WORKERS = 40
 """Calls that run at the same time; further ones are queued. A call spends most of its time waiting for the upstream."""
