@@ -32,6 +32,7 @@ class AwsClients:
         self._loader: Any = None
         self._clients: dict[tuple[str, str, float], Any] = {}
         self._lock = threading.RLock()
+        self._resolver: Any = None
 
     def client(self, service: str, *, timeout_s: float, region: str = "") -> Any:
         """Return the client of ``service``, for example ``dynamodb``.
@@ -42,7 +43,7 @@ class AwsClients:
 
         Args:
             service: the name that boto3 uses.
-            timeout_s: seconds to connect, and as many to wait for the response.
+            timeout_s: seconds to connect, and as many for the request and all of its response.
             region: a region other than the environment's.
 
         Raises:
@@ -53,7 +54,7 @@ class AwsClients:
             if key not in self._clients:
                 # A client without credentials never looks for them again, so it must not be kept.
                 self.credentials()
-                self._clients[key] = _create_client(self.session(), service, timeout_s, region)
+                self._clients[key] = self._create_client(self.session(), service, timeout_s, region)
             return self._clients[key]
 
     def credentials(self) -> Any:
@@ -99,7 +100,7 @@ class AwsClients:
             session = self._create_session()
             session.set_credentials("unused", "unused")
             for service in services:
-                _create_client(session, service, timeout_s=1.0, region="us-east-1").close()
+                self._create_client(session, service, timeout_s=1.0, region="us-east-1").close()
 
     def reset(self) -> None:
         """Close all connections and drop the clients and credentials."""
@@ -109,6 +110,16 @@ class AwsClients:
             self._session = None
         for client in clients:
             client.close()
+
+    def _create_client(self, session: Any, service: str, timeout_s: float, region: str) -> Any:
+        from toolfold.aws.deadlines import limit_requests
+        from toolfold.network.resolver import Resolver
+
+        if self._resolver is None:
+            self._resolver = Resolver()
+        client = _create_client(session, service, timeout_s, region)
+        limit_requests(client, self._resolver)
+        return client
 
     def _create_session(self) -> Any:
         import botocore.session

@@ -27,7 +27,7 @@ class DynamoDBStore:
         aws: creates the clients.
         table: name of the table, whose key is ``pk``, a string.
         bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
-        timeout_s: seconds to connect, and as many to wait for each response. Requests are not retried.
+        timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
 
     Every method raises what boto3 raises.
     """
