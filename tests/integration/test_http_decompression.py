@@ -112,9 +112,50 @@ def test_several_gzip_members_are_one_content(server: Server, size: int) -> None
     assert server.get(gzip.compress(data) * 3, "gzip") == data * 3
 
 
-@pytest.mark.parametrize("rest", [b"\0" * 20, b"\0" * 70_000, b"rubbish"])
-def test_bytes_after_the_end_mark_are_ignored(server: Server, rest: bytes) -> None:
+@pytest.mark.parametrize("rest", [b"\0" * 20, b"\0" * 70_000])
+def test_zeros_after_the_end_mark_are_padding(server: Server, rest: bytes) -> None:
     assert server.get(gzip.compress(TEXT) + rest, "gzip") == TEXT
+
+
+# R18
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(TEXT) + b"rubbish"),
+        ("gzip", gzip.compress(TEXT) + b"\0" * 20 + b"rubbish"),
+        ("gzip", gzip.compress(TEXT) + gzip.compress(TEXT).replace(b"\x1f\x8b", b"\x1f\x8c", 1)),
+        ("gzip", gzip.compress(TEXT) + gzip.compress(TEXT)[:-8] + bytes(8)),
+        ("deflate", zlib.compress(TEXT) + b"rubbish"),
+        ("deflate", zlib.compress(TEXT) + zlib.compress(TEXT)),
+        ("deflate", raw(TEXT) + b"rubbish"),
+        ("deflate", zlib.compress(TEXT)[:-4] + bytes(4)),
+        ("br", TEXT),
+        ("zstd", TEXT),
+        ("gzip;q=1", gzip.compress(TEXT)),
+    ],
+)
+def test_damage_after_the_first_part_is_an_error(server: Server, encoding: str, body: bytes) -> None:
+    with pytest.raises(InvalidResponse):
+        server.get(body, encoding)
+
+
+def test_the_number_of_gzip_members_is_bounded(server: Server) -> None:
+    with pytest.raises(InvalidResponse):
+        server.get(gzip.compress(b"") * 20_000, "gzip")
+
+
+# A body is held once, and once more while it grows.
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_memory_is_at_most_three_times_the_body(server: Server, encoding: str) -> None:
+    content = (TEXT * 60)[:20_000_000]
+    body = gzip.compress(content, 1) if encoding == "gzip" else content
+    server.get(b"", encoding)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    assert len(server.get(body, encoding)) == len(content)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - before < 3 * len(content)
 
 
 def test_a_second_member_that_is_cut_off_is_an_error(server: Server) -> None:
@@ -150,9 +191,11 @@ def test_more_than_two_encodings_are_an_error(server: Server) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
 def test_decompression_ends_at_the_deadline(server: Server, encoding: str) -> None:
-    body = gzip.compress(b"") * 2_000_000  # members without content: time passes, and no byte comes out
+    # Empty blocks of deflate: time passes, and no byte comes out.
+    packer = zlib.compressobj(wbits=31)
+    body = packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 18_000_000 + packer.flush()
     if "," in encoding:
-        body = gzip.compress(body, 9)
+        body = gzip.compress(body, 1)
     started = time.monotonic()
     with pytest.raises(ReadTimeout):
         server.get(body, encoding, LIMIT * 4, within_s=0.3)

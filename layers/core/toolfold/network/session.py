@@ -5,6 +5,7 @@ Importing this module imports requests, so it is imported by the first call and 
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import ssl
@@ -17,10 +18,10 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
-from urllib3.exceptions import DecodeError, HTTPError
-from urllib3.response import GzipDecoderState
+from urllib3.exceptions import HTTPError
 
 from toolfold.network.connection import POOL_CLASSES
+from toolfold.network.decompression import CHUNK_BYTES, decoders
 from toolfold.network.errors import (
     MAX_DECOMPRESSION_RATIO,
     CertificateBundleError,
@@ -37,12 +38,7 @@ from toolfold.network.resolver import Resolver
 from toolfold.network.sockets import RequestState, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
 
-_MAX_ENCODINGS = 2
-"""Of three on top of each other, a kilobyte can keep a processor busy for half a minute without a byte of content."""
-
 _MIN_BOMB_BYTES = 1_000_000
-_CHUNK_BYTES = 16384
-"""Between chunks the deadline is checked: decompressing one takes at most a fraction of a second."""
 
 _MAX_POOLED_CONNECTIONS = 16
 
@@ -160,8 +156,6 @@ class HttpClient:
                 return Response(response.status_code, response.headers, _read_body(response.raw, max_bytes, state))
         except TransportError as error:
             return type(error)
-        except DecodeError:
-            return InvalidResponse
         except Exception:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
             return ConnectionBroken
         finally:
@@ -269,23 +263,17 @@ def _was_stale(failure: type[TransportError], state: RequestState) -> bool:
 def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
     if (raw.length_remaining or 0) > max_bytes:
         raise ResponseTooLarge
-    if raw.headers.get("content-encoding", "").count(",") >= _MAX_ENCODINGS:
-        raise InvalidResponse
-    body = bytearray()
-    while chunk := raw.read1(_CHUNK_BYTES, decode_content=True):
-        body += chunk
-        if len(body) > max(_MIN_BOMB_BYTES, raw.tell() * MAX_DECOMPRESSION_RATIO):
+    chunks = iter(lambda: raw.read1(CHUNK_BYTES, decode_content=False), b"")
+    for decode in decoders(raw.headers.get("content-encoding", "")):
+        chunks = decode(chunks)
+    # Grows without a second copy at the end, as joining would make one.
+    body = io.BytesIO()
+    for chunk in chunks:
+        size = body.tell() + len(chunk)
+        if size > max(_MIN_BOMB_BYTES, raw.tell() * MAX_DECOMPRESSION_RATIO):
             raise DecompressionBomb
-        if max(len(body), raw.tell()) > max_bytes:
+        if max(size, raw.tell()) > max_bytes:
             raise ResponseTooLarge
+        body.write(chunk)
         state.remaining_s()
-    if raw.tell() and _is_cut_off(raw):
-        raise ConnectionBroken
-    return bytes(body)
-
-
-def _is_cut_off(raw: Any) -> bool:
-    """Return whether compressed data ended before its end mark, which urllib3 accepts and offers no way to ask."""
-    decoder = raw._decoder
-    decoders = getattr(decoder, "_decoders", [decoder] if decoder else [])
-    return any(not one._obj.eof and getattr(one, "_state", None) != GzipDecoderState.SWALLOW_DATA for one in decoders)
+    return body.getvalue()
