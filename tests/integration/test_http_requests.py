@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.support.raw_server import RawServer
 from tests.support.upstream import CSV, Upstream
 from toolfold import __version__
 from toolfold.errors import CallError, UpstreamTimeout
-from toolfold.network.errors import ForbiddenAddress
+from toolfold.network.errors import ConnectionBroken, ForbiddenAddress, ReadTimeout
 from toolfold.network.session import HttpClient
 from toolfold.sources.errors import ConnectTimeout, NotSent
 
@@ -168,3 +169,31 @@ class TestSeveralAddresses:
         with pytest.raises(CallError) as caught:
             send(address)
         assert KEY not in repr(caught.value.as_dict())
+
+
+class TestLargeRequest:
+    """A request that is larger than the buffers between client and server."""
+
+    def post(self, url: str, within_s: float) -> int:
+        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + within_s, "max_bytes": 999}
+        client = HttpClient()
+        try:
+            return client.request("POST", url, headers={}, body=b"x" * 30_000_000, idempotent=False, **limits).status
+        finally:
+            client.close()
+
+    def test_a_peer_that_does_not_read_is_a_timeout(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            started = time.monotonic()
+            with pytest.raises(ReadTimeout):
+                self.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", 0.4)
+            assert time.monotonic() - started < 3
+
+    def test_a_peer_that_answers_before_it_has_read_is_an_error_or_its_answer(self) -> None:
+        def refuse(server: RawServer, connection: socket.socket) -> None:
+            connection.recv(1000)
+            connection.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        # The system may drop the answer with the connection.
+        with RawServer(refuse) as server, suppress(ConnectionBroken):
+            assert self.post(server.url, 5) == 413
