@@ -144,7 +144,7 @@ def test_the_number_of_gzip_members_is_bounded(server: Server) -> None:
         server.get(gzip.compress(b"") * 20_000, "gzip")
 
 
-# A body is held once, and once more while it grows.
+# A body is in memory once, and once more while it grows.
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_memory_is_at_most_three_times_the_body(server: Server, encoding: str) -> None:
     content = (TEXT * 60)[:20_000_000]
