@@ -365,3 +365,109 @@ MOUNTS = """22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 )
 def test_the_kind_of_a_file_system_is_known(device: int, expected: str) -> None:
     assert file_system_of(device, MOUNTS) == expected
+
+
+def disk_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir() if path.suffix.startswith(".sqlite"))
+
+
+@pytest.mark.parametrize("limit", [256_000, 1_000_000, 4_000_000])
+def test_the_limit_of_bytes_holds_for_all_files_at_every_moment(tmp_path: Path, limit: int) -> None:
+    store = SQLiteStore(tmp_path / "cache.sqlite", limit, 0.3)
+    other = SQLiteStore(tmp_path / "cache.sqlite", limit, 0.3)
+    sizes = []
+    for number in range(400):
+        size = (50, 3_000, limit // 20, limit // 8)[number % 4]
+        (store, other)[number % 2].put(f"{number}", os.urandom(size), float(number), 1e6 + number)
+        store.increment(f"{number}", 1e6)
+        sizes.append(disk_bytes(tmp_path))
+    # Beside the limit there is the index of the log, which SQLite makes in steps of 32 kB.
+    assert max(sizes) <= limit + 2 * 32_768
+    assert store.get("396") is not None
+    store.close()
+    other.close()
+    assert disk_bytes(tmp_path) <= limit * 0.75
+
+
+def test_a_lower_limit_makes_an_existing_file_smaller(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    store = SQLiteStore(path, 20_000_000, 0.3)
+    for number in range(100):
+        store.put(f"{number}", os.urandom(100_000), 1.0, 1e6 + number)
+    store.close()
+    assert disk_bytes(tmp_path) > 8_000_000
+    store = SQLiteStore(path, 2_000_000, 0.3)
+    for number in range(120):
+        store.put(f"new {number}", os.urandom(1_000), 1.0, 2e6)
+    assert store.get("new 119") is not None
+    store.close()
+    assert disk_bytes(tmp_path) <= 2_000_000
+
+
+def test_expired_values_and_counters_are_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    store = SQLiteStore(path, LIMIT, 0.3)
+    for number in range(100):
+        store.put(f"{number}", b"value", 1.0, 10.0)
+        store.increment(f"{number}", 10.0)
+    for number in range(10):
+        store.put(f"new {number}", b"value", 20.0, 100.0)
+    store.close()
+    with sqlite3.connect(path) as file:
+        assert file.execute("SELECT count(*) FROM entries").fetchall() == [(10,)]
+        assert file.execute("SELECT count(*) FROM numbers").fetchall() == [(0,)]
+    file.close()
+
+
+def test_eviction_takes_no_longer_with_many_entries(tmp_path: Path) -> None:
+    def processor_time(entries: int) -> float:
+        store = SQLiteStore(tmp_path / f"{entries}.sqlite", 64_000_000, 0.3)
+        with sqlite3.connect(tmp_path / f"{entries}.sqlite") as file:
+            rows = ((f"{number}", bytes(500), 1.0, 1e6 + number) for number in range(entries))
+            file.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
+        file.close()
+        started = time.thread_time()
+        for number in range(200):
+            store.put(f"new {number}", bytes(500), 1.0, 2e6)
+        duration = time.thread_time() - started
+        store.close()
+        return duration
+
+    few, many = processor_time(500), processor_time(50_000)
+    assert many < 4 * few + 0.05
+
+
+def test_a_process_that_is_stopped_while_it_reads_does_not_let_the_log_grow(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    store = SQLiteStore(path, 2_000_000, 0.05)
+    store.put("a", b"value", 1.0, 1e6)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM entries").fetchall()
+    refused = 0
+    for number in range(60):
+        try:
+            store.put(f"{number}", os.urandom(50_000), 1.0, 1e6)
+            store.increment("n", 1e6)
+        except sqlite3.OperationalError:
+            refused += 1
+    assert refused
+    assert disk_bytes(tmp_path) <= 2_000_000
+    assert store.get("a") == b"value"
+    reader.execute("ROLLBACK")
+    reader.close()
+    store.put("b", b"value", 1.0, 1e6)
+    assert store.get("b") == b"value"
+    store.close()
+
+
+@pytest.mark.parametrize("value", ["'text'", "1e300", "10000000000", "NULL"])
+def test_a_value_of_another_type_is_a_miss(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    with sqlite3.connect(path) as file:
+        file.execute(f"UPDATE entries SET value = {value}")
+    file.close()
+    store = SQLiteStore(path, LIMIT, 0.3)
+    assert store.get("a") is None
+    store.close()

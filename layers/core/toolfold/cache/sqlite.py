@@ -85,6 +85,8 @@ class SQLiteStore:
                         (key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S),
                     )
 
+            self._shrink(connection)
+
         self._run(put)
 
     def increment(self, key: str, expires_at: float) -> int:
@@ -119,7 +121,7 @@ class SQLiteStore:
     def _reserve_log(self, connection: sqlite3.Connection, size: int, part: float) -> None:
         """Empty the write-ahead log if it would exceed ``part`` of the limit with ``size`` more bytes.
 
-        SQLite does it by itself, but not while other processes read all the time, or one is stopped while it reads.
+        SQLite does so after a write, but not while other processes read all the time, or one is stopped while it reads.
 
         Raises:
             sqlite3.OperationalError: it could not be emptied in time.
@@ -130,9 +132,11 @@ class SQLiteStore:
         ends = time.monotonic() + self._timeout_s
         connection.execute(f"PRAGMA busy_timeout = {int(self._timeout_s * 250)}")
         try:
-            while self._file.wal_bytes() > limit:
+            while True:
                 # Returns at once, without waiting, while another process does the same.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                if self._file.wal_bytes() <= limit:
+                    return
                 if time.monotonic() >= ends:
                     raise sqlite3.OperationalError("the write-ahead log is in use")
                 time.sleep(0.001)
@@ -147,9 +151,6 @@ class SQLiteStore:
                 f" (SELECT key FROM {table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?)",
                 (now, _EXPIRED_AT_ONCE),
             )
-        [(pages,)] = connection.execute("PRAGMA page_count")
-        if pages > self._max_bytes * _FILE / PAGE_BYTES:  # the limit was lowered
-            connection.execute(f"PRAGMA incremental_vacuum({_VACUUMED_PAGES})").fetchall()
         needed = size // PAGE_BYTES + 8  # with the pages of the tree and of the index
         free = self._max_pages - _used_pages(connection)
         if free >= needed:
@@ -165,6 +166,14 @@ class SQLiteStore:
             missing -= length or 0
         connection.executemany("DELETE FROM entries WHERE key = ?", victims)
         return self._max_pages - _used_pages(connection) >= needed
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        """Give pages back to the disk if the file is too large, because an earlier process had a higher limit."""
+        [(pages,)] = connection.execute("PRAGMA page_count")
+        if pages > self._max_bytes * _FILE / PAGE_BYTES:
+            # By executescript: execute ends after the first of the rows, and there is one for each page.
+            count = min(_VACUUMED_PAGES, self._max_bytes // 16 // PAGE_BYTES)
+            connection.executescript(f"PRAGMA incremental_vacuum({count})")
 
     def _write(self, statement: str, *values: Any) -> list[Any]:
         def write(connection: sqlite3.Connection) -> list[Any]:
