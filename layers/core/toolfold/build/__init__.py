@@ -9,6 +9,7 @@ __all__ = [
     "compiler",
     "emitter",
     "lint",
+    "output_file",
     "prompt_injection",
     "publisher",
     "schema",

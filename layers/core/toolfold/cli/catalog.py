@@ -170,20 +170,18 @@ def _search(options: argparse.Namespace) -> int:
 
 def _compile(options: argparse.Namespace) -> int:
     from toolfold.build.compiler import compile_folder
+    from toolfold.build.output_file import read_output_file, replace_catalog_file
 
     path = options.output or options.folder / "catalog.json"
     compiled = compile_folder(options.folder)
-    current = path.read_text(encoding="utf-8") if path.exists() else None
+    current = read_output_file(path)
     if options.check:
         if current != compiled:
             print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)
             return 1
         print(f"{path} is up to date with {options.folder}.")
         return 0
-    # Replaced by a rename: a process that reads the old file never sees half of the new one.
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(compiled, encoding="utf-8")
-    temporary.replace(path)
+    replace_catalog_file(path, compiled)
     tools = len(json.loads(compiled)["tools"])
     print(f"{path}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
     return 0
