@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hostile_files import FILES
+from tests.support.trees import snapshot
 from toolfold import cli
 from toolfold.cli.client_config import CLIENTS
 
@@ -170,3 +172,42 @@ def test_without_a_key_the_next_step_is_named(install: Install, monkeypatch: pyt
 
 def test_an_unknown_client_is_wrong_usage(install: Install) -> None:
     assert install("netscape")[0] == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs are of POSIX")
+@pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a link to a folder"])
+def test_a_configuration_that_is_not_a_file_is_refused_and_stays(install: Install, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "config.json"
+    FILES[kind](path)
+    before = snapshot(tmp_path)
+    code, _, err = install("cursor", "--yes", "--config", str(path))
+    assert code == 1
+    assert f"{path} is not a file" in err
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")
+def test_a_copy_is_not_written_through_a_link_or_over_a_file(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.strftime", lambda _format: "20260101-000000")
+    path, victim = tmp_path / "config.json", tmp_path / "victim"
+    path.write_text("{}")
+    (tmp_path / "config.json.20260101-000000.bak").symlink_to(victim)
+    (tmp_path / "config.json.20260101-000000-2.bak").write_text("mine")
+    code, out, _ = install("cursor", "--yes", "--config", str(path))
+    assert code == 0
+    assert "20260101-000000-3.bak" in out
+    assert not victim.exists()
+    assert (tmp_path / "config.json.20260101-000000-2.bak").read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")
+def test_the_file_behind_a_link_is_named(install: Install, tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.json", tmp_path / "config.json"
+    real.write_text("{}")
+    link.symlink_to(real)
+    code, out, _ = install("cursor", "--yes", "--config", str(link))
+    assert code == 0
+    assert f"Added to {link}, a link to {real}." in out
+    assert link.is_symlink()

@@ -7,6 +7,7 @@ reference/mcp-configuration.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -76,6 +77,8 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         ToolfoldError: the file cannot be read, or is not a JSON object.
     """
+    if path.exists() and not path.is_file():
+        raise ToolfoldError(f"{path} is not a file.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -148,10 +151,19 @@ def _backup(target: Path) -> Path | None:
     """Copy a file beside itself, under a name with the time."""
     if not target.exists():
         return None
-    backup = target.with_name(f"{target.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
-    number = 1
-    while backup.exists():
-        number += 1
-        backup = target.with_name(f"{target.name}.{time.strftime('%Y%m%d-%H%M%S')}-{number}.bak")
-    shutil.copy2(target, backup)
-    return backup
+    moment = time.strftime("%Y%m%d-%H%M%S")
+    for number in itertools.count(1):
+        backup = target.with_name(f"{target.name}.{moment}{'' if number == 1 else f'-{number}'}.bak")
+        try:  # neither over another file nor through a link
+            descriptor = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        except FileExistsError:
+            continue
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(target.read_bytes())
+            shutil.copystat(target, backup)
+        except OSError:
+            backup.unlink()
+            raise
+        return backup
+    raise AssertionError

@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
         return 1
     backup = client_config.write(path, after)
     kept = f" The file as it was: {backup}" if backup else ""
-    print(f"Added to {path}.{kept}\nRestart {client.title}; it then shows TOOL_LIST, TOOL_GET and TOOL_CALL.")
+    link = f", a link to {path.resolve()}" if path.is_symlink() else ""
+    print(f"Added to {path}{link}.{kept}\nRestart {client.title}; it then shows TOOL_LIST, TOOL_GET and TOOL_CALL.")
     _warn_about_key(client, environment)
     return 0
 
