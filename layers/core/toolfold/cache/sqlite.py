@@ -193,8 +193,12 @@ class SQLiteStore:
             except sqlite3.DatabaseError as error:
                 if not _means_damaged(error):
                     raise
+            # The open file keeps its inode, so that no new file can be taken for it.
+            is_open = self._connection is not None and os.name != "nt"
+            if not is_open:
+                self._close()
+            self._file.delete_damaged(is_open=is_open)
             self._close()
-            self._file.delete_damaged()
             logger.warning("Cache file damaged; replaced by an empty one")
             return operation(self._open())
 

@@ -102,19 +102,31 @@ class CacheFile:
         """Return whether the path names another file than the one that was opened last, or none."""
         return _file_id(self._path) != self._opened.get("")
 
-    def delete_damaged(self) -> None:
+    def delete_damaged(self, *, is_open: bool) -> None:
         """Delete the file that was opened last, unless another process has replaced it already.
+
+        Args:
+            is_open: whether this process has it open. If not, a new file may have its inode, so it is tried again.
 
         Raises:
             PathRefused: it is not provably toolfold's.
             OSError: it cannot be deleted.
         """
         with self._lock(shared=False), contextlib.suppress(FileNotFoundError):
-            if inspect(self._path) == self._opened.get(""):
+            if inspect(self._path) == self._opened.get("") and (is_open or not self._can_open()):
                 # The file last: without it, the others would be those of an unknown file.
                 for ending in ("-wal", "-shm", ""):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(self._path + ending)
+
+    def _can_open(self) -> bool:
+        try:
+            self._connect(self._path).close()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            return False
+        return True
 
     def _delete_orphans(self) -> None:
         """Delete the log of the file that was opened last, if the user has deleted the file alone."""
