@@ -33,7 +33,7 @@ class MetaTools:
 
     def __init__(self, catalog: Callable[[], Catalog], executor: ToolExecutor) -> None:
         self.catalog, self.executor = catalog, executor
-        # One at a time: two together would take no less time, as Python runs one thread at a time, but twice the memory.
+        # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
         self._large_answer_turns = threading.Semaphore(1)
 
     def definitions(self) -> list[dict[str, Any]]:
