@@ -42,6 +42,7 @@ _MAX_RECORD_SIZE = 200
 
 _MAX_DEPTH = 8
 _MAX_KEY_CHARS = 40
+_LONG = (str, list, dict)
 _MIN_SPARE_S = 0.5
 """Time before the deadline at which a preview that fits is no longer made longer."""
 
@@ -150,6 +151,7 @@ class _Shortener:
 
     def __init__(self, limits: Limits, truncation: Truncation, allowance: Allowance) -> None:
         self._limits, self._truncation, self._allowance = limits, truncation, allowance
+        self._chars, self._is_last = limits.chars, limits.is_last
 
     def shorten_table(self, table: Table, named: bool) -> Table:
         """Return a table within the limits."""
@@ -181,32 +183,46 @@ class _Shortener:
 
     def shorten(self, value: Any, path: str = "", depth: int = 0) -> Any:
         """Return a JSON value within the limits."""
-        limits = self._limits
-        self._allowance.take(1)
         if isinstance(value, str):
-            if limits.chars is not None and len(value) > limits.chars:
-                value = f"{value[: limits.chars]}… (+{len(value) - limits.chars} characters)"
-            self._allowance.take_text(value)
-            return value
+            return self._shorten_text(value)
         if not isinstance(value, list | dict):
             return value
-        if limits.is_last and depth >= _MAX_DEPTH:
+        if self._is_last and depth >= _MAX_DEPTH:
             self._truncation.record("what is nested deeply")
             return "…"
-        if isinstance(value, list):
-            items = [self.shorten(item, path, depth + 1) for item in first_and_last(value, limits.rows)]
-            self._truncation.record_members(path, len(items), len(value), "items")
-            return items
+        if isinstance(value, dict):
+            return self._shorten_object(value, path, depth)
+        items = first_and_last(value, self._limits.rows)
+        self._allowance.take(1 + len(items))
+        items = [self.shorten(item, path, depth + 1) if isinstance(item, _LONG) else item for item in items]
+        self._truncation.record_members(path, len(items), len(value), "items")
+        return items
+
+    def _shorten_text(self, text: str) -> str:
+        if self._chars is not None and len(text) > self._chars:
+            text = f"{text[: self._chars]}… (+{len(text) - self._chars} characters)"
+        self._allowance.take_text(text)
+        return text
+
+    def _shorten_object(self, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+        limits, allowance = self._limits, self._allowance
         keys = _first_and_last_keys(value, limits.rows) if _is_map(value) else list(value)[: limits.fields]
         self._truncation.record_members(path, len(keys), len(value), "keys")
+        allowance.take(1 + len(keys))
+        if allowance.is_counted:
+            for key in keys:
+                allowance.take_text(key)
         # A path that is longer is not shown; joining it at every level would take the square of the depth.
-        base = f"{path}." if path and len(path) <= MAX_PATH_CHARS else path
+        joins = len(path) <= MAX_PATH_CHARS
         shown = {}
         for key in keys:
-            self._allowance.take_text(key)
-            name = _short_name(key) if limits.is_last else key
-            inner_path = f"{base}{key[:MAX_PATH_CHARS]}" if len(base) <= MAX_PATH_CHARS else path
-            shown[name] = self.shorten(value[key], inner_path, depth + 1)
+            item = value[key]
+            if isinstance(item, list | dict):
+                inner_path = f"{path}.{key[:MAX_PATH_CHARS]}" if path else key[: MAX_PATH_CHARS + 1]
+                item = self.shorten(item, inner_path if joins else path, depth + 1)
+            elif isinstance(item, str):
+                item = self._shorten_text(item)
+            shown[_short_name(key) if self._is_last else key] = item
         return shown
 
 
@@ -216,8 +232,9 @@ def _short_name(name: str) -> str:
 
 def _is_map(value: dict[str, Any]) -> bool:
     """Return whether an object is a map of many like members, not a record."""
-    if not _MIN_MAP_SIZE < len(value) <= _MAX_RECORD_SIZE:
-        return len(value) > _MAX_RECORD_SIZE
+    size = len(value)
+    if size <= _MIN_MAP_SIZE or size > _MAX_RECORD_SIZE:
+        return size > _MAX_RECORD_SIZE
     members = value.values()
     return (
         all(isinstance(member, list | dict) for member in members)

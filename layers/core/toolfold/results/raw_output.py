@@ -17,7 +17,7 @@ from toolfold.text_safety import escape_unsafe
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection
 
-_EXAMPLE_LIMITS = Limits(rows=50, chars=100, items=5)
+_EXAMPLE_LIMITS = Limits(rows=10, chars=100, items=3)
 """Part of a raw answer from which the columns for an example are taken."""
 _EXAMPLE_TOKENS = 20_000
 

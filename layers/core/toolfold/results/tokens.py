@@ -53,11 +53,11 @@ _TOKEN = re.compile(
 _RARE = re.compile("[\u1200-\u177f\u1800-\u1dff\ua000-\uabff\ue000-\U0010ffff]")
 """Characters that are two tokens or more, being cut into their bytes: small scripts, emoji."""
 
-_CHARS_AT_ONCE = 32_768
+_CHARS_AT_ONCE = 16_384
 """Characters that are cut together: the pieces of a text of megabytes would take many times its memory."""
 
 _SAMPLES = 16
-_SAMPLE_CHARS = 2048
+_SAMPLE_CHARS = 1024
 """Parts of a long text that are counted instead of the whole, which takes a second for some megabytes."""
 
 
