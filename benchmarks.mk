@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: eval-agent bench-calls bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
+.PHONY: eval-agent bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools over the mock API: calls, tokens, right values; ARGS=--steps
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
@@ -8,6 +8,10 @@ eval-agent: .venv/.dev ## answer everyday questions with the three tools over th
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
+
+# Some four minutes; ARGS=--quick, up to 1 MB, one.
+bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/answer-size.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m tests.benchmarks.growth $(ARGS)
 
 # The packages that draw the plots. The benchmark installs the packages of the compared servers, into build/cold.
 .venv-bench/.installed: .venv/bin/uv requirements/bench.txt

@@ -1,4 +1,4 @@
-"""Let few large answers be shaped at a time: each may take hundreds of megabytes, whoever calls."""
+"""Let few large answers be shaped at a time: each may take hundreds of megabytes."""
 
 from __future__ import annotations
 

@@ -56,6 +56,9 @@ _RARE = re.compile("[\u1200-\u177f\u1800-\u1dff\ua000-\uabff\ue000-\U0010ffff]")
 _CHARS_AT_ONCE = 16_384
 """Characters that are cut together: the pieces of a text of megabytes would take many times its memory."""
 
+_WHOLE_CHARS = 500_000
+"""Length up to which a text is cut as a whole; at the ends of parts, a piece may be cut in two."""
+
 _SAMPLES = 16
 _SAMPLE_CHARS = 1024
 """Parts of a long text that are counted instead of the whole, which takes a second for some megabytes."""
@@ -72,6 +75,8 @@ def count(text: str) -> int:
 
 def pieces(text: str) -> int:
     """Return into how many pieces ``text`` is cut: as many as its lines have together, each with its line feed."""
+    if len(text) <= _WHOLE_CHARS:
+        return _pieces(text, 0, len(text))
     return sum(_pieces(text, start) for start in range(0, len(text), _CHARS_AT_ONCE))
 
 

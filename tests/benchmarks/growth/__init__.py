@@ -1,0 +1,1 @@
+"""Time and memory of shaping an answer, by its shape and size."""
