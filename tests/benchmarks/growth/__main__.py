@@ -43,7 +43,10 @@ MAX_EXPONENT = 1.25
 """Time and memory in proportion to size ** exponent: 1 is linear, 2 quadratic; the rest is noise and caches."""
 
 MAX_MB = 512
-MIN_S, MIN_MB = 0.05, 20
+GRACE_S = 1
+"""What the transports keep back for sending the response."""
+
+MIN_S, MIN_MB = 0.05, 10
 """Figures below are noise, not growth."""
 
 Figures = dict[str, Any]
@@ -71,15 +74,15 @@ def _cases() -> Iterator[tuple[str, str]]:
 
 
 def _measure(shape: str, size: int, select: str) -> Figures:
-    """Return the figures of a fresh process; of a small answer, the median of three."""
+    """Return the least figures of some fresh processes: what else runs on the machine can only add to them."""
     command = [sys.executable, "-m", "tests.benchmarks.growth.measure", shape, str(size), select]
     runs = [
         json.loads(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
-        for _ in range(3 if size <= SIZES[2] else 1)
+        for _ in range(3 if size <= SIZES[2] else 2)
     ]
     figures: Figures = {**runs[0]}
     for name in ("seconds", "cpu_s", "mb"):
-        figures[name] = statistics.median(run[name] for run in runs)
+        figures[name] = min(run[name] for run in runs)
     print(f"{_name(figures)}, {figures['bytes']:,} bytes: {figures['cpu_s']:.2f} s", file=sys.stderr)
     return figures
 
@@ -96,8 +99,8 @@ def _by_case(measured: Sequence[Figures]) -> dict[str, list[Figures]]:
 
 
 def _exponent(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the exponent that fits best, or None for fewer than two points."""
-    if len(points) < 2:
+    """Return the exponent that fits best, or None for fewer than three points."""
+    if len(points) < 3:
         return None
     return statistics.linear_regression(*zip(*((math.log(x), math.log(y)) for x, y in points), strict=True)).slope
 
@@ -117,7 +120,7 @@ def _problems(measured: Sequence[Figures]) -> Iterator[str]:
             if exponent is not None and exponent > MAX_EXPONENT:
                 yield f"{name}: {what} grows with the size to the power of {exponent:.2f}"
         for one in cases:
-            if one["seconds"] > DEADLINE_S or one["mb"] > MAX_MB:
+            if one["seconds"] > DEADLINE_S + GRACE_S or one["mb"] > MAX_MB:
                 yield f"{name}, {one['bytes']:,} bytes: {one['seconds']:.1f} s, {one['mb']:.0f} MB"
 
 

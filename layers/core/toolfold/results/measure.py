@@ -73,6 +73,11 @@ def object_size(members: int) -> int:
     return 80 + members * (_MEMBER_BYTES + _NUMBER_BYTES)
 
 
+def keys_size(members: int) -> int:
+    """Return how much the keys of an object take without their characters, in bytes."""
+    return members * _STRING_BYTES
+
+
 def list_size(items: int) -> int:
     """Return how much a list of numbers takes, in bytes."""
     return _ARRAY_BYTES + items * (_PLACE_BYTES + _NUMBER_BYTES)

@@ -129,7 +129,7 @@ def _typed(value: Any, budget: WorkBudget) -> Any:
     if _are_dates(value):
         return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), budget), strict=True))
     typed = {}
-    names = dict.fromkeys(values.clean_names(value))
+    names = dict.fromkeys(values.clean_names(budget.checked(value)))
     for key, item in budget.checked(zip(names, value.values(), strict=True)):
         if isinstance(item, list | dict):
             typed[key] = _typed(item, budget)
@@ -143,6 +143,7 @@ def _typed_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str
     """Return a list of objects with typed cells: all cells under one key are a column."""
     first = rows[0].keys()
     if all(row.keys() == first for row in budget.checked(rows)):
+        budget.release((len(rows) - 1) * measure.keys_size(len(first)))  # the parser makes equal keys once
         budget.reserve(len(rows) * measure.object_size(len(first)))
         names = dict.fromkeys(values.clean_names(first))
         columns = [
@@ -171,7 +172,7 @@ def _typed_uneven_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[d
             indexes, cells = given[key]
             indexes.append(index)
             cells.append(cell)
-    names = dict.fromkeys(values.clean_names(given))
+    names = dict.fromkeys(values.clean_names(budget.checked(given)))
     typed: list[dict[str, Any]] = [{} for _ in rows]
     for (indexes, cells), name in zip(given.values(), names, strict=True):
         column, typed_cells = _typed_cells(name, cells, names, budget)
