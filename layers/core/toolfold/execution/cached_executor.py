@@ -3,9 +3,9 @@
 Made by the first call: listing and describing tools never pays for it. Only tools that read are cached, joined,
 retried or answered with stale data. A write is sent once, even when it fails.
 
-A response is shared with other API keys only if it cannot depend on the key: the source states that (``CachePolicy``), it
-has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a key
-in the memory of this process alone.
+A response is shared with other API keys only if it cannot depend on the key: the source states that (``CachePolicy``),
+it has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a
+key in the memory of this process alone.
 """
 
 from __future__ import annotations
