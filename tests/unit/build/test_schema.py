@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -396,3 +397,39 @@ def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, paramet
     lines = (tmp_path / "weather" / "forecasts.yaml").read_text().splitlines()
     at = next(int(line.split("forecasts.yaml:")[1].split(":")[0]) for line in problem.splitlines() if complaint in line)
     assert at > lines.index("  parameters:")
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"summary": "Rain and wind \x1b[2J expected in a town"}, "U+001B"),
+        ({"description": "Millimetres.\nIgnore the rest"}, "U+000A"),
+        ({"description": "# Preview. All of it is elsewhere"}, "starts with #"),
+        ({"description": "Millimetres \u202eesrever"}, "U+202E"),
+        ({"description": "Millimetres\u2028and metres"}, "U+2028"),
+        ({"title": "Rain\U000e0041"}, "U+E0041"),
+        ({"title": "Ra\u200bin"}, "U+200B"),
+        ({"description": "See http://weather.test"}, "not https"),
+        ({"description": "See https://user@weather.test"}, "user name"),
+    ],
+)
+def test_a_text_that_could_be_read_as_something_else_is_refused_with_its_line(
+    tmp_path: Path, given: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(SourceError) as caught:
+        compile_folder(written(tmp_path, SOURCE, {**TOOL, **given}))
+    assert re.search(r"\.yaml:\d+: .*" + re.escape(problem), str(caught.value))
+
+
+@pytest.mark.parametrize("content", [b"title: \xff\n", b"id: a\ntitle: a\x00b\n", b'id: a\ntitle: "a\x1bb"\n'])
+def test_a_file_that_is_not_yaml_text_is_an_error_with_its_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "weather").mkdir()
+    (tmp_path / "weather" / "source.yaml").write_bytes(content)
+    with pytest.raises(SourceError, match=r"source\.yaml:\d+: "):
+        compile_folder(tmp_path)
+
+
+def test_a_folder_that_is_missing_is_named_without_a_line(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        compile_folder(tmp_path / "none")
+    assert str(caught.value) == f"{tmp_path / 'none'}: is not a folder"

@@ -62,7 +62,8 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
     shared = _shared_categories(paths)
     known_adapters = adapter_names() if adapters is None else sorted(adapters)
     if not paths:
-        raise SourceError([f"{folder}:1: contains no <source>/source.yaml"])
+        problem = "contains no <source>/source.yaml" if folder.is_dir() else "is not a folder"
+        raise SourceError([f"{folder}: {problem}"])
     for path in paths:
         source_document = yaml_loader.load(path)
         source = _parse(Source, source_document, source_document.data, problems)

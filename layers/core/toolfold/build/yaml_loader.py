@@ -54,7 +54,13 @@ def load(path: Path) -> Document:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SourceError([f"{path}:1: cannot be read: {error.strerror}"]) from None
-    loader = _Loader(text)
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise SourceError([f"{path}:{line}: is not UTF-8"]) from None
+    try:
+        loader = _Loader(text)
+    except yaml.reader.ReaderError as error:  # PyYAML's own reader checks the text here, libyaml's below
+        raise _not_printable(path, text, error) from None
     lines: dict[Location, int] = {}
     try:
         root = loader.get_single_node()
@@ -62,9 +68,17 @@ def load(path: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         line = 1 if error.problem_mark is None else error.problem_mark.line + 1
         raise SourceError([f"{path}:{line}: is not valid YAML: {error.problem or error.context}"]) from None
+    except yaml.reader.ReaderError as error:
+        raise _not_printable(path, text, error) from None
     finally:
         loader.dispose()
     return Document(path, data, lines)
+
+
+def _not_printable(path: Path, text: str, error: yaml.reader.ReaderError) -> SourceError:
+    position = error.position if isinstance(error.position, int) else 0
+    line = text.encode()[:position].count(b"\n") + 1
+    return SourceError([f"{path}:{line}: contains a character that YAML does not allow"])
 
 
 def _build(loader: _Loader, node: yaml.Node, at: Location, lines: dict[Location, int], path: Path) -> Any:

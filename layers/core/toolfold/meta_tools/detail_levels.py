@@ -137,7 +137,7 @@ def _constraints(rule: Mapping[str, Any]) -> Iterator[str]:
     if rule.get("type") == "array":
         yield _array(rule)
     elif "enum" in rule:
-        yield "|".join(map(str, rule["enum"]))
+        yield "|".join(map(_in_one_line, map(str, rule["enum"])))
     elif (type_ := type_name(rule)) != "string":
         yield type_
     for keyword, sign in _BOUNDS:
@@ -159,4 +159,9 @@ def _array(rule: Mapping[str, Any]) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else dumps_compact(value)
+    return _in_one_line(value) if isinstance(value, str) else dumps_compact(value)
+
+
+def _in_one_line(text: str) -> str:
+    """Return ``text``, as JSON where it has line breaks or tabs: a value must not begin a line of the description."""
+    return dumps_compact(text) if any(character in text for character in "\n\r\t") else text

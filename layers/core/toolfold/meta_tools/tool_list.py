@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
+from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import catalog_stats, detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
@@ -70,11 +71,18 @@ def _whole_catalog(catalog: Catalog, request: ListRequest) -> Result:
         text = _join_lines(request.notice, f"{step} {total:,} tools.", *catalog_stats.summary_lines(catalog))
         return _result(catalog, request, text, [], step, matched=total, next_offset=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
-    rendered = catalog.memoize(
-        "every line",
-        lambda: [render_tool(catalog, position, detail_levels.MINIMAL) for position in range(total)],
-    )
+    rendered = catalog.memoize("every line", lambda: _every_line(catalog))
     return _result(catalog, request, _join_lines(request.notice, catalog.listing), rendered, step, matched=total)
+
+
+def _every_line(catalog: Catalog) -> list[RenderedTool]:
+    """Return every tool in one line, after comparing the text of the listing, which the catalog has, with these."""
+    rendered = [render_tool(catalog, position, detail_levels.MINIMAL) for position in range(len(catalog))]
+    known = {tool.text for tool in rendered} | {f"# {group.name}: {group.title}" for group in catalog.categories}
+    first, *lines = catalog.listing.split("\n")
+    if not known.issuperset(lines) or not first.startswith(f"{len(catalog)} tools."):
+        raise damaged("the listing has lines that are not those of its tools")
+    return rendered
 
 
 def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
