@@ -153,7 +153,8 @@ def _check_secrets(sent: CallInput, answer: Answer) -> None:
         (HONEST_KEY, "another caller's"),
         (sent.key.strip(), "the caller's"),
     ):
-        if len(secret) < _MIN_SECRET_CHARS or secret in known:
+        # Escapes of JSON are removed before a text is searched: what is left of the key must be long enough.
+        if len(secret.replace("\\", "")) < _MIN_SECRET_CHARS or secret in known:
             continue
         for spelling in spellings(secret, _MIN_SECRET_CHARS):
             if spelling in known:

@@ -1,0 +1,103 @@
+"""Whole calls that once broke the product, and variations of them: what must hold for every call holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fuzz.whole_call.inputs import CallInput
+from tests.fuzz.whole_call.oracles import Judge
+from tests.fuzz.whole_call.world import HONEST_KEY, OPERATOR_KEY, World
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+CSV = {"datatype": "csv"}
+ROW = '{"date":"2024-03-01","value":"81.5","note":"xxxxxxxx"}'
+ROWS = ('{"data":[', {"repeat": ROW, "times": 1500, "join": ","}, "]}")
+
+# R3
+MULTIPLYING_SELECTS = (
+    "join(to_string(@), data[*].date)",
+    f"length(to_string([{','.join(['@'] * 28)}]))",
+    "data[*].[to_string(@),to_string(@),to_string(@)]",
+    "join(join(to_string(data), data[*].date), data[*].date)",
+    "data[*].{a:@,b:@,c:@,d:@} | [*].{a:@,b:@,c:@,d:@} | [*].{a:@,b:@}",
+    "sort_by(data, &join(to_string(@), ['a', 'b']))",
+)
+
+WIDE_ANSWERS = {
+    # R6
+    "objects with disjoint keys": CallInput(
+        body=('{"data":[', {"repeat": '{"k{i}":1}', "times": 5000, "join": ","}, "]}")
+    ),
+    "nested disjoint keys": CallInput(
+        body=('{"data":[', {"repeat": '{"a":{"k{i}":{"z{i}":1}}}', "times": 5000, "join": ","}, "]}")
+    ),
+    "ragged csv": CallInput(
+        arguments=CSV,
+        body=("timestamp,value\n", {"repeat": "2024-03-01,1\n", "times": 5000}, {"repeat": ",", "times": 5000}, "1\n"),
+    ),
+    "many series": CallInput(
+        body=("{", {"repeat": '"s{i}":[{"date":"2024-03-01","value":1}]', "times": 5000, "join": ","}, "}")
+    ),
+    # R7
+    "keys with ordinals": CallInput(body=("{", {"repeat": '"{i}. a":1', "times": 15000, "join": ","}, "}")),
+    "keys that take each other's numbers": CallInput(
+        body=("{", {"repeat": '"{i}. a_2":1,"{i}: a":2,"a_{i}":3', "times": 6000, "join": ","}, "}")
+    ),
+    "columns with ordinals": CallInput(
+        body=('{"data":[{', {"repeat": '"a {i}{i}":"1%"', "times": 15000, "join": ","}, "}]}")
+    ),
+    # R8
+    "nested to the limit": CallInput(body=({"repeat": "[", "times": 900}, "1", {"repeat": "]", "times": 900})),
+    "lists of lists": CallInput(body=("[", {"repeat": "[1,2,[3]]", "times": 40000, "join": ","}, "]")),
+    # R15
+    "a number beyond a double": CallInput(arguments={"datatype": "json"}, body=('{"value":1e999}',)),
+    "a negative number beyond a double": CallInput(body=('[[-1e999,{"a":NaN}]]',)),
+}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the world, restored here
+        with World() as world:
+            yield Judge(world)
+
+
+@pytest.fixture(autouse=True)
+def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATOR_KEY)
+
+
+@pytest.mark.parametrize("expression", MULTIPLYING_SELECTS)
+def test_a_select_that_multiplies_the_answer_keeps_the_budget(judge: Judge, expression: str) -> None:
+    judge.check(CallInput(options={"select": f"jmespath: {expression}"}, body=ROWS))
+
+
+@pytest.mark.parametrize("name", WIDE_ANSWERS)
+def test_an_answer_that_is_hard_to_shape_keeps_the_budget(judge: Judge, name: str) -> None:
+    judge.check(WIDE_ANSWERS[name])
+
+
+@pytest.mark.parametrize("failure", ["", "<html>", "{", '{"data":[{"date":'])
+def test_failures_under_many_keys_pause_no_other_call(judge: Judge, failure: str) -> None:
+    world = judge.world
+    world.reset()
+    world.upstream.current = CallInput(status="200 OK", body=(failure,))
+    for number in range(12):
+        assert world.call(CallInput(), f"ATTACKER{number:08}").code != "OK"
+    assert world.call(CallInput(), HONEST_KEY, fixed=True).code == "OK"
+    assert world.call(CallInput(), "", fixed=True).code == "OK"
+
+
+def test_refusals_of_one_key_limit_no_other(judge: Judge) -> None:
+    world = judge.world
+    world.reset()
+    world.upstream.current = CallInput(status="429 Too Many", headers=("Retry-After: 999999999",), body=("x",))
+    for _ in range(6):
+        assert world.call(CallInput(), "ATTACKERKEY01234").code == "RATE_LIMITED"
+    assert world.call(CallInput(), HONEST_KEY, fixed=True).code == "OK"
+    assert world.call(CallInput(), "", fixed=True).code == "OK"
