@@ -92,6 +92,13 @@ class TestEncodings:
         )
 
 
+def test_a_key_with_backslashes_is_found_behind_escapes() -> None:
+    redactor = Redactor(("Ff\\61cC3",))
+    for text in (r"i Ff\\61cC3", r"i Ff\\\\61cC3", "i Ff\\61cC3"):
+        assert redactor.appears_in(text)
+        assert redactor.redact_text(text) == f"i {REPLACEMENT}"
+
+
 class TestShortKeys:
     # R13
     def test_a_short_key_is_replaced_as_a_word(self) -> None:

@@ -22,6 +22,9 @@ MIN_KEY_CHARS = 8
 _MIN_BASE64_CHARS = 5
 """Characters of base64 that depend on the key alone. Fewer occur in every long text."""
 
+_MIN_DECODED_CHARS = 5
+"""What is left of a key with many backslashes is searched only if it is as long."""
+
 _MAX_LAYERS = 3
 """Encodings on top of each other, such as a URL, encoded twice, in JSON."""
 
@@ -112,7 +115,9 @@ class _KeyPattern:
     def __init__(self, key: str) -> None:
         self._escapes = _Escapes(key)
         # A key may itself look like an escape, and is then decoded with the text.
-        decoded = (form for form in self._escapes.layers(key) if len(form) >= min(MIN_KEY_CHARS, len(key)))
+        # Backslashes are removed then: what they leave counts, even if it is a little shorter.
+        least = min(MIN_KEY_CHARS, len(key), max(_MIN_DECODED_CHARS, len(key.replace("\\", ""))))
+        decoded = (form for form in self._escapes.layers(key) if len(form) >= least)
         spellings = {*_spellings(key), *decoded}
         self._key = key
         self._folded = sorted({spelling.lower() for spelling in spellings}, key=len, reverse=True)
