@@ -168,6 +168,7 @@ def test_every_function_of_the_language_is_covered() -> None:
         "`1e999`", "`-1e999`", "`NaN`", "`[1, {\"a\": Infinity}]`", "sum([`1e308`, `1e308`])", "avg([`1e308`,`1e308`])",
         "to_number('1e999')", "to_number('nan')", "to_number('infinity')", "[to_number('inf')]", "to_string(`1e400`)",
         "&a", "[&a]", "{a: &a}", "to_string(&a)", "to_array(&a)", "not_null(&a)", "type(&a)", "a || &b",
+        '`"\\ud800"`', '`[{"\\udc00": 1}]`', '{"\\ud800": @}',
         "map(&&a, [@])", "sort_by(&a, &b)", "ceil(`1e309`)", "[::0]", "[99999999999999999999999999]",
     ],
 )  # fmt: skip

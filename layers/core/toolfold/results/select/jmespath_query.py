@@ -86,7 +86,7 @@ def _check(parsed: Mapping[str, Any]) -> None:
         node, depth = stack.pop()
         if depth > MAX_DEPTH:
             raise invalid_select(f"the expression is nested deeper than {MAX_DEPTH} levels", None)
-        if node["type"] == "literal":
+        if node["type"] == "literal" or isinstance(node.get("value"), str):
             _check_literal(node["value"], depth)
         expression_at = _TAKES_EXPRESSION.get(node["value"]) if node["type"] == "function_expression" else None
         for position, child in enumerate(node["children"]):
@@ -107,8 +107,15 @@ def _check_literal(value: Any, depth: int) -> None:
             raise invalid_select(f"the expression is nested deeper than {MAX_DEPTH} levels", None)
         if isinstance(part, float) and not math.isfinite(part):
             raise invalid_select("a number in the expression is too large", None)
+        if any(map(_has_lone_surrogate, [part] if isinstance(part, str) else part if isinstance(part, dict) else ())):
+            raise invalid_select("a text in the expression has half of a surrogate pair", None)
         if isinstance(part, list | dict):
             stack.extend((member, depth + 1) for member in (part if isinstance(part, list) else part.values()))
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    """Return whether ``text`` has a character that JSON can spell and UTF-8 cannot."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _copies(node: Mapping[str, Any]) -> int:
