@@ -40,7 +40,7 @@ def pattern_steps(pattern: str) -> int:
     """Return the most steps of a search for ``pattern`` in a text of :data:`MAX_MATCHED_CHARS`.
 
     Raises:
-        ValueError: It is no expression, or one whose work is not bounded.
+        ValueError: It is not an expression, or its work is not bounded.
     """
     if len(pattern) > _MAX_PATTERN_CHARS:
         raise ValueError(f"is longer than {_MAX_PATTERN_CHARS} characters")
