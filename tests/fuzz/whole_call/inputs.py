@@ -98,6 +98,10 @@ class CallInput:
                 break
         return "".join(parts)[:MAX_BODY_BYTES]
 
+    def echoes(self) -> set[str]:
+        """Return the encodings in which the upstream repeats the key."""
+        return set(_ECHO.findall(self.template()))
+
     def content(self, key: str) -> bytes:
         """Return the body for a request with ``key``."""
         return _to_bytes(_ECHO.sub(lambda match: ENCODINGS[match[1]](key), self.template()))

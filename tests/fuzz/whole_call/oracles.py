@@ -80,9 +80,9 @@ class Judge:
         after = self._call(sent, honest)
         # Data that an upstream gives to one key alone is another caller's too, unless it repeats the key.
         is_data = answers[-1].code not in _FAILURES
-        is_shared = sent.served_to == "caller" and is_data and "<<" not in sent.template()
+        is_shared = sent.served_to == "caller" and is_data and not sent.echoes()
         # A few characters in base64 are like any others.
-        is_shared |= is_data and len(sent.key) < _MIN_SECRET_CHARS and "<<" in sent.template().replace("<<plain>>", "")
+        is_shared |= is_data and len(sent.key) < _MIN_SECRET_CHARS and bool(sent.echoes() - {"plain"})
         if not is_shared and not _same(before, after):
             raise Finding(f"another caller is answered differently: {before.code}, then {after.code}")
         if threading.active_count() > self._threads + MAX_WORKERS:
