@@ -35,7 +35,7 @@ CALLS: dict[str, Call] = {
     "upstream busy, no time for another try": (QUOTE, "FAULT.HTTP503", 3.0, {}),
     "no time left": (QUOTE, "IBM", 0.9, {}),
     "DynamoDB slow, time short": (QUOTE, "IBM", 4.0, {"DynamoDB": Fault(delay_s=9)}),
-    "S3 slow, time short": (SERIES, "IBM", 3.0, {"PUT": Fault(delay_s=9)}),
+    "S3 slow, time short": (SERIES, "IBM", 5.0, {"PUT": Fault(delay_s=9)}),
 }
 
 

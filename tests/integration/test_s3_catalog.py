@@ -35,7 +35,7 @@ def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def changed() -> bytes:
     """Another valid catalog."""
-    return CONTENT.replace(b"Latest price", b"Newest price", 1)  # in the listing, which is in the head
+    return CONTENT.replace(b"129 tools. Next:", b"129 tools. Then:", 1)  # in the listing, which is in the head
 
 
 def pointer_to(sha256: str) -> bytes:

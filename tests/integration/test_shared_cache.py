@@ -10,7 +10,6 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
@@ -281,9 +280,21 @@ class TestFailures:
 
     def test_a_missing_bucket(self, aws: Any, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         table = DynamoDBStore(AwsClients(), TABLE, "s3://no-such-bucket/cache", 5.0)
-        with pytest.raises(ClientError, match="NoSuchBucket"):
-            table.put("a", bytes(500_000), 1000.0, 2000.0)
+        table.put("a", bytes(500_000), 1000.0, 2000.0)
         assert table.get("a") is None  # no item that names an object which is not there
+        assert caplog.messages == ["Bucket of the shared cache unavailable (NoSuchBucket); retrying in 30 s"]
+
+    def test_a_bucket_that_fails_stops_only_large_values(self, aws: Any, caplog: pytest.LogCaptureFixture) -> None:
+        now = [0.0]
+        table = DynamoDBStore(AwsClients(), TABLE, "s3://no-such-bucket/cache", 5.0, 30.0, lambda: now[0])
+        for name in ("large", "larger"):
+            table.put(name, bytes(500_000), 1000.0, 2000.0)
+        assert len(caplog.messages) == 1
+        table.put("small", b"1", 1000.0, 2000.0)
+        assert table.get("small") == b"1"
+        now[0] = 30.0
+        table.put("large", bytes(500_000), 1000.0, 2000.0)
+        assert len(caplog.messages) == 2
 
 
 def test_a_cached_response_equals_the_fetched_one(aws: Any, make: Make) -> None:

@@ -33,7 +33,7 @@ from toolfold.transports.lambda_handler import LambdaHandler
 
 OTHER_KEY = "CANARYKEY6543210"
 CONTENT = bundled_path().read_bytes()
-CHANGED = CONTENT.replace(b"Latest price", b"Newest price", 1)
+CHANGED = CONTENT.replace(b"129 tools. Next:", b"129 tools. Then:", 1)  # in the listing, which is in the head
 PLACE = "s3://snapshots/catalog"
 TOLD = '{"told"'
 
@@ -112,10 +112,10 @@ def test_a_catalog_published_after_the_snapshot_is_read(aws: None, make: Callabl
     gateway = make(TOOLFOLD_CATALOG=PLACE, TOOLFOLD_CATALOG_MAX_AGE_S="86400")
     snapstart.prepare(gateway.app)
     publish(CHANGED, PLACE)
-    assert "Newest price" not in listed(gateway)  # it is young
+    assert "129 tools. Then:" not in listed(gateway)  # it is young
     snapstart.before_snapshot(gateway.app)
     snapstart.after_restore(gateway.app)
-    assert "Newest price" in listed(gateway)
+    assert "129 tools. Then:" in listed(gateway)
 
 
 def test_cached_responses_are_dropped_by_a_restore(
@@ -142,7 +142,7 @@ def test_a_catalog_missing_during_the_warm_up_is_opened_later(
     snapstart.prepare(gateway.app)
     assert "Preparing this environment for requests failed: CatalogUnavailable" in caplog.messages
     publish(CONTENT, PLACE)
-    assert "Latest price" in listed(gateway)
+    assert "129 tools. Next:" in listed(gateway)
 
 
 def test_the_warm_up_calls_no_upstream_and_logs_no_request(

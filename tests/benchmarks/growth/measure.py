@@ -49,7 +49,7 @@ def _memory(field: str) -> float:
 
 
 def _reset_peak() -> None:
-    """Forget the peak of memory so far, that of making the answer."""
+    """Reset the peak of memory, which is that of making the answer."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 

@@ -8,10 +8,13 @@ a value says itself until when it is good.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
+from toolfold.cache.fail_safe import FailSafeStore
 
 _MAX_ITEM_BYTES = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
@@ -28,12 +31,30 @@ class DynamoDBStore:
         table: name of the table, whose key is ``pk``, a string.
         bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
         timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
+        cooldown_s: seconds for which a bucket that failed is not used. Only large values are not cached meanwhile: a
+            caller chooses how large an answer is, and may choose one that the bucket takes too long for.
+        clock: a monotonic clock.
 
-    Every method raises what boto3 raises.
+    Every method raises what boto3 raises for the table.
     """
 
-    def __init__(self, aws: AwsClients, table: str, bucket: str, timeout_s: float) -> None:
+    def __init__(
+        self,
+        aws: AwsClients,
+        table: str,
+        bucket: str,
+        timeout_s: float,
+        cooldown_s: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._aws, self._table, self._timeout_s = aws, table, timeout_s
+        self._s3: FailSafeStore[Any] = FailSafeStore(
+            # Created for the first large value; most environments never see one.
+            lambda: aws.client("s3", timeout_s=timeout_s),
+            cooldown_s,
+            clock,
+            name="Bucket of the shared cache",
+        )
         self._bucket, _, prefix = bucket.removeprefix("s3://").partition("/")
         self._prefix = prefix.strip("/")
         self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
@@ -52,7 +73,8 @@ class DynamoDBStore:
             item["v"] = {"B": value}
         elif self._bucket:
             path = f"{self._prefix}/{key}".strip("/")
-            self._s3().put_object(Bucket=self._bucket, Key=path, Body=value)
+            if self._s3.run(lambda s3: s3.put_object(Bucket=self._bucket, Key=path, Body=value)) is None:
+                return
             item["large"] = {"S": path}
         else:
             return
@@ -102,17 +124,16 @@ class DynamoDBStore:
         return 0.0
 
     def _get_object(self, path: str) -> bytes | None:
-        try:
-            return bytes(self._s3().get_object(Bucket=self._bucket, Key=path)["Body"].read())
-        except Exception as error:
-            # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
-            if error_code(error) in _OBJECT_GONE:
-                return None
-            raise
+        def get(s3: Any) -> bytes | None:
+            try:
+                return bytes(s3.get_object(Bucket=self._bucket, Key=path)["Body"].read())
+            except Exception as error:
+                # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
+                if error_code(error) in _OBJECT_GONE:
+                    return None
+                raise
 
-    def _s3(self) -> Any:
-        # Created for the first large value; most environments never see one.
-        return self._aws.client("s3", timeout_s=self._timeout_s)
+        return self._s3.run(get)
 
 
 def _key(key: str) -> dict[str, Any]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 
-def create_shared_store(settings: Settings, clock: Callable[[], float], aws: AwsClients) -> FailSafeStore | None:
+def create_shared_store(
+    settings: Settings, clock: Callable[[], float], aws: AwsClients
+) -> FailSafeStore[CacheStore] | None:
     """Return the store that other processes share, or None where ``settings.cache`` names none.
 
     Args:
@@ -31,7 +33,9 @@ def create_shared_store(settings: Settings, clock: Callable[[], float], aws: Aws
         from toolfold.cache.dynamodb import DynamoDBStore
 
         table = location.removeprefix("dynamodb://")
-        return DynamoDBStore(aws, table, settings.cache_bucket, settings.cache_timeout_s)
+        return DynamoDBStore(
+            aws, table, settings.cache_bucket, settings.cache_timeout_s, settings.cache_cooldown_s, clock
+        )
 
     def open_file() -> CacheStore:
         from toolfold.cache.sqlite import SQLiteStore

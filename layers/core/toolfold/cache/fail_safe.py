@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from toolfold.aws.clients import error_code
-from toolfold.cache.base import CacheStore
 from toolfold.private_folder import PathRefused
 
 logger = logging.getLogger("toolfold")
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
-class FailSafeStore:
+class FailSafeStore(Generic[S]):
     """Use a store that may be slow, absent or broken. After a failure it is not used for ``cooldown_s`` seconds.
 
     Args:
@@ -25,23 +25,26 @@ class FailSafeStore:
         clock: a monotonic clock.
         repeats_warnings: whether a failure is logged each time. If not, each kind of failure is logged once: that of a
             file lasts until the user changes something.
+        name: what is logged as unavailable.
     """
 
     def __init__(
         self,
-        open_store: Callable[[], CacheStore],
+        open_store: Callable[[], S],
         cooldown_s: float,
         clock: Callable[[], float],
         *,
         repeats_warnings: bool = True,
+        name: str = "Shared cache",
     ) -> None:
         self._open_store, self._cooldown_s, self._clock = open_store, cooldown_s, clock
         self._repeats_warnings, self._logged = repeats_warnings, set[str]()
-        self._store: CacheStore | None = None
+        self._name = name
+        self._store: S | None = None
         self._unavailable_until = float("-inf")
         self._lock = threading.Lock()
 
-    def run(self, operation: Callable[[CacheStore], T]) -> T | None:
+    def run(self, operation: Callable[[S], T]) -> T | None:
         """Return the result of ``operation`` on the store; None when it fails or is not to be used yet."""
         with self._lock:
             # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
@@ -65,6 +68,6 @@ class FailSafeStore:
         # The code or the type alone: the text may contain an address. That of a refused path is for the user.
         reason = f"TOOLFOLD_CACHE: {error}" if isinstance(error, PathRefused) else error_code(error)
         if self._repeats_warnings or reason not in self._logged:
-            logger.warning("Shared cache unavailable (%s); retrying in %g s", reason, self._cooldown_s)
+            logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
         self._logged.add(reason)
         self._store, self._unavailable_until = None, self._clock() + self._cooldown_s

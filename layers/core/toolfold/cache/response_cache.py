@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from toolfold.cache.base import CacheStore
 from toolfold.cache.entry import Entry, decode, encode
 from toolfold.cache.fail_safe import FailSafeStore
 from toolfold.cache.key import is_own_key
@@ -21,7 +22,11 @@ class ResponseCache:
     """
 
     def __init__(
-        self, memory: MemoryStore, shared: FailSafeStore | None, max_entry_bytes: int, stale_if_error_s: float = 0.0
+        self,
+        memory: MemoryStore,
+        shared: FailSafeStore[CacheStore] | None,
+        max_entry_bytes: int,
+        stale_if_error_s: float = 0.0,
     ) -> None:
         self._memory, self._shared = memory, shared
         self._max_entry_bytes, self._stale_if_error_s = max_entry_bytes, stale_if_error_s

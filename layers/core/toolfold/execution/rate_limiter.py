@@ -91,7 +91,7 @@ class RateLimiter:
         quota_resets_at: Callable[[float], float],
         settings: Settings,
         memory: MemoryStore,
-        shared: FailSafeStore | None,
+        shared: FailSafeStore[CacheStore] | None,
         clock: Clock,
     ) -> None:
         self._source_title, self._quota_resets_at, self._settings = source_title, quota_resets_at, settings

@@ -37,6 +37,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.execution.cached_executor",
     "toolfold.execution.secrets",
     "toolfold.execution.validation",
+    "toolfold.meta_tools.large_answers",
     "toolfold.meta_tools.tool_call",
     "toolfold.network.session",
     "toolfold.results.offload",
