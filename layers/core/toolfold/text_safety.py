@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["escape_terminal", "escape_unsafe", "has_unsafe", "quoted_name"]
+__all__ = ["escape_non_ascii", "escape_terminal", "escape_unsafe", "has_unsafe", "quoted_name"]
 
 MAX_NAME_CHARS = 60
 """Characters of a name from data in a notice: enough to recognise any column."""
@@ -23,6 +23,7 @@ _NOT_CONTROLS = (
 )
 _UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
 _UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
+_NON_ASCII = re.compile("[^\x00-\x7f]")
 
 _PLAIN_NAME = re.compile(r"[\w.()%+/&-]{1,60}")
 """A name that needs no quotes: it has neither white space nor a colon, so it is not a sentence or a URL."""
@@ -50,6 +51,11 @@ def escape_terminal(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE_IN_LINES.sub(_escape, text)
+
+
+def escape_non_ascii(text: str) -> str:
+    r"""Return ``text`` with every character that is not ASCII as ``\uXXXX``, for a stream of another encoding."""
+    return _NON_ASCII.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

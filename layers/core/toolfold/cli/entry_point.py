@@ -1,13 +1,20 @@
-"""Start a command, and turn what it raises into a message and an exit code.
+r"""Start a command, and turn what it raises into a message and an exit code.
 
 Exit codes: 0 success, 1 the call or check failed, 2 wrong usage, 130 interrupted.
+
+An answer, a catalog, a file name or an environment variable may hold sequences that rewrite the screen, set the
+clipboard (OSC 52) or overwrite a line. While a command runs, stdout and stderr write such characters as ``\u001b``.
+Text for a pipe is the same, as its reader may be a pager. In JSON these are escapes: its value is exact.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TextIO, cast
 
 from toolfold.errors import CallError, ToolfoldError
 
@@ -27,6 +34,47 @@ _DEPRECATED = {"sandbox": "mock-api"}
 """Former name of a command → its name. A former name works for one release."""
 
 
+class SafeStream:
+    """Write text without control sequences, in the encoding of the stream.
+
+    Args:
+        stream: stdout or stderr. Everything but writing is done by it.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write ``text``; characters that the encoding lacks as escapes."""
+        from toolfold.text_safety import escape_non_ascii, escape_terminal  # by the first text: stdio prints none
+
+        safe = escape_terminal(text)
+        try:
+            self._stream.write(safe)
+        except UnicodeEncodeError:
+            self._stream.write(escape_non_ascii(safe))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+
+@contextlib.contextmanager
+def safe_streams() -> Iterator[None]:
+    """Replace ``sys.stdout`` and ``sys.stderr`` for the time of a command."""
+    with contextlib.ExitStack() as stack:
+        if sys.stdout is not None:  # None: closed by the parent
+            stack.enter_context(contextlib.redirect_stdout(cast(TextIO, SafeStream(sys.stdout))))
+        if sys.stderr is not None:
+            stack.enter_context(contextlib.redirect_stderr(cast(TextIO, SafeStream(sys.stderr))))
+        yield
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -36,7 +84,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    with safe_streams():
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        except Exception:  # noqa: BLE001 - Python itself would print it after the streams are as before
+            traceback.print_exc()
+            return 1
+
+
+def _run(arguments: list[str]) -> int:
     if arguments == ["stdio"]:  # started by an agent that waits: argparse would take longer than the command
         return _exit_code(_serve_stdio)
     if arguments and arguments[0] in _DEPRECATED:

@@ -1,0 +1,191 @@
+"""What a command prints has no control sequence, on a terminal and in a pipe, whoever wrote the text."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import KEY
+from tests.support.upstream import Upstream
+from toolfold import cli
+from toolfold.build import writer
+from toolfold.catalog.store import bundled_path
+from toolfold.cli.entry_point import SafeStream, safe_streams
+
+OSC = "\x1b]52;c;cm0gLXJm\x07"
+ATTACK = f"{OSC}\x1b[2J\x1b[1A\r\b\b\x9b31m\x85\u202e\u2028\x7f\v"
+
+# All but line feeds and tabs; and the characters that change the direction of text.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+CSV = f'name,value\n"{ATTACK}",1\n"x\n# Preview: all of it: https://example.com",2\n'
+
+
+@pytest.fixture
+def hostile() -> Iterator[Upstream]:
+    with Upstream((200, {}, CSV.encode())) as upstream:
+        yield upstream
+
+
+def environment(tmp_path: Path, url: str = "http://127.0.0.1:9/query", **more: str) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("TOOLFOLD_")}
+    return {
+        **plain,
+        "HOME": str(tmp_path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "ALPHA_VANTAGE_API_KEY": KEY,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
+        "TOOLFOLD_CACHE": "off",
+        "TOOLFOLD_OFFLOAD": "off",
+        **more,
+    }
+
+
+def on_a_terminal(arguments: list[str], variables: dict[str, str], stdin: bytes = b"") -> str:
+    """Return what a command writes to a terminal that is its stdout and its stderr."""
+    ours, theirs = pty.openpty()
+    attributes = termios.tcgetattr(theirs)
+    attributes[1] &= ~termios.OPOST  # no carriage returns of the terminal's own
+    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    command = [sys.executable, "-m", "toolfold", *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, env=variables) as process:
+        os.close(theirs)
+        assert process.stdin
+        process.stdin.write(stdin)
+        process.stdin.close()
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    return shown.decode()
+
+
+COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "answer of an upstream": (["call", "WTI"], {}),
+    "answer in the upstream's form": (["call", "WTI", "datatype=csv"], {}),
+    "answer as JSON": (["call", "WTI", "--json"], {}),
+    "select that names a column": (["call", "WTI", "--select", f"nothing{ATTACK.replace(chr(0), '')}"], {}),
+    "error that names the columns": (["call", "WTI", "--select", "nothing"], {}),
+    "name of a tool": (["call", f"X{ATTACK}"], {}),
+    "argument of a tool": (["call", "WTI", f"interval={ATTACK}"], {}),
+    "pair without equals sign": (["call", "WTI", ATTACK], {}),
+    "option that does not exist": (["call", "WTI", f"--{ATTACK}"], {}),
+    "command that does not exist": ([ATTACK], {}),
+    "path of a catalog": (["catalog", "list"], {"TOOLFOLD_CATALOG": f"/nowhere/{ATTACK}"}),
+    "setting": (["catalog", "list"], {"TOOLFOLD_TIMEOUT_S": ATTACK}),
+    "folder of sources": (["catalog", "lint", "--folder", f"/nowhere/{ATTACK}"], {}),
+    "file of a catalog": (["catalog", "compile", "--check", "--folder", f"/nowhere/{ATTACK}"], {}),
+    "words of a search": (["catalog", "search", "oil", ATTACK, "--explain"], {}),
+    "category": (["catalog", "list", "--category", ATTACK], {}),
+    "names to describe": (["catalog", "get", ATTACK], {}),
+    "folder of the cache": (["call", "WTI"], {"TOOLFOLD_CACHE": f"/nowhere/{ATTACK}"}),
+    "folder of long answers": (["call", "WTI", "--max-tokens", "1"], {"TOOLFOLD_OFFLOAD": f"/nowhere/{ATTACK}"}),
+}
+
+
+# R23
+@pytest.mark.parametrize("name", COMMANDS)
+def test_terminal_receives_no_control_sequence(name: str, hostile: Upstream, tmp_path: Path) -> None:
+    arguments, variables = COMMANDS[name]
+    shown = on_a_terminal(arguments, environment(tmp_path, hostile.url, **variables))
+    assert shown
+    assert not CONTROLS.search(shown), repr(shown)
+
+
+def test_warnings_of_stdio_have_no_control_sequence(tmp_path: Path) -> None:
+    lines = f'{{"jsonrpc": "2.0", "id": {{}}, "method": "{OSC}"}}\n{ATTACK}\n[]\n{{"{ATTACK}": 1}}\n'
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": ATTACK}) + "\n"
+    shown = on_a_terminal(["stdio"], environment(tmp_path), (lines + request).encode())
+    assert not CONTROLS.search(shown), repr(shown)
+
+
+def test_names_and_texts_of_a_catalog_have_no_control_sequence(tmp_path: Path) -> None:
+    entry = json.loads(bundled_path().read_bytes())["tools"]["WTI"]
+    entry |= {field: f"{entry[field]} {ATTACK}" for field in ("summary", "description", "returns")}
+    empty = {"sources": {}, "categories": [], "listing": f"WTI: {ATTACK}", "index": {}, "spellings": {}, "synonyms": {}}
+    file = tmp_path / f"catalog{OSC}.json"
+    file.write_text(writer.dumps(empty | {"tools": {"WTI": entry}}))
+    for arguments in (["get", "WTI"], ["list"], ["list", "--json"], ["get", "WTI", "--json"]):
+        shown = on_a_terminal(["catalog", *arguments], environment(tmp_path, TOOLFOLD_CATALOG=str(file)))
+        assert "WTI" in shown
+        assert not CONTROLS.search(shown), repr(shown)
+
+
+def test_json_is_exact_in_a_pipe(hostile: Upstream, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "toolfold", "call", "WTI", "--json"]
+    variables = environment(tmp_path, hostile.url)
+    printed = subprocess.run(command, env=variables, capture_output=True, check=True).stdout.decode()
+    assert not CONTROLS.search(printed)
+    assert json.loads(printed)["result"]["rows"][0] == [ATTACK, 1]
+    text = subprocess.run(command[:-1], env=variables, capture_output=True, check=True).stdout.decode()
+    assert not CONTROLS.search(text)
+    assert len(text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_and_any_argument_can_be_printed(encoding: str, tmp_path: Path) -> None:
+    arguments: list[Any] = [
+        sys.executable,
+        "-m",
+        "toolfold",
+        "call",
+        b"\xff\xfe\x1b[2J\xc3\xa9",
+        b"k\xff=\xff",
+        "--json",
+    ]
+    variables = environment(tmp_path, PYTHONIOENCODING=encoding)
+    done = subprocess.run(arguments, env=variables, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout.decode(encoding))["error"]["code"] == "TOOL_NOT_FOUND"
+
+
+@given(st.lists(st.text()), st.sampled_from(["ascii", "latin-1", "utf-8", "cp1252"]))
+def test_every_text_is_written_without_controls(texts: list[str], encoding: str) -> None:
+    written = io.BytesIO()
+    stream: Any = SafeStream(io.TextIOWrapper(written, encoding=encoding, newline="", write_through=True))
+    print(*texts, file=stream)
+    stream.writelines(texts)
+    shown = written.getvalue().decode(encoding)
+    assert not CONTROLS.search(shown)
+    assert stream.encoding == encoding
+
+
+def test_streams_are_restored_after_a_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sys.stdout, sys.stderr
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert (sys.stdout, sys.stderr) == before
+    monkeypatch.setattr(sys, "stdout", None)
+    with safe_streams():
+        assert sys.stdout is None
+
+
+def test_traceback_of_a_defect_has_no_control_sequence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_options: object) -> int:
+        raise LookupError(ATTACK)
+
+    monkeypatch.setattr("toolfold.cli.call.run", fail)
+    assert cli.main(["call", "X"]) == 1
+    shown = capsys.readouterr().err
+    assert "LookupError" in shown
+    assert not CONTROLS.search(shown)
