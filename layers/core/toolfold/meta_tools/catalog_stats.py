@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolfold.meta_tools.result import safe_line
+
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
@@ -39,7 +41,7 @@ def summary_lines(catalog: Catalog) -> list[str]:
     tags = {tag: count for tag, count in tag_counts(catalog).items() if count >= MIN_TAG_COUNT}
     titled = (("Categories", category_counts(catalog)), ("Tags", tags))
     return [
-        f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}"
+        safe_line(f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
         for title, counts in titled
         if counts
     ]

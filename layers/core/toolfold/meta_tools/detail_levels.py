@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.model import EFFECT_WORDS, summary_suffix
-from toolfold.meta_tools.result import dumps_compact
+from toolfold.meta_tools.result import dumps_compact, safe_line
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Tool, ToolSummary
@@ -31,7 +31,7 @@ def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
 
     ``access`` is added where a free key is not enough, ``effect`` where a call does more than read.
     """
-    return _entry(tool, MINIMAL, tool.summary), f"{tool.name}: {tool.summary}{_suffix(tool)}"
+    return _entry(tool, MINIMAL, tool.summary), safe_line(f"{tool.name}: {tool.summary}{_suffix(tool)}")
 
 
 def medium(tool: Tool) -> tuple[dict[str, Any], str]:
@@ -42,7 +42,7 @@ def medium(tool: Tool) -> tuple[dict[str, Any], str]:
         for name, schema in properties(tool.parameters).items()
     )
     entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
-    return entry, f"{tool.name}({parameters}): {tool.summary}{_suffix(tool)}"
+    return entry, safe_line(f"{tool.name}({parameters}): {tool.summary}{_suffix(tool)}")
 
 
 def full(tool: Tool) -> tuple[dict[str, Any], str]:
@@ -58,7 +58,7 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     lines = [f"{tool.name}{_suffix(tool)}: {description}", *_parameter_lines(tool.parameters, tool.example)]
     # Of two formats the text names the default one, from which the model learns the fields.
     lines += [f"Returns {tool.returns.partition('; json: ')[0]}", f"Example: {dumps_compact(example_call(tool))}"]
-    return entry, "\n".join(lines)
+    return entry, "\n".join(map(safe_line, lines))
 
 
 def full_description(tool: Tool) -> str:

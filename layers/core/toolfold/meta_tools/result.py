@@ -13,6 +13,20 @@ dumps_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enco
 """Encode a value as JSON without white space, which would cost a model tokens."""
 
 
+def to_text(value: Any) -> str:
+    """Return a value as JSON in one line; characters that break lines, move a cursor or are invisible as escapes."""
+    return safe_line(dumps_compact(value))
+
+
+def safe_line(text: str) -> str:
+    """Return text of a catalog or an error in one line; see :mod:`toolfold.text_safety`."""
+    if text.isascii() and text.isprintable():
+        return text
+    from toolfold.text_safety import escape_unsafe  # few texts need it
+
+    return escape_unsafe(" ".join(text.split("\n")))
+
+
 class Result(NamedTuple):
     """What a meta-tool returns.
 
@@ -30,4 +44,4 @@ class Result(NamedTuple):
 def error_result(error: CallError) -> Result:
     """Return the result of a call that ended in ``error``."""
     structured = {"error": error.as_dict()}
-    return Result(structured, dumps_compact(structured), is_error=True)
+    return Result(structured, to_text(structured), is_error=True)

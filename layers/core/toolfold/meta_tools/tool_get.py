@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments, ToolNotFound
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, parse_choice, parse_json, parse_list, quote
-from toolfold.meta_tools.result import Result, dumps_compact
+from toolfold.meta_tools.result import Result, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -49,11 +49,11 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         # The most frequent call, and always the same answer.
         return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
     entries = [_entry(catalog, name, detail, known_hashes) for name in names]
-    return Result({"tools": entries}, dumps_compact(entries))
+    return Result({"tools": entries}, to_text(entries))
 
 
 def _single_result(entry: dict[str, Any]) -> Result:
-    return Result({"tools": [entry]}, dumps_compact(entry))
+    return Result({"tools": [entry]}, to_text(entry))
 
 
 def _parse_names(given: Any) -> list[str]:
