@@ -6,28 +6,12 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from toolfold.fuzzy import normalize
 from toolfold.results import values
 from toolfold.results.render import dumps_compact
 from toolfold.results.tables import Table
 
-_DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
+DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
 """Names by which a model may call the date column of an answer that it has not seen."""
-
-
-def column_index(table: Table, name: str) -> int | None:
-    """Return the index of a column, or None when the table does not have it.
-
-    The exact name comes first, then one that differs in case and punctuation only, then the date column for any of
-    its usual names.
-    """
-    if name in table.columns:
-        return table.columns.index(name)
-    normalized = normalize(name)
-    for index, column in enumerate(table.columns):
-        if normalized and normalize(column) == normalized:
-            return index
-    return date_column(table) if normalized in _DATE_NAMES else None
 
 
 def date_column(table: Table) -> int | None:

@@ -1,7 +1,20 @@
 """The ``select`` argument of TOOL_CALL, which says what part of an answer to return.
 
-``parser`` parses it, ``evaluator`` applies it to tables with ``aggregates``, ``jmespath_query`` to JSON. May import
-``results.tables``, ``results.columns``, ``results.values``, ``fuzzy`` and ``errors``.
+``parser`` parses it; ``evaluator`` applies it to tables, with ``names``, ``conditions`` and ``aggregates``;
+``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
+``json_values``, which measures. May import ``results.tables``, ``results.columns``, ``results.values``, ``budget``,
+``text_safety``, ``fuzzy`` and ``errors``.
 """
 
-__all__ = ["aggregates", "evaluator", "jmespath_query", "parser"]
+__all__ = [
+    "aggregates",
+    "conditions",
+    "evaluator",
+    "expression_budget",
+    "jmespath_functions",
+    "jmespath_interpreter",
+    "jmespath_query",
+    "json_values",
+    "names",
+    "parser",
+]

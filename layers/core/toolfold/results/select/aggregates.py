@@ -7,14 +7,18 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from toolfold.budget import WorkBudget
 from toolfold.results import values
-from toolfold.results.columns import as_number, as_text, column_index, positions_by_date
+from toolfold.results.columns import as_number, as_text, positions_by_date
+from toolfold.results.select.conditions import NUMBER_BYTES, Rows, chunks
+from toolfold.results.select.names import ColumnLookup
 from toolfold.results.select.parser import Aggregate, invalid_select
 from toolfold.results.tables import Table
+from toolfold.text_safety import quoted_name
 
 
 def aggregate_rows(
-    aggregates: Sequence[Aggregate], table: Table, rows: list[Sequence[Any]], date_index: int | None
+    aggregates: Sequence[Aggregate], lookup: ColumnLookup, rows: Rows, budget: WorkBudget
 ) -> tuple[Table, dict[str, Any]]:
     """Apply functions to rows.
 
@@ -22,6 +26,7 @@ def aggregate_rows(
         A table with a row for each function (its name, the value, and the date where the value is that of one row),
         and the number of rows with their first and last date.
     """
+    table, date_index = lookup.table, lookup.date_index
     metadata: dict[str, Any] = {"rows": len(rows)}
     ordered, date_of = rows, lambda _row: None
     if date_index is not None:
@@ -30,21 +35,21 @@ def aggregate_rows(
         if ordered:
             metadata |= {"from": date_of(ordered[0]), "to": date_of(ordered[-1])}
         ordered += [row for row in rows if row[date_index] is None]
-    results = [line for aggregate in aggregates for line in _aggregate(aggregate, table, ordered, date_of)]
+    results = [line for aggregate in aggregates for line in _aggregate(aggregate, lookup, ordered, date_of, budget)]
     columns = ("function", "value") if date_index is None else ("function", "value", table.columns[date_index])
     return Table(table.name, columns, [line[: len(columns)] for line in results]), metadata
 
 
 def _aggregate(
-    aggregate: Aggregate, table: Table, rows: Sequence[Sequence[Any]], date_of: Callable[[Any], Any]
+    aggregate: Aggregate, lookup: ColumnLookup, rows: Rows, date_of: Callable[[Any], Any], budget: WorkBudget
 ) -> list[tuple[Any, ...]]:
     function = aggregate.function
     if aggregate.column is None:
         return [("count", len(rows), None)]
-    index: int = column_index(table, aggregate.column.text)  # type: ignore[assignment]  # only tables that have the column come here
-    name = table.columns[index]
+    index: int = lookup.index(aggregate.column.text)  # type: ignore[assignment]  # only tables that have the column come here
+    name = lookup.table.columns[index]
     label = f"{function}({name})"
-    present = [row for row in rows if row[index] is not None]
+    present = [row for part in chunks(rows, budget) for row in part if row[index] is not None]
     if function == "count":
         return [(label, len(present), None)]
     if not present:
@@ -52,18 +57,23 @@ def _aggregate(
     if function in ("first", "last"):
         row = present[0 if function == "first" else -1]
         return [(label, row[index], date_of(row))]
-    numbers = [as_number(row[index]) for row in present]
+    size = NUMBER_BYTES * len(present)
+    budget.reserve(size)
+    numbers = [as_number(row[index]) for part in chunks(present, budget) for row in part]
+    budget.release(size)  # they are freed before the next function
     if function in ("min", "max"):
         keys: list[Any] = [as_text(row[index]) for row in present] if None in numbers else list(numbers)
         position = (min if function == "min" else max)(range(len(present)), key=keys.__getitem__)
         return [(label, present[position][index], date_of(present[position]))]
     if None in numbers:
-        raise invalid_select(f"{function} needs numbers, and {name} holds other things", aggregate.column.offset)
+        raise invalid_select(
+            f"{function} needs numbers, and {quoted_name(name)} holds other things", aggregate.column.offset
+        )
     try:
         return _calculate(function, name, [number for number in numbers if number is not None])
     except ArithmeticError:  # exponents of thousands of digits
         raise invalid_select(
-            f"{function} cannot be calculated from the numbers in {name}", aggregate.column.offset
+            f"{function} cannot be calculated from the numbers in {quoted_name(name)}", aggregate.column.offset
         ) from None
 
 

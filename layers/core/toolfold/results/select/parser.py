@@ -20,6 +20,7 @@ Words that models add are accepted: ``where``, ``and``, ``columns:``, ``avg``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,9 @@ from toolfold.errors import InvalidArguments
 
 MAX_LENGTH = 500
 """Characters of an expression: enough for twenty columns and ten conditions, and a bound on the time to parse it."""
+
+MAX_PARTS = {"condition": 30, "date range": 10, "function": 40}
+"""Parts of a kind: each reads all rows."""
 
 FUNCTIONS = {name: name for name in ("min", "max", "mean", "sum", "count", "first", "last", "change")}
 FUNCTIONS |= {"avg": "mean", "average": "mean"}
@@ -99,7 +103,9 @@ def invalid_select(problem: str, offset: int | None = None, suggestion: str = ""
     return InvalidArguments(f"select: {problem}{place}.", suggestion or f"Write {GRAMMAR}.", **position, **details)
 
 
-_NAME = r"""(?:"[^"]+"|'[^']+'|[^\W\d][\w./%]*|\d+[A-Za-z_][\w./%]*)"""
+# Possessive quantifiers (*+): what they match is never given back, so that no text takes more than linear time.
+_NAME = r"""(?:"[^"]++"|'[^']++'|[^\W\d][\w./%]*+|\d++[A-Za-z_][\w./%]*+)"""
+_WORD = r"(?:[^;,\s&]|&(?!&))++"
 _DATE = r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)?)?(?![\w-])"
 _OPERATOR = r"(?:>=|<=|!=|<>|==|=|>|<|~)"
 _WORDS = "and|where|limit|last|first|newest|latest|oldest|earliest|top|bottom|since|until|from|between"
@@ -117,10 +123,11 @@ _PARTS = {
         "take": r"(?P<which>last|newest|latest|first|oldest|earliest|limit)\s*(?P<count>\d+)(?:\s+rows?)?(?!\w)",
         "top": rf"(?P<which>top|bottom)\s*(?P<count>\d+)\s+by\s+(?P<by>{_NAME})",
         "table": rf"from\s+(?P<name>{_NAME})",
-        "aggregate": r"""(?P<function>\w+)\s*\(\s*(?P<name>"[^"]+"|'[^']+'|[^()"',;]+?)?\s*\)""",
-        "condition": rf"(?P<name>{_NAME})\s*(?P<operator>{_OPERATOR})\s*"
-        rf"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|"""
-        rf"(?P<bare>[^;,\s](?:[^;,])*?)(?=\s*(?:[;,]|$|&&)|\s+(?:{_WORDS})\b|\s+{_NAME}\s*{_OPERATOR}))",
+        "aggregate": r"""(?P<function>\w++)\s*+\(\s*+(?P<name>"[^"]++"|'[^']++'|[^()"',;]++)?\s*+\)""",
+        "condition": rf"(?P<name>{_NAME})\s*+(?P<operator>{_OPERATOR})\s*+"
+        rf"""(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|"""
+        rf"(?P<bare>{_WORD}(?:\s++{_WORD})*?)"
+        rf"(?=\s*+(?:[;,]|$|&&)|\s++(?:{_WORDS})\b|\s++{_NAME}\s*+{_OPERATOR}))",
         "column": rf"(?P<name>{_NAME}|\*)(?![\w(])",
     }.items()
 }
@@ -180,6 +187,7 @@ class _Parser:
             else:
                 self._dates.append(self._date_range(kind, match, offset))
             offset = self._skip_separator(match.end())
+        self._check_parts()
         if self._columns and self._aggregates:
             raise invalid_select("columns and functions cannot be mixed; ask for one of them", self._columns[0].offset)
         columns = () if all_columns else tuple(self._columns)
@@ -187,6 +195,16 @@ class _Parser:
             columns, tuple(self._conditions), tuple(self._dates), self._row_limit, tuple(self._aggregates), self._table
         )
         return None if selection == Selection() else selection
+
+    def _check_parts(self) -> None:
+        given: dict[str, Sequence[Any]] = {
+            "condition": self._conditions,
+            "date range": self._dates,
+            "function": self._aggregates,
+        }
+        for kind, parts in given.items():
+            if len(parts) > MAX_PARTS[kind]:
+                raise invalid_select(f"has {len(parts)} {kind}s, and at most {MAX_PARTS[kind]} are allowed")
 
     def _skip_separator(self, offset: int) -> int:
         match = _SEPARATOR.match(self._text, offset)
@@ -223,7 +241,7 @@ class _Parser:
 
 
 def _name(match: re.Match[str], group: str) -> Name:
-    return Name(match[group].strip("\"'"), match.start(group))
+    return Name(match[group].strip().strip("\"'"), match.start(group))
 
 
 def _condition(match: re.Match[str]) -> Condition:
