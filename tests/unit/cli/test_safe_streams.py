@@ -1,4 +1,4 @@
-"""What a command prints has no control sequence, on a terminal and in a pipe, whoever wrote the text."""
+"""What a command prints has no control sequence, on a terminal and in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of a catalog that somebody else wrote: in the text of an answer they break no line and hide no character."""
+"""Imported texts of a catalog: in the text of an answer they break no line and hide no character."""
 
 from __future__ import annotations
 

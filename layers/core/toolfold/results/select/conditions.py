@@ -122,7 +122,7 @@ def _matching(condition: Condition, rows: Rows, cells: Any, wanted: set[Any], bu
 
 
 def _numbers(cells: Sequence[Any], budget: WorkBudget) -> list[Any] | None:
-    """Return the cells as numbers, or None when one of them is none."""
+    """Return the cells as numbers, or None when one of them is not a number."""
     numbers: list[Any] = []
     for part in chunks(cells, budget):
         numbers += map(as_number, part)

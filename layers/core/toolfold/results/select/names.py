@@ -138,7 +138,7 @@ def find_table(document: Document, name: Name) -> Table:
     """Return the table called ``name``: by its whole path first, then by its last part.
 
     Raises:
-        InvalidArguments: there is none.
+        InvalidArguments: no table has that name.
     """
     normalized = normalize(name.text)
     for whole in (True, False):
