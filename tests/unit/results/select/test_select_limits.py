@@ -92,12 +92,14 @@ def test_number_of_parts_is_limited(expression: str, kind: str) -> None:
 )
 def test_every_step_is_linear_in_rows(expression: str) -> None:
     def evaluate_s(rows: list[Any]) -> float:
-        started_s = time.thread_time()
-        evaluate(expression, Document((Table("", TABLE.columns, rows),)))
-        return time.thread_time() - started_s
+        durations_s = []
+        for _ in range(3):
+            started_s = time.thread_time()
+            evaluate(expression, Document((Table("", TABLE.columns, rows),)))
+            durations_s.append(time.thread_time() - started_s)
+        return min(durations_s)
 
-    evaluate_s(ROWS[:100])
-    assert evaluate_s(ROWS) < 20 * max(evaluate_s(ROWS[: COUNT // 8]), 0.002)
+    assert evaluate_s(ROWS) < 24 * max(evaluate_s(ROWS[: COUNT // 8]), 0.005)
 
 
 @pytest.mark.parametrize(
