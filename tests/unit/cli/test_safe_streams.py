@@ -152,7 +152,7 @@ def test_any_encoding_and_any_argument_can_be_printed(encoding: str, tmp_path: P
     variables = environment(tmp_path, PYTHONIOENCODING=encoding)
     done = subprocess.run(arguments, env=variables, capture_output=True, check=False)
     assert done.returncode == 1
-    assert json.loads(done.stdout.decode(encoding))["error"]["code"] == "TOOL_NOT_FOUND"
+    assert json.loads(done.stdout.decode(encoding))["error"]["code"] == "INVALID_ARGUMENTS"
 
 
 @given(st.lists(st.text()), st.sampled_from(["ascii", "latin-1", "utf-8", "cp1252"]))
