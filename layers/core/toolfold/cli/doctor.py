@@ -7,6 +7,7 @@ import json
 import logging
 
 from toolfold.cli import diagnostics
+from toolfold.cli.diagnostics import Finding
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -36,7 +37,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return 1 if one is a problem."""
-    logging.getLogger("toolfold").addHandler(logging.NullHandler())  # the findings say what a log would
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # the findings say what the log would
+    try:
+        findings = _print_findings(options)
+    finally:
+        logging.disable(disabled)
+    return 1 if any(finding.status == "problem" for finding in findings) else 0
+
+
+def _print_findings(options: argparse.Namespace) -> list[Finding]:
     findings = []
     for finding in diagnostics.diagnose(offline=options.offline):
         findings.append(finding)
@@ -45,4 +55,4 @@ def run(options: argparse.Namespace) -> int:
             print(f"{_MARKS[finding.status]} {finding.subject:13} {finding.text}{step}", flush=True)
     if options.json:
         print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False, indent=2))
-    return 1 if any(finding.status == "problem" for finding in findings) else 0
+    return findings
