@@ -31,8 +31,8 @@ class DynamoDBStore:
         table: name of the table, whose key is ``pk``, a string.
         bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
         timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
-        cooldown_s: seconds for which a bucket that failed is not used. Only large values are not cached meanwhile: a
-            caller chooses how large an answer is, and may choose one that the bucket takes too long for.
+        cooldown_s: seconds for which a bucket that failed is not used. During that time, only large values are not
+            cached: a caller chooses how large an answer is, and may choose one that the bucket takes too long for.
         clock: a monotonic clock.
 
     Every method raises what boto3 raises for the table.
