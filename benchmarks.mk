@@ -79,7 +79,7 @@ bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make
 fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
 	PYTHONPATH=layers/core .venv-fuzz/bin/python scripts/fuzz_protocol.py $(ARGS)
 
-# Ten minutes for 300,000 inputs, with two processes.
+# Each input makes four calls or more: an hour or more for 300,000 inputs with two processes.
 fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'
 	$(bin)/python -m scripts.fuzz_calls $(ARGS)
 
