@@ -15,7 +15,7 @@ from tests.faults.scenario import Scenario
 from tests.support.faulty_proxy import Fault
 from tests.support.upstream import CSV, Upstream
 
-QUICK = {"CACHE_TIMEOUT_S": "0.8", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
+QUICK = {"CACHE_TIMEOUT_S": "1.5", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
 DENIED = b"<Error><Code>AccessDenied</Code></Error>"
 
 

@@ -12,3 +12,5 @@ def _unconfigured_log(monkeypatch: pytest.MonkeyPatch) -> None:
     logger = logging.getLogger("toolfold")
     monkeypatch.setattr(logger, "handlers", [])
     monkeypatch.setattr(logger, "level", logging.NOTSET)
+    monkeypatch.setattr(logger, "propagate", True)
+    monkeypatch.setattr(logger, "init", False, raising=False)  # by which Powertools knows what it has configured
