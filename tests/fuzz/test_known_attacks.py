@@ -48,7 +48,7 @@ WIDE_ANSWERS = {
         body=("{", {"repeat": '"{i}. a_2":1,"{i}: a":2,"a_{i}":3', "times": 6000, "join": ","}, "}")
     ),
     "columns with ordinals": CallInput(
-        body=('{"data":[{', {"repeat": '"a {i}{i}":"1%"', "times": 15000, "join": ","}, "}]}")
+        body=('{"data":[{', {"repeat": '"a {i}{i}":"1%"', "times": 6000, "join": ","}, "}]}")
     ),
     # R8
     "nested to the limit": CallInput(body=({"repeat": "[", "times": 900}, "1", {"repeat": "]", "times": 900})),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _unconfigured_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def _unconfigured_log() -> Iterator[None]:
     logger = logging.getLogger("toolfold")
-    monkeypatch.setattr(logger, "handlers", [])
-    monkeypatch.setattr(logger, "level", logging.NOTSET)
-    monkeypatch.setattr(logger, "propagate", True)
-    monkeypatch.setattr(logger, "init", False, raising=False)  # by which Powertools knows what it has configured
+    state = dict(logger.__dict__)
+    logger.handlers, logger.level, logger.propagate = [], logging.NOTSET, True
+    for name in ("init", "powertools_handler"):  # by which Powertools knows what it has configured
+        logger.__dict__.pop(name, None)
+    logger.manager._clear_cache()  # type: ignore[attr-defined]
+    yield
+    logger.__dict__.clear()
+    logger.__dict__.update(state)
+    logger.manager._clear_cache()  # type: ignore[attr-defined]

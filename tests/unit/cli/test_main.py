@@ -268,8 +268,8 @@ def test_missing_extra_is_named() -> None:
 
 
 def test_demo_answers_the_question(run: Run) -> None:
-    code, out, _ = run("demo")
-    assert code == 0
+    code, out, err = run("demo")
+    assert (code, err) == (0, "")
     assert '"give me aapl price"' in out
     assert "The model answers: AAPL stands at " in out
 
