@@ -294,7 +294,7 @@ class TestCatalog:
             runtime.serve_http() as url,
         ):
             assert "first edition" not in json.dumps(call(url, "TOOL_LIST", {}))
-            edited = CATALOG.read_bytes().replace(b'"listing":"', b'"listing":"first edition\\n', 1)
+            edited = CATALOG.read_bytes().replace(b"129 tools. Next:", b"129 tools. Next, in the first edition:", 1)
             publish(edited, "s3://changing/catalog", s3)
             assert "first edition" in json.dumps(call(url, "TOOL_LIST", {}))
         assert len(runtime.init_times_s) == 1

@@ -27,7 +27,11 @@ def test_every_module_of_the_core_layer_can_be_imported(built: BuiltFunction) ->
     code = (
         "import importlib, pkgutil, toolfold\n"
         "for module in pkgutil.walk_packages(toolfold.__path__, 'toolfold.'):\n"
-        "    importlib.import_module(module.name)\n"
+        "    try:\n"
+        "        importlib.import_module(module.name)\n"
+        "    except ModuleNotFoundError as error:\n"
+        "        if error.name not in ('uvicorn', 'h11'):  # the local server, an extra that Lambda does not use\n"
+        "            raise\n"
     )
     path = os.pathsep.join(str(layer / "python") for layer in built.layers)
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
