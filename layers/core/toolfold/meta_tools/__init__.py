@@ -6,6 +6,7 @@
 
 __all__ = [
     "arguments",
+    "call_arguments",
     "catalog_stats",
     "definitions",
     "detail_levels",

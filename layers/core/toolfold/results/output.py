@@ -81,12 +81,13 @@ class _TableRenderer(Renderer):
     def render(self) -> RenderedResult:
         """Render the answer in toolfold's own form."""
         document = self._select(self.options.select)
-        age_line = _age_line(self.status)
+        status = {**self.status, **({"notes": list(document.notes)} if document.notes else {})}
+        lines = _age_line(self.status) + render.notes_to_text(document.notes)
         self.prepare_text()
         full_text = render.to_text(document)
-        text = age_line + full_text
+        text = lines + full_text
         if self.fits(text, lambda: render.to_structured(document)):
-            return RenderedResult({"result": render.to_structured(document), **self.status}, text)
+            return RenderedResult({"result": render.to_structured(document), **status}, text)
         suffix = "txt" if document.metadata and document.tables else "json" if not document.tables else "csv"
         notice = self.notice(full_text, suffix, example_select(document))
         full_chars = len(full_text)
@@ -95,7 +96,7 @@ class _TableRenderer(Renderer):
 
         def to_text(shortened: tuple[Document, Truncation]) -> str:
             part, truncation = shortened
-            return f"{age_line}{notice.line(truncation)}\n{render.to_text(part)}"
+            return f"{lines}{notice.line(truncation)}\n{render.to_text(part)}"
 
         part, truncation = self.preview(
             full_chars,
@@ -107,7 +108,7 @@ class _TableRenderer(Renderer):
         structured = {
             "result": render.to_structured(part, row_counts[: len(part.tables)]),
             "preview": notice.data(truncation),
-            **self.status,
+            **status,
         }
         return RenderedResult(structured, to_text((part, truncation)))
 

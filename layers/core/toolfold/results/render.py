@@ -71,6 +71,11 @@ def to_text(document: Document) -> str:
     return "\n".join(parts)
 
 
+def notes_to_text(notes: Sequence[str]) -> str:
+    """Return notes about an answer as lines above its text."""
+    return "".join(f"# {escape_unsafe(note)}\n" for note in notes)
+
+
 def value_to_text(value: Any) -> str:
     """Return a JSON value from data as one line of JSON; see the top of this module."""
     if isinstance(value, dict) and not OWN_KEYS.isdisjoint(value):

@@ -58,8 +58,8 @@ class RenderedResult:
     """The result of a call.
 
     Attributes:
-        structured: ``result``, ``cached``, ``age_s``, ``late`` where the answer has expired, and ``preview`` where the
-            result is shortened.
+        structured: ``result``, ``cached``, ``age_s``, ``late`` where the answer has expired, ``notes`` where there are
+            some, and ``preview`` where the result is shortened.
         text: the result for a model.
     """
 

@@ -47,10 +47,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed answer: its tables, and ``metadata``, the JSON value that is left without them ({}: nothing)."""
+    """A parsed answer: its tables, and ``metadata``, the JSON value that is left without them ({}: nothing).
+
+    ``notes`` are sentences about the answer for its reader: what it lacks of what was asked for, and what was assumed.
+    """
 
     tables: tuple[Table, ...] = ()
     metadata: Any = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def parse_tables(
