@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from contextlib import suppress
 from queue import Full, Queue
 
 from toolfold.telemetry import CurrentStdout
+from toolfold.text_safety import escape_terminal
 
 __all__ = ["BackgroundStdout"]
 
@@ -43,6 +46,17 @@ class BackgroundStdout(CurrentStdout):
 
     def _write_lines(self) -> None:
         while True:
-            super().write(self._lines.get())
-            super().flush()
+            self._write_line(self._lines.get())
             self._lines.task_done()
+
+    def _write_line(self, text: str) -> None:
+        """Write a line past the buffer of stdout: Python flushes that at exit, and waits for who is writing to it."""
+        try:
+            file = sys.stdout.fileno()
+        except (AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
+            super().write(text)
+            return
+        line = escape_terminal(text).encode(errors="backslashreplace")
+        with suppress(OSError):
+            while line:
+                line = line[os.write(file, line) :]
