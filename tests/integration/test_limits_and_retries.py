@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.support.clocks import Clock
 from tests.support.executor import BUSY, DAILY, OK, Calls, Make
 from tests.support.upstream import Reply, Upstream, notice
+from toolfold.catalog.model import Catalog
+from toolfold.mock_api.server import MockApi
 
 BURST = notice("spreading out your free API requests more sparingly (1 request per second)")
 
@@ -55,6 +58,26 @@ class TestLimits:
         clock.now += 5
         assert calls.error("WTI").details == {"retry_after_s": 2}
         assert len(upstream.requests) == 1
+
+    # N1
+    def test_what_the_mock_api_refused_and_answered_does_not_hold_for_the_service(
+        self, make: Make, upstream: Upstream, mock_api: MockApi, clock: Clock, catalog: Catalog, tmp_path: Path
+    ) -> None:
+        cache = str(tmp_path / "cache.sqlite3")
+        imitation = Calls(catalog, clock, mock_api.url, CACHE=cache)
+        imitated = imitation("CPI")
+        assert imitation.error("GLOBAL_QUOTE", symbol="FAULT.DAILY_QUOTA").code == "RATE_LIMITED"
+        assert imitation.error("WTI").code == "RATE_LIMITED"
+        service = make(CACHE=cache)
+        answered = service("CPI")
+        assert not answered.cached
+        assert answered.body != imitated.body
+        assert service("WTI").body
+        assert len(upstream.requests) == 2
+        # A later process that reads the same file knows what each address refused and answered.
+        assert Calls(catalog, clock, mock_api.url, CACHE=cache).error("WTI").code == "RATE_LIMITED"
+        assert Calls(catalog, clock, mock_api.url, CACHE=cache)("CPI").body == imitated.body
+        assert make(CACHE=cache)("CPI").body == answered.body
 
 
 class TestRetries:

@@ -17,16 +17,20 @@ _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
 
 
-def hash_api_key(source: Source, key: str, salt: str) -> str:
-    """Return the hash that stands for an API key in counters and cache keys.
+def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
+    """Return the hash that stands for an API key in counters, limits and cache keys.
+
+    The address is part of it: what one service refuses says nothing about another that is called with the same key.
 
     Args:
         source: the source that the key belongs to.
+        endpoint: where the source is reached (``SourceAdapter.endpoint``).
         key: the API key; empty for a source without one.
         salt: makes the hash differ from one deployment to the next.
     """
     secret = f"toolfold {salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
-    return hmac.new(secret, f"{source.id}\0{key}".encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
+    message = f"{source.id}\0{endpoint}\0{key}".encode(errors="surrogatepass")
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()[:32]
 
 
 def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:

@@ -128,13 +128,13 @@ class CachedExecutor:
             CallError: every way in which a call can fail.
         """
         log = CallLog(tool.name, source.id)
-        key_id = hash_api_key(source, credentials.api_key, self._settings.key_salt)
         end = self._clock.monotonic() + self._settings.timeout_s
         end = end if deadline is None else min(end, deadline)
         known_keys = (credentials.api_key, operator_key)
-        request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
         try:
             upstream = self._upstream(source)
+            key_id = hash_api_key(source, upstream.adapter.endpoint, credentials.api_key, self._settings.key_salt)
+            request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
             if tool.effect == "read":
                 result = self._read(upstream, request, bypass_cache, log)
             else:

@@ -1,4 +1,6 @@
-"""The rate limits of one source, known before they are hit. They hold per API key, and keys are known by their hash.
+"""The rate limits of one source, known before they are hit.
+
+They hold per API key and address that it is sent to; both are known by one hash.
 
 What the plan of a key allows is learned from the upstream's refusals, or set by the operator. Our own count alone
 refuses no call unless the operator set a limit, since some plans have none and nothing distinguishes their keys.
@@ -105,7 +107,7 @@ class RateLimiter:
         """Wait until one request with this key may be sent, and count it.
 
         Args:
-            key_id: the hash of the key.
+            key_id: the hash of the key and of the address that it is sent to.
             deadline: by the monotonic clock; no call waits beyond it.
 
         Returns:

@@ -35,7 +35,7 @@ class Request:
         tool: the tool that is called.
         arguments: the validated arguments.
         credentials: the API key.
-        key_id: the hash of the API key.
+        key_id: the hash of the API key and of the address that it is sent to.
         deadline: when the result must be there, by the monotonic clock.
         known_keys: the API keys that a response of the upstream may repeat.
     """
