@@ -126,7 +126,7 @@ class TestWhatTheFuzzerFinds:
             judge.check(CallInput(body=(f'{{"name":"<<{encoding}>>","data":[1]}}',)))
 
     def test_an_exception(self, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("toolfold.results.output.render_result", lambda *_, **__: 1 / 0)
+        monkeypatch.setattr("toolfold.results.output.render_document", lambda *_, **__: 1 / 0)
         with pytest.raises(Finding, match="INTERNAL_ERROR ZeroDivisionError"):
             judge.check(CallInput(body=(upstream.ORDINARY_JSON.decode(),)))
 

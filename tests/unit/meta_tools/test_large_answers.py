@@ -9,7 +9,7 @@ import pytest
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
-from toolfold.meta_tools.large_answers import LARGE_CHARS, large_answer_turn
+from toolfold.meta_tools.large_answers import LARGE_CHARS, LargeAnswerTurn
 
 
 def test_large_answers_are_shaped_one_at_a_time() -> None:
@@ -18,7 +18,8 @@ def test_large_answers_are_shaped_one_at_a_time() -> None:
 
     def shape() -> None:
         nonlocal running, most
-        with large_answer_turn(turns, LARGE_CHARS + 1, WorkBudget()):
+        with LargeAnswerTurn(turns, WorkBudget()) as turn:
+            turn.acquire(LARGE_CHARS + 1)
             running += 1
             most = max(most, running)
             time.sleep(0.01)
@@ -33,22 +34,38 @@ def test_large_answers_are_shaped_one_at_a_time() -> None:
 
 
 def test_small_answer_does_not_wait() -> None:
-    with large_answer_turn(threading.Semaphore(0), LARGE_CHARS, WorkBudget()):
-        pass
+    with LargeAnswerTurn(threading.Semaphore(0), WorkBudget()) as turn:
+        turn.acquire(LARGE_CHARS)
+
+
+def test_small_answers_of_one_call_wait_once_they_are_large_together() -> None:
+    turns = threading.Semaphore(1)
+    with LargeAnswerTurn(turns, WorkBudget()) as turn:
+        turn.acquire(LARGE_CHARS)
+        assert turns.acquire(blocking=False)
+        turns.release()
+        turn.acquire(1)
+        turn.acquire(LARGE_CHARS)  # a call waits for one turn only
+        assert not turns.acquire(blocking=False)
+    assert turns.acquire(blocking=False)
 
 
 def test_waiting_ends_at_the_deadline() -> None:
-    with (
-        pytest.raises(AnswerTooLarge) as caught,
-        large_answer_turn(threading.Semaphore(0), LARGE_CHARS + 1, WorkBudget(time.monotonic() + 0.05)),
-    ):
-        pass
+    turn = LargeAnswerTurn(threading.Semaphore(0), WorkBudget(time.monotonic() + 0.05))
+    with pytest.raises(AnswerTooLarge) as caught:
+        turn.acquire(LARGE_CHARS + 1)
     assert "others" in caught.value.message
 
 
 def test_turn_is_given_back_after_a_failure() -> None:
     turns = threading.Semaphore(1)
-    for _ in range(2):
-        with pytest.raises(KeyError), large_answer_turn(turns, LARGE_CHARS + 1, WorkBudget()):
+
+    def fail() -> None:
+        with LargeAnswerTurn(turns, WorkBudget()) as turn:
+            turn.acquire(LARGE_CHARS + 1)
             raise KeyError
+
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            fail()
     assert turns.acquire(blocking=False)

@@ -11,7 +11,7 @@ import pytest
 from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.results import render, tables, values
-from toolfold.results.output import MIN_REPORTED_AGE_S, OutputOptions, RenderedResult, render_result
+from toolfold.results.output import MIN_REPORTED_AGE_S, AnswerStatus, OutputOptions, RenderedResult, render_result
 
 QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.0500", "10. change percent": "0.31%"}})
 NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})
@@ -197,14 +197,14 @@ def test_nan_and_infinity_are_null() -> None:
     ("age_s", "told"), [(MIN_REPORTED_AGE_S - 1, None), (MIN_REPORTED_AGE_S, "5 min"), (7300, "2 h"), (200_000, "2 d")]
 )
 def test_age_is_in_the_data_and_in_the_text_when_old(age_s: int, told: str | None) -> None:
-    result = shown(QUOTE, cached=True, age_s=age_s)
+    result = shown(QUOTE, status=AnswerStatus(cached=True, age_s=age_s))
     assert (result.structured["cached"], result.structured["age_s"]) == (True, age_s)
     assert result.text.startswith(f"# cached {told} ago\n" if told else "{")
-    assert not shown(QUOTE, raw_by="datatype", cached=True, age_s=age_s).text.startswith("#")
+    assert not shown(QUOTE, raw_by="datatype", status=AnswerStatus(cached=True, age_s=age_s)).text.startswith("#")
 
 
 def test_expired_answer_says_so() -> None:
-    late = shown(QUOTE, cached=True, age_s=7200, stale_reason="RATE_LIMITED")
+    late = shown(QUOTE, status=AnswerStatus(cached=True, age_s=7200, stale_reason="RATE_LIMITED"))
     assert late.text.startswith("# 2 h old and expired: RATE_LIMITED now, so there is nothing newer\n")
     assert late.structured["late"] == "RATE_LIMITED"
     assert "late" not in shown(QUOTE).structured

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
@@ -12,9 +14,13 @@ from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.result import Result
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
+    from toolfold.catalog.model import Catalog, Tool
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
+    from toolfold.execution.result import CallResult
+    from toolfold.meta_tools.large_answers import LargeAnswerTurn
+    from toolfold.results.output import AnswerStatus, OutputOptions, RenderedResult
+    from toolfold.results.tables import Document
 
 _MAX_RESERVE_S = 1.0
 _RESERVED_SHARE = 8
@@ -22,6 +28,48 @@ _RESERVED_SHARE = 8
 
 _MIN_SHAPING_S = 0.25
 """Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One TOOL_CALL, checked but for the arguments of its tool.
+
+    Attributes:
+        catalog: the current catalog.
+        executor: performs the call.
+        tool: the tool to call.
+        credentials: the API keys of the request.
+        options: how the result is wanted.
+        bypass_cache: whether to ignore what is cached.
+        budget: what shaping the answers may cost, for all parts of the call together.
+        fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
+        turn: the turn for large answers.
+    """
+
+    catalog: Catalog
+    executor: ToolExecutor
+    tool: Tool
+    credentials: RequestCredentials
+    options: OutputOptions
+    bypass_cache: bool
+    budget: WorkBudget
+    fetch_deadline: float | None
+    turn: LargeAnswerTurn
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a call, selected but not rendered.
+
+    Attributes:
+        document: tables and metadata.
+        status: whether it was cached, and since when.
+        size: bytes of the text it was made of.
+    """
+
+    document: Document
+    status: AnswerStatus
+    size: int
 
 
 def tool_call(
@@ -52,43 +100,115 @@ def tool_call(
     """
     tool = call_arguments.find_tool(catalog, arguments.get("tool_name"))
     tool_arguments, options = call_arguments.split_arguments(tool, arguments)
-    from toolfold.meta_tools.large_answers import large_answer_turn
-    from toolfold.results.output import MIN_TOKENS, OutputOptions, render_result
+    from toolfold.meta_tools.large_answers import LargeAnswerTurn
+
+    format_parameter = catalog.source(tool.source).format_parameter
+    budget, fetch_deadline = _budget(executor.settings.timeout_s, deadline)
+    output_options = _output_options(executor, tool_arguments, options, format_parameter)
+    bypass_cache = call_arguments.parse_fresh(options["fresh"])
+    with LargeAnswerTurn(large_answer_turns, budget) as turn:
+        call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, fetch_deadline, turn)
+        sent = call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)
+        if output_options.raw_by:
+            return _to_result(_render_raw(call, fetch_response(call, sent)))
+        return render_answer(call, fetch_answer(call, sent))
+
+
+def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
+    """Perform a call and select what it asks for, in toolfold's own form.
+
+    Args:
+        call: the call.
+        arguments: the arguments of its tool, as the caller sent them.
+
+    Raises:
+        CallError: the call failed, or its ``select`` does not fit the answer.
+    """
+    return read_answer(call, fetch_response(call, arguments))
+
+
+def fetch_response(call: Call, arguments: Mapping[str, Any]) -> CallResult:
+    """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
+
+    Raises:
+        CallError: the call failed.
+    """
+    return call.executor.call(
+        call.catalog,
+        call.tool,
+        arguments,
+        call.credentials,
+        bypass_cache=call.bypass_cache,
+        deadline=call.fetch_deadline,
+    )
+
+
+def read_answer(call: Call, response: CallResult) -> Answer:
+    """Parse a response and select what the call asks for. One response of a call at a time: they share its budget.
+
+    Raises:
+        CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
+    """
+    from toolfold.results import output
+
+    _begin_shaping(call, response)
+    document = output.read_document(
+        response.body, response.kind, call.tool.answer, call.options.select, call.budget, response.redactor
+    )
+    status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
+    return Answer(document, status, sys.getsizeof(response.body))
+
+
+def render_answer(call: Call, answer: Answer) -> Result:
+    """Render an answer within the budget of tokens.
+
+    Raises:
+        AnswerTooLarge: the budget is used up.
+    """
+    from toolfold.results import output
+
+    return _to_result(output.render_document(answer.document, call.options, answer.status, call.budget, answer.size))
+
+
+def _output_options(
+    executor: ToolExecutor, tool_arguments: Mapping[str, Any], options: Mapping[str, Any], format_parameter: str
+) -> OutputOptions:
+    """Return how the result is wanted; a wrong ``select`` fails here, before anything is sent."""
+    from toolfold.results.output import MIN_TOKENS, OutputOptions
 
     settings = executor.settings
-    format_parameter = catalog.source(tool.source).format_parameter
-    max_tokens = min(
-        call_arguments.parse_max_tokens(options["max_tokens"], settings.max_tokens), settings.max_tokens_ceiling
-    )
-    output_options = OutputOptions(
+    max_tokens = call_arguments.parse_max_tokens(options["max_tokens"], settings.max_tokens)
+    return OutputOptions(
         raw_by=format_parameter if tool_arguments.get(format_parameter) is not None else "",
-        select=call_arguments.parse_select(options["select"]),  # a wrong expression fails before anything is sent
-        max_tokens=max(MIN_TOKENS, max_tokens),
+        select=call_arguments.parse_select(options["select"]),
+        max_tokens=max(MIN_TOKENS, min(max_tokens, settings.max_tokens_ceiling)),
         save_answer=executor.save_answer if settings.offload not in ("", "off") else None,
     )
-    budget, fetch_deadline = _budget(settings.timeout_s, deadline)
-    answer = executor.call(
-        catalog,
-        tool,
-        call_arguments.without_redundant_format(tool, tool_arguments, format_parameter),
-        credentials,
-        bypass_cache=call_arguments.parse_fresh(options["fresh"]),
-        deadline=fetch_deadline,
+
+
+def _render_raw(call: Call, response: CallResult) -> RenderedResult:
+    """Render a response in the upstream's own form."""
+    from toolfold.results import output
+
+    _begin_shaping(call, response)
+    return output.render_result(
+        response.body,
+        response.kind,
+        call.tool.answer,
+        call.options,
+        status=output.AnswerStatus(response.cached, response.age_s, response.stale_reason),
+        redactor=response.redactor,
+        budget=call.budget,
     )
-    budget.deadline = max(budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-    budget.suggestion = executor.smaller_response_hint(catalog, tool)
-    with large_answer_turn(large_answer_turns, len(answer.body), budget):
-        rendered = render_result(
-            answer.body,
-            answer.kind,
-            tool.answer,
-            output_options,
-            cached=answer.cached,
-            age_s=answer.age_s,
-            stale_reason=answer.stale_reason,
-            redactor=answer.redactor,
-            budget=budget,
-        )
+
+
+def _begin_shaping(call: Call, response: CallResult) -> None:
+    call.budget.deadline = max(call.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+    call.budget.suggestion = call.executor.smaller_response_hint(call.catalog, call.tool)
+    call.turn.acquire(len(response.body))
+
+
+def _to_result(rendered: RenderedResult) -> Result:
     return Result(rendered.structured, rendered.text)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
@@ -18,19 +19,31 @@ from toolfold.results import preview, render, tables
 from toolfold.results.limits import Truncation
 from toolfold.results.preview_notice import example_select
 from toolfold.results.raw_output import RawRenderer
-from toolfold.results.renderer import OutputOptions, RenderedResult, Renderer, everything_left_out
+from toolfold.results.renderer import AnswerStatus, OutputOptions, RenderedResult, Renderer, everything_left_out
 from toolfold.results.tables import Document
 
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection
 
-__all__ = ["MIN_REPORTED_AGE_S", "MIN_TOKENS", "OutputOptions", "RenderedResult", "render_result"]
+__all__ = [
+    "MIN_REPORTED_AGE_S",
+    "MIN_TOKENS",
+    "AnswerStatus",
+    "OutputOptions",
+    "RenderedResult",
+    "read_document",
+    "render_document",
+    "render_result",
+]
 
 MIN_TOKENS = 500
 """Smallest budget: a header of forty columns with two rows and a notice needs as much."""
 
 MIN_REPORTED_AGE_S = 300
 """Age from which the text says how old a cached answer is. Data that changes faster is not cached that long."""
+
+FETCHED_NOW = AnswerStatus()
+"""The status of an answer that has just been fetched."""
 
 
 def render_result(
@@ -39,9 +52,7 @@ def render_result(
     answer: Mapping[str, Any],
     options: OutputOptions,
     *,
-    cached: bool = False,
-    age_s: int = 0,
-    stale_reason: str = "",
+    status: AnswerStatus = FETCHED_NOW,
     redactor: Redactor = NO_REDACTION,
     budget: WorkBudget | None = None,
 ) -> RenderedResult:
@@ -52,9 +63,7 @@ def render_result(
         kind: ``json`` or ``csv``.
         answer: what the catalog says about the tool's answers; see :func:`toolfold.results.tables.parse_tables`.
         options: how it is wanted.
-        cached: whether it comes from a cache.
-        age_s: seconds since it was fetched.
-        stale_reason: code of the error because of which an expired answer is returned.
+        status: where it comes from.
         redactor: replaces the keys of the call.
         budget: what the call may cost; without one, time is unlimited.
 
@@ -64,24 +73,102 @@ def render_result(
         AnswerTooLarge: the budget is used up.
     """
     budget = WorkBudget() if budget is None else budget
-    budget.reserve(sys.getsizeof(body))
-    status: dict[str, Any] = {"cached": cached, "age_s": age_s, **({"late": stale_reason} if stale_reason else {})}
-    renderer = RawRenderer if options.raw_by else _TableRenderer
+    size = sys.getsizeof(body)
+    if not options.raw_by:
+        document = read_document(body, kind, answer, options.select, budget, redactor)
+        return render_document(document, options, status, budget, size)
+    budget.reserve(size)
     try:
-        return renderer(body, kind, answer, options, status, redactor, budget).render()
+        return RawRenderer(options, status, budget, size, body, kind, answer, redactor).render()
     except RecursionError:
-        raise UpstreamError(
-            "The service sent an answer that is nested too deeply.", "Tell the user that this answer cannot be read."
-        ) from None
+        raise _nested_too_deeply() from None
 
 
+def read_document(
+    body: str,
+    kind: str,
+    answer: Mapping[str, Any],
+    selection: Selection | None,
+    budget: WorkBudget,
+    redactor: Redactor = NO_REDACTION,
+) -> Document:
+    """Return the selected part of an answer in toolfold's own form. The arguments are those of :func:`render_result`.
+
+    Raises:
+        InvalidArguments: the ``select`` does not fit the answer.
+        UpstreamError: the answer cannot be parsed.
+        AnswerTooLarge: the budget is used up.
+    """
+    budget.reserve(sys.getsizeof(body))
+    try:
+        return _select(body, kind, answer, selection, budget, redactor)
+    except RecursionError:
+        raise _nested_too_deeply() from None
+
+
+def render_document(
+    document: Document, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, size: int
+) -> RenderedResult:
+    """Render a document in toolfold's own form.
+
+    Args:
+        document: what to render.
+        options: how it is wanted; its ``select`` has been applied.
+        status: where the answer comes from.
+        budget: what the call may cost.
+        size: bytes of the text that the document was made of.
+
+    Raises:
+        UpstreamError: the document is nested too deeply to be written.
+        AnswerTooLarge: the budget is used up.
+    """
+    try:
+        return _TableRenderer(options, status, budget, size, document).render()
+    except RecursionError:
+        raise _nested_too_deeply() from None
+
+
+def _nested_too_deeply() -> UpstreamError:
+    return UpstreamError(
+        "The service sent an answer that is nested too deeply.", "Tell the user that this answer cannot be read."
+    )
+
+
+def _select(
+    body: str,
+    kind: str,
+    answer: Mapping[str, Any],
+    selection: Selection | None,
+    budget: WorkBudget,
+    redactor: Redactor,
+) -> Document:
+    def parse() -> Document:
+        return tables.parse_tables(body, kind, answer, budget, redactor)
+
+    if selection is None:
+        return parse()
+    from toolfold.results.select import evaluator, jmespath_query
+
+    if not selection.jmespath:
+        return evaluator.evaluate(selection, parse(), budget)
+    if kind == "json":
+        data = tables.parse_json(body, answer, budget, redactor)
+    else:
+        document = parse()
+        data = {"rows": document.tables[0].objects()} if document.tables else document.metadata
+    return tables.from_value(jmespath_query.search(selection.jmespath, data, budget), budget)
+
+
+@dataclass(frozen=True)
 class _TableRenderer(Renderer):
     """Renders an answer in toolfold's own form."""
 
+    document: Document
+
     def render(self) -> RenderedResult:
         """Render the answer in toolfold's own form."""
-        document = self._select(self.options.select)
-        status = {**self.status, **({"notes": list(document.notes)} if document.notes else {})}
+        document = self.document
+        status = {**self.status.as_dict(), **({"notes": list(document.notes)} if document.notes else {})}
         lines = _age_line(self.status) + render.notes_to_text(document.notes)
         self.prepare_text()
         full_text = render.to_text(document)
@@ -112,28 +199,13 @@ class _TableRenderer(Renderer):
         }
         return RenderedResult(structured, to_text((part, truncation)))
 
-    def _select(self, selection: Selection | None) -> Document:
-        budget = self.budget
-        if selection is None:
-            return self.parse()
-        from toolfold.results.select import evaluator, jmespath_query
 
-        if not selection.jmespath:
-            return evaluator.evaluate(selection, self.parse(), budget)
-        if self.kind == "json":
-            data = tables.parse_json(self.body, self.answer, budget, self.redactor)
-        else:
-            document = self.parse()
-            data = {"rows": document.tables[0].objects()} if document.tables else document.metadata
-        return tables.from_value(jmespath_query.search(selection.jmespath, data, budget), budget)
-
-
-def _age_line(status: Mapping[str, Any]) -> str:
+def _age_line(status: AnswerStatus) -> str:
     """Return the line that says how old the answer is, or ``""`` for a recent one."""
-    age_s = status["age_s"]
-    if "late" in status:
-        return f"# {_duration(age_s)} old and expired: {status['late']} now, so there is nothing newer\n"
-    return f"# cached {_duration(age_s)} ago\n" if status["cached"] and age_s >= MIN_REPORTED_AGE_S else ""
+    age = _duration(status.age_s)
+    if status.stale_reason:
+        return f"# {age} old and expired: {status.stale_reason} now, so there is nothing newer\n"
+    return f"# cached {age} ago\n" if status.cached and status.age_s >= MIN_REPORTED_AGE_S else ""
 
 
 def _duration(seconds: int) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
+from toolfold.redaction import Redactor
 from toolfold.results import parsing, preview, preview_csv, render, tables, values
 from toolfold.results.limits import Allowance, Limits, TooLong, Truncation
 from toolfold.results.preview_notice import example_select
@@ -22,8 +25,21 @@ _EXAMPLE_LIMITS = Limits(rows=10, chars=100, items=3)
 _EXAMPLE_TOKENS = 20_000
 
 
+@dataclass(frozen=True)
 class RawRenderer(Renderer):
-    """Renders an answer in the upstream's own form."""
+    """Renders an answer in the upstream's own form.
+
+    Attributes:
+        body: its text.
+        kind: ``json`` or ``csv``.
+        answer: what the catalog says about the tool's answers.
+        redactor: replaces the keys of the call.
+    """
+
+    body: str
+    kind: str
+    answer: Mapping[str, Any]
+    redactor: Redactor
 
     def render(self) -> RenderedResult:
         """Render the answer in the upstream's own form."""
@@ -36,7 +52,7 @@ class RawRenderer(Renderer):
         data = self._raw_csv()
         text = render.csv_to_text(data, self.budget)
         if self.fits(text, lambda: data):
-            return RenderedResult({"result": data, **self.status}, text)
+            return RenderedResult({"result": data, **self.status.as_dict()}, text)
         lines = preview_csv.csv_lines(data, self.options.max_tokens, self.budget)
         beginning = "\n".join([lines.header, *lines.first[: _EXAMPLE_LIMITS.rows]])
         notice = self.notice(text, "csv", self._raw_example(tables.parse_tables(beginning, "csv", {}, self.budget)))
@@ -52,7 +68,7 @@ class RawRenderer(Renderer):
             to_text,
             lambda shortened: shortened[0],
         ) or ("", everything_left_out(lines.total))
-        structured = {"result": part, "preview": notice.data(truncation), **self.status}
+        structured = {"result": part, "preview": notice.data(truncation), **self.status.as_dict()}
         return RenderedResult(structured, to_text((part, truncation)))
 
     def _render_json(self, selection: Selection | None) -> RenderedResult:
@@ -64,7 +80,7 @@ class RawRenderer(Renderer):
         self.prepare_text()
         text = render.value_to_text(data)
         if self.fits(text, lambda: data):
-            return RenderedResult({"result": data, **self.status}, text)
+            return RenderedResult({"result": data, **self.status.as_dict()}, text)
         notice = self.notice(text, "json", self._raw_example(self._beginning(data)))
         full_chars = len(text)
         del text
@@ -80,7 +96,7 @@ class RawRenderer(Renderer):
             to_text,
             lambda shortened: shortened[0],
         ) or (None, everything_left_out(preview.count_items(data)))
-        structured = {"result": part, "preview": notice.data(truncation), **self.status}
+        structured = {"result": part, "preview": notice.data(truncation), **self.status.as_dict()}
         return RenderedResult(structured, to_text((part, truncation)))
 
     def _raw_csv(self) -> str:

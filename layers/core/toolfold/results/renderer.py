@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.budget import WorkBudget
-from toolfold.redaction import Redactor
-from toolfold.results import preview, tables, tokens
+from toolfold.results import preview, tokens
 from toolfold.results.limits import Allowance, Limits, Truncation
 from toolfold.results.preview_notice import PreviewNotice
-from toolfold.results.tables import Document
 
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection
@@ -68,25 +66,45 @@ class RenderedResult:
 
 
 @dataclass(frozen=True)
+class AnswerStatus:
+    """Where an answer comes from.
+
+    Attributes:
+        cached: whether from a cache.
+        age_s: seconds since it was fetched.
+        stale_reason: code of the error because of which an expired answer is returned.
+    """
+
+    cached: bool = False
+    age_s: int = 0
+    stale_reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return ``{"cached", "age_s"}``, and ``late`` where the answer has expired."""
+        late = {"late": self.stale_reason} if self.stale_reason else {}
+        return {"cached": self.cached, "age_s": self.age_s, **late}
+
+
+@dataclass(frozen=True)
 class Renderer:
-    """Renders one answer. The attributes are the arguments of :func:`toolfold.results.output.render_result`."""
+    """What rendering an answer needs in either form.
 
-    body: str
-    kind: str
-    answer: Mapping[str, Any]
+    Attributes:
+        options: how it is wanted.
+        status: where it comes from.
+        budget: what it may cost.
+        size: bytes of the text that it is made of.
+    """
+
     options: OutputOptions
-    status: Mapping[str, Any]
-    redactor: Redactor
+    status: AnswerStatus
     budget: WorkBudget
-
-    def parse(self) -> Document:
-        """Return the answer in toolfold's own form."""
-        return tables.parse_tables(self.body, self.kind, self.answer, self.budget, self.redactor)
+    size: int
 
     def prepare_text(self) -> None:
         """Reserve what the text takes; it is written in one step."""
-        self.budget.reserve(2 * sys.getsizeof(self.body))
-        self.budget.check_time(3 * len(self.body))
+        self.budget.reserve(2 * self.size)
+        self.budget.check_time(3 * self.size)
 
     def fits(self, text: str, data: Callable[[], Any]) -> bool:
         """Return whether a text is within the limit of tokens, and its response within that of Lambda."""
