@@ -56,9 +56,9 @@ def config(client: str) -> Path:
 def test_each_client_has_its_own_file(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, client: str, expected: str
 ) -> None:
-    monkeypatch.setattr(sys, "platform", system)
-    assert install(client, "--yes")[0] == 0
-    assert (tmp_path / expected).is_file()
+    with monkeypatch.context() as other_system:
+        other_system.setattr(sys, "platform", system)
+        assert config(client) == tmp_path / expected
 
 
 @pytest.mark.parametrize("client", CLIENTS)
