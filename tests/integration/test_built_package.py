@@ -27,11 +27,7 @@ def test_every_module_of_the_core_layer_can_be_imported(built: BuiltFunction) ->
     code = (
         "import importlib, pkgutil, toolfold\n"
         "for module in pkgutil.walk_packages(toolfold.__path__, 'toolfold.'):\n"
-        "    try:\n"
-        "        importlib.import_module(module.name)\n"
-        "    except ModuleNotFoundError as error:\n"
-        "        if error.name not in ('uvicorn', 'h11'):  # the local server, an extra that Lambda does not use\n"
-        "            raise\n"
+        "    importlib.import_module(module.name)\n"
     )
     path = os.pathsep.join(str(layer / "python") for layer in built.layers)
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -44,7 +40,7 @@ def test_the_core_layer_contains_the_catalog_and_no_development_code(built: Buil
     core = built.layers[1] / "python/toolfold"
 
     assert (core / "catalog/catalog.json").read_bytes() == CATALOG.read_bytes()
-    for name in ("build", "cli", "mock_api", "__main__.py", "demo.py"):
+    for name in ("build", "cli", "mock_api", "transports/local_http", "__main__.py", "demo.py"):
         assert not (core / name).exists()
 
 

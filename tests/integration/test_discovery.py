@@ -15,7 +15,7 @@ from tests.support.mcp_requests import message
 from tests.support.meta_tools import tokens
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.transports.http_server import LocalServer
+from toolfold.transports.local_http.server import LocalServer
 
 Ask = Callable[..., dict[str, Any]]
 

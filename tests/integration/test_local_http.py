@@ -17,7 +17,7 @@ from tests.conftest import KEY
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.transports.http_server import LocalServer
+from toolfold.transports.local_http.server import LocalServer
 
 JSON = {"content-type": "application/json", "accept": "application/json"}
 

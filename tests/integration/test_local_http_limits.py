@@ -20,11 +20,11 @@ from tests.support.mcp_requests import message
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.transports import asgi, http_protocol, http_server
-from toolfold.transports.connection_limits import ConnectionLimits
-from toolfold.transports.http_protocol import Phase
-from toolfold.transports.http_server import LocalServer
 from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.local_http import asgi, protocol, server
+from toolfold.transports.local_http.limits import ConnectionLimits
+from toolfold.transports.local_http.protocol import Phase
+from toolfold.transports.local_http.server import LocalServer
 
 Start = Callable[..., str]
 
@@ -36,10 +36,10 @@ def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
         def started(timeouts: dict[Phase, float] | None = None, limits: Any = None, **environment: str) -> str:
             for phase, timeout_s in (timeouts or {}).items():
-                monkeypatch.setitem(http_protocol._TIMEOUTS_S, phase, timeout_s)
+                monkeypatch.setitem(protocol._TIMEOUTS_S, phase, timeout_s)
             if limits:
                 limited = functools.partial(ConnectionLimits, **limits)
-                monkeypatch.setattr(http_server, "ConnectionLimits", lambda _: limited())
+                monkeypatch.setattr(server, "ConnectionLimits", lambda _: limited())
             return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
 
         yield started
@@ -98,7 +98,7 @@ def test_time_limit_holds_for_a_slow_client(start: Start, part: str) -> None:  #
 
 
 def test_idle_connection_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "KEEP_ALIVE_S", 0.3)
+    monkeypatch.setattr(server, "KEEP_ALIVE_S", 0.3)
     url = start()
     with connect(url) as client:
         client.sendall(post(url))

@@ -1,7 +1,7 @@
 """The composition root: make the objects that answer requests, once per process, from the settings.
 
 Everything that outlives a request belongs to an :class:`App`; no module keeps state of its own. Each transport makes
-one App: ``transports.lambda_handler``, ``transports.http_server`` and ``transports.stdio``.
+one App: ``transports.lambda_handler``, ``transports.local_http.server`` and ``transports.stdio``.
 """
 
 from __future__ import annotations

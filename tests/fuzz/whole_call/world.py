@@ -22,8 +22,8 @@ from tests.fuzz.whole_call.upstream import FIXED_SYMBOL, Upstream
 from toolfold.app import build_app
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
-from toolfold.transports.http_server import LocalServer
 from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.local_http.server import LocalServer
 
 OPERATOR_KEY = "OPERATORkey/9Zq+7w"
 HONEST_KEY = "HONESTkey=4Tn/82Lm"

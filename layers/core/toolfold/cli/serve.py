@@ -30,7 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     from toolfold.cache.factory import check_cache_file
-    from toolfold.transports.http_server import LocalServer
+    from toolfold.transports.local_http.server import LocalServer
 
     settings = Settings.from_environment()
     check_cache_file(settings)

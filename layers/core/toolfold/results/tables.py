@@ -49,7 +49,7 @@ class Table:
 class Document:
     """A parsed answer: its tables, and ``metadata``, the JSON value that is left without them ({}: nothing).
 
-    ``notes`` are sentences about the answer for its reader: what it lacks of what was asked for, and what was assumed.
+    ``notes`` are sentences about the answer for its reader: what it lacks of what was requested, and what was assumed.
     """
 
     tables: tuple[Table, ...] = ()

@@ -3,16 +3,4 @@
 May import everything but ``cli``. Nothing below imports a transport.
 """
 
-__all__ = [
-    "asgi",
-    "background_log",
-    "connection_limits",
-    "http_connection",
-    "http_protocol",
-    "http_server",
-    "lambda_events",
-    "lambda_handler",
-    "snapstart",
-    "stdio",
-    "workers",
-]
+__all__ = ["lambda_events", "lambda_handler", "local_http", "snapstart", "stdio", "workers"]

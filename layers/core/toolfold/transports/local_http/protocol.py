@@ -32,8 +32,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from toolfold.protocol.http import Response, error_response
-from toolfold.transports.connection_limits import ConnectionLimits
-from toolfold.transports.http_connection import CheckHead, StrictConnection
+from toolfold.transports.local_http.connection import CheckHead, StrictConnection
+from toolfold.transports.local_http.limits import ConnectionLimits
 
 __all__ = ["BODY_TIMEOUT_S", "HEAD_TIMEOUT_S", "SEND_TIMEOUT_S", "LimitedProtocol"]
 

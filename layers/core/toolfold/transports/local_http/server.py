@@ -1,7 +1,7 @@
 """Serve MCP over HTTP on this machine, through the code of the Lambda handler (the extra ``toolfold[serve]``).
 
-uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``http_protocol`` adds limits and
-``http_connection`` is strict. Requests under another host name than that of this machine, and from pages of other
+uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``protocol`` adds limits and
+``connection`` is strict. Requests under another host name than that of this machine, and from pages of other
 machines, are refused before anything else is looked at, so that no web page can reach the server by DNS rebinding.
 """
 
@@ -27,11 +27,11 @@ from toolfold.app import build_app
 from toolfold.protocol.http import LOOPBACK_HOSTS, Headers, OriginPolicy, Response, error_response, refuse_caller
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
-from toolfold.transports.asgi import AsgiApp
-from toolfold.transports.background_log import BackgroundStdout
-from toolfold.transports.connection_limits import ConnectionLimits, allowed_connections
-from toolfold.transports.http_protocol import LimitedProtocol
 from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.local_http.asgi import AsgiApp
+from toolfold.transports.local_http.limits import ConnectionLimits, allowed_connections
+from toolfold.transports.local_http.log import BackgroundStdout
+from toolfold.transports.local_http.protocol import LimitedProtocol
 
 __all__ = ["PATH", "LocalServer"]
 
