@@ -14,7 +14,7 @@ class ParsedResponse(NamedTuple):
 
     Attributes:
         kind: the form of ``body``.
-        body: the upstream's own text, without a byte order mark and outer white space.
+        body: the upstream's own text, without a byte order mark and white space before the data.
         is_recognized: whether it has the form of the tool's data. What may be a message in an unknown
             form is given to the caller, and cached for its API key alone: the key may be the reason.
     """

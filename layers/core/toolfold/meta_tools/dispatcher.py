@@ -56,6 +56,8 @@ class MetaTools:
         arguments: Mapping[str, Any],
         credentials: RequestCredentials = NO_CREDENTIALS,
         deadline: float | None = None,
+        *,
+        whole: bool = False,
     ) -> Result:
         """Call a meta-tool.
 
@@ -64,6 +66,7 @@ class MetaTools:
             arguments: as the client sent them.
             credentials: the API keys of the request.
             deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
+            whole: whether TOOL_CALL returns the whole answer, however long it is: for a person and for files.
         """
         try:
             _check_unicode(name, arguments)
@@ -79,7 +82,8 @@ class MetaTools:
                 return tool_get(catalog, arguments)
             from toolfold.meta_tools.tool_call import tool_call
 
-            return tool_call(catalog, self.executor, arguments, credentials, self._large_answer_turns, deadline)
+            turns = self._large_answer_turns
+            return tool_call(catalog, self.executor, arguments, credentials, turns, deadline, whole=whole)
         except CallError as error:
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server

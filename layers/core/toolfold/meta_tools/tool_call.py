@@ -79,6 +79,8 @@ def tool_call(
     credentials: RequestCredentials,
     large_answer_turns: threading.Semaphore,
     deadline: float | None = None,
+    *,
+    whole: bool = False,
 ) -> Result:
     """Call a tool.
 
@@ -89,6 +91,7 @@ def tool_call(
         credentials: the API keys of the request.
         large_answer_turns: how many large answers are shaped at the same time.
         deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
+        whole: whether the answer is for a person or a file, and complete; see ``OutputOptions``.
 
     Returns:
         ``{"result", "cached", "age_s"}``, and ``preview`` where the result is shortened; the text is the result
@@ -104,7 +107,7 @@ def tool_call(
 
     format_parameter = catalog.source(tool.source).format_parameter
     budget, fetch_deadline = _budget(executor.settings.timeout_s, deadline)
-    output_options = _output_options(executor, tool_arguments, options, format_parameter)
+    output_options = _output_options(executor, tool_arguments, options, format_parameter, whole)
     bypass_cache = call_arguments.parse_fresh(options["fresh"])
     with LargeAnswerTurn(large_answer_turns, budget) as turn:
         call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, fetch_deadline, turn)
@@ -171,7 +174,11 @@ def render_answer(call: Call, answer: Answer) -> Result:
 
 
 def _output_options(
-    executor: ToolExecutor, tool_arguments: Mapping[str, Any], options: Mapping[str, Any], format_parameter: str
+    executor: ToolExecutor,
+    tool_arguments: Mapping[str, Any],
+    options: Mapping[str, Any],
+    format_parameter: str,
+    whole: bool,
 ) -> OutputOptions:
     """Return how the result is wanted; a wrong ``select`` fails here, before anything is sent."""
     from toolfold.results.output import MIN_TOKENS, OutputOptions
@@ -183,6 +190,7 @@ def _output_options(
         select=call_arguments.parse_select(options["select"]),
         max_tokens=max(MIN_TOKENS, min(max_tokens, settings.max_tokens_ceiling)),
         save_answer=executor.save_answer if settings.offload not in ("", "off") else None,
+        whole=whole,
     )
 
 

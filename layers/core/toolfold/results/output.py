@@ -169,6 +169,8 @@ class _TableRenderer(Renderer):
         """Render the answer in toolfold's own form."""
         document = self.document
         status = {**self.status.as_dict(), **({"notes": list(document.notes)} if document.notes else {})}
+        if self.options.whole:
+            return RenderedResult({"result": render.to_structured(document), **status}, "")
         lines = _age_line(self.status) + render.notes_to_text(document.notes)
         self.prepare_text()
         full_text = render.to_text(document)

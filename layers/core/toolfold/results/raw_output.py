@@ -49,6 +49,10 @@ class RawRenderer(Renderer):
         return self._render_csv() if self.kind == "csv" else self._render_json(selection)
 
     def _render_csv(self) -> RenderedResult:
+        if self.options.whole:
+            # As sent, to the byte; written again only where it has a key of the call.
+            body = self._raw_csv() + "\n" if self.redactor.appears_in(self.body) else self.body
+            return RenderedResult({"result": body, **self.status.as_dict()}, body)
         data = self._raw_csv()
         text = render.csv_to_text(data, self.budget)
         if self.fits(text, lambda: data):
@@ -78,6 +82,10 @@ class RawRenderer(Renderer):
 
             data = jmespath_query.search(selection.jmespath, data, self.budget)
         self.prepare_text()
+        if self.options.whole:
+            is_as_sent = selection is None and not self.redactor.appears_in(self.body)
+            text = self.body if is_as_sent else render.dumps_compact(data)
+            return RenderedResult({"result": data, **self.status.as_dict()}, text)
         text = render.value_to_text(data)
         if self.fits(text, lambda: data):
             return RenderedResult({"result": data, **self.status.as_dict()}, text)

@@ -43,12 +43,15 @@ class OutputOptions:
         select: the part to return.
         max_tokens: budget of the text.
         save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
+        whole: whether nothing is left out and nothing escaped, for a person and for files. The text is then the
+            upstream's own, where that is requested, or empty.
     """
 
     raw_by: str = ""
     select: Selection | None = None
     max_tokens: int = 8000
     save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -171,9 +171,9 @@ def test_a_429_has_the_seconds_to_wait(catalog: Catalog) -> None:
 
 def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
     csv = "timestamp,open\r\n2026-01-13,1.0"
-    assert read(catalog, csv + "\r\n") == ("csv", csv)
+    assert read(catalog, f"\ufeff \n{csv}\r\n") == ("csv", f"{csv}\r\n")
     json_ = '{\n "Global Quote": {\n  "05. price": 261.050, "x": NaN}\n}'
-    assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json") == ("json", json_)
+    assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json") == ("json", f"{json_}\n")
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])

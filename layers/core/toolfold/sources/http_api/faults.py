@@ -57,7 +57,7 @@ class ResponseParser:
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
-        """Return the data in ``response``: the upstream's own text, trimmed.
+        """Return the data in ``response``: the upstream's own text, as sent but for what comes before the data.
 
         Args:
             tool: the tool that was called.
@@ -70,7 +70,8 @@ class ResponseParser:
         """
         if response.status != 200:
             raise self._http_error(response)
-        body = response.body.removeprefix("\ufeff").strip()
+        text = response.body.removeprefix("\ufeff").lstrip()
+        body = text.rstrip()
         if not body:
             raise ConnectionFailed(f"{self.source.title} sent an empty answer.", TRY_AGAIN, retryable=True)
         if body[0] in "{[":
@@ -78,7 +79,7 @@ class ResponseParser:
             notices = find_notices(data, self._notice_names)
             self._raise_fault(notices, body, arguments)
             self._raise_notice(notices, credentials.api_key)
-            return ParsedResponse("json", body, self._find_rows(tool, arguments, data))
+            return ParsedResponse("json", text, self._find_rows(tool, arguments, data))
         header = body[:_MAX_HEADER_CHARS].partition("\n")[0].strip()
         is_known = _has_known_columns(tool, header)
         if not is_known:
@@ -91,7 +92,7 @@ class ResponseParser:
             raise self._no_data()
         self._raise_fault({}, body, arguments)
         self._raise_if_cut_off(header, body)
-        return ParsedResponse("csv", body, is_known)
+        return ParsedResponse("csv", text, is_known)
 
     def fault_details(self, fault: Mapping[str, Any], body: str) -> dict[str, Any]:
         """Return the details of the error that ``fault`` means, found in ``body``."""
