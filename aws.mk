@@ -40,7 +40,7 @@ validate: .venv-sam/.installed ## lint the template, as written and as CloudForm
 	$(venv_sam)/cfn-lint .aws-sam/translated.json
 
 e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
-	TOOLFOLD_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
+	RUN_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
 
 # The stamp makes CloudFormation publish a version where SnapStart is on; see GatewayVersion in the template.
 deploy: build ## deploy to AWS; the first time with ARGS=--guided

@@ -28,7 +28,7 @@ clients: .venv/.dev .venv-clients/.installed $(conformance)/node_modules/.instal
 	$(bin)/python -m pytest -m "clients and not e2e" $(conformance) --durations=10 $(ARGS)
 
 clients-built: .venv/.dev $(conformance)/node_modules/.installed build-e2e .venv-lambda/.installed ## run the official suite against the built package
-	TOOLFOLD_E2E=1 $(bin)/python -m pytest -m "clients and e2e" $(conformance) $(ARGS)
+	RUN_E2E=1 $(bin)/python -m pytest -m "clients and e2e" $(conformance) $(ARGS)
 
 # Not part of `make check`: what others release must not turn it red.
 compare-conformance: .venv/.dev .venv-peers/.installed $(conformance)/node_modules/.installed ## run the official suite against toolfold and its peers, and write the table

@@ -19,7 +19,7 @@ DEPLOYED_BUILD, LOCAL_BUILD = ROOT / ".aws-sam/build", ROOT / ".aws-sam/e2e"
 LAMBDA_PYTHON = ROOT / ".venv-lambda/bin/python"
 """A Python with only what the managed runtime brings."""
 
-_ASKED_FOR = os.environ.get("TOOLFOLD_E2E") == "1"
+_ASKED_FOR = os.environ.get("RUN_E2E") == "1"
 
 NEEDS_LAMBDA_PYTHON = pytest.mark.skipif(
     not (_ASKED_FOR and LAMBDA_PYTHON.exists()), reason="needs a stand-in for the managed runtime: make e2e"

@@ -32,7 +32,7 @@ def handler(event, context):
     print("seen", event.get("say"))
     left = context.get_remaining_time_in_millis()
     return {"say": greeting.WORD, "pid": os.getpid(), "left_ms": left, "variable": os.environ.get("VARIABLE"),
-            "inherited": "TOOLFOLD_E2E" in os.environ, "method": event.get("requestContext", {}).get("http", {})}
+            "inherited": "RUN_E2E" in os.environ, "method": event.get("requestContext", {}).get("http", {})}
 """
 
 

@@ -13,7 +13,7 @@ from toolfold.settings import VARIABLES, Settings
 def test_every_variable_is_a_field() -> None:
     fields = set(Settings._fields)
     named = {name.removeprefix("TOOLFOLD_").lower() for name in VARIABLES if "<" not in name}
-    assert fields == named | {"source_urls"}
+    assert fields == named | {"source_urls", "source_keys"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.errors import SettingsError
@@ -163,13 +163,21 @@ def _hosts(name: str, value: str) -> tuple[str, ...]:
     return tuple(items)
 
 
+def _names(name: str, value: str) -> tuple[str, ...]:
+    """Parse names of variables; ``*`` at the end of one stands for any further characters."""
+    for item in (items := _items(value)):
+        if not re.fullmatch(r"[A-Za-z0-9_]+\*?", item):
+            raise SettingsError(f"{name} must be names of variables, separated by commas, not {_shown(item)}.")
+    return tuple(items)
+
+
 class Variable(NamedTuple):
     """An environment variable.
 
     Attributes:
         parse: name and text → value.
         default: text used when the variable is not set.
-        meaning: one sentence for the documentation and ``toolfold --help``.
+        meaning: one sentence for the documentation and ``toolfold help settings``.
     """
 
     parse: Callable[[str, str], Any]
@@ -286,7 +294,12 @@ VARIABLES: Mapping[str, Variable] = {
         _boolean, "false", "Whether requests may carry the API key in the URL, as ?apikey=."
     ),
     "TOOLFOLD_ALLOWED_ORIGINS": Variable(
-        _origins, "", "Web origins that may call over HTTP, separated by commas; * allows every origin."
+        _origins, "", "Web origins that may call over HTTP, separated by commas; * allows every origin but null."
+    ),
+    "TOOLFOLD_IGNORED_VARIABLES": Variable(
+        _names,
+        "",
+        "Variables named TOOLFOLD_… that are not settings, separated by commas, NAME or NAME*; any other is an error.",
     ),
 }
 """Name → how it is parsed, its default and its meaning.
@@ -314,7 +327,16 @@ BUILT_IN_SOURCES: Mapping[str, BuiltInSource] = {
 """Id of a source → what it may name. Here, and not beside the adapter: the first response does not import adapters."""
 
 _PREFIX = "TOOLFOLD_"
-_SOURCE_URL = re.compile(r"TOOLFOLD_SOURCE_(.+)_URL", re.DOTALL)
+_SHORT_NAMES = frozenset(name.removeprefix(_PREFIX) for name in VARIABLES if "<" not in name)
+
+SOURCE_VARIABLE = re.compile(r"TOOLFOLD_SOURCE_(.+)_(URL|KEY)", re.DOTALL)
+"""Name of a variable of one source: its id, and what the variable holds."""
+
+_OF_KUBERNETES = re.compile(
+    r"TOOLFOLD(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+"""What Kubernetes sets in every container beside a service whose name begins with "toolfold"
+(https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables)."""
 
 
 class Settings(NamedTuple):
@@ -327,6 +349,7 @@ class Settings(NamedTuple):
     catalog_max_age_s: float
     s3_timeout_s: float
     source_urls: Mapping[str, str]
+    source_keys: tuple[str, ...]
     key_variables: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
     connect_timeout_s: float
@@ -361,6 +384,7 @@ class Settings(NamedTuple):
     trace: bool
     allow_key_in_query: bool
     allowed_origins: tuple[str, ...]
+    ignored_variables: tuple[str, ...]
 
     def __repr__(self) -> str:
         shown = ((name, value) for name, value in zip(self._fields, self, strict=True) if name != "key_salt")
@@ -371,22 +395,94 @@ class Settings(NamedTuple):
         """Read the settings from ``environment``, by default that of the process.
 
         Raises:
-            SettingsError: a value cannot be parsed; names the variable.
+            SettingsError: a value cannot be parsed, or a name is misspelt; names the variable.
         """
         variables = os.environ if environment is None else environment
+        check_names(variables)
         values = {
             name.removeprefix(_PREFIX).lower(): variable.parse(name, variables.get(name, variable.default).strip())
             for name, variable in VARIABLES.items()
             if "<" not in name
         }
-        return cls(source_urls=_source_urls(variables), **values)
+        ignored = values["ignored_variables"]
+        return cls(source_urls=_source_urls(variables, ignored), source_keys=_source_keys(variables, ignored), **values)
 
 
-def _source_urls(variables: Mapping[str, str]) -> dict[str, str]:
+def check_names(environment: Mapping[str, str]) -> None:
+    """Check that every variable that looks like a setting is one.
+
+    A misspelt ``TOOLFOLD_SOURCE_<ID>_URL`` would send the calls, and the key, to the real service.
+
+    Raises:
+        SettingsError: one is not.
+    """
+    unknown = unknown_names(environment)
+    if unknown:
+        raise SettingsError("\n".join(map(describe_unknown, unknown)))
+
+
+def describe_unknown(name: str) -> str:
+    """Return a sentence about a variable that is not a setting, with the closest one."""
+    from toolfold.settings_names import describe
+
+    return describe(name, VARIABLES, {source: known.variable for source, known in BUILT_IN_SOURCES.items()})
+
+
+def unknown_names(environment: Mapping[str, str]) -> list[str]:
+    """Return the variables that look like settings but are not, in alphabetical order."""
+    allowed: Sequence[str] = ()
+    unknown = []
+    for name in environment:
+        if name in VARIABLES or not _looks_like_setting(name):
+            continue
+        allowed = allowed or [
+            *_items(environment.get("TOOLFOLD_IGNORED_VARIABLES", "")),
+            *(item.rpartition("=")[2] for item in _items(environment.get("TOOLFOLD_KEY_VARIABLES", ""))),
+            "",
+        ]
+        if not is_ignored(name, allowed):
+            unknown.append(name)
+    return sorted(unknown)
+
+
+def is_ignored(name: str, ignored: Sequence[str]) -> bool:
+    """Return whether ``ignored``, a value of ``TOOLFOLD_IGNORED_VARIABLES``, has ``name``."""
+    return any(name == item or (item[-1:] == "*" and name.startswith(item[:-1])) for item in ignored)
+
+
+def _looks_like_setting(name: str) -> bool:
+    if name.startswith(_PREFIX):
+        return SOURCE_VARIABLE.fullmatch(name) is None and _OF_KUBERNETES.fullmatch(name) is None
+    # Another spelling of the prefix: in lower case, divided, without the underscore, with a typo.
+    upper = name.upper()
+    head = next((head for head in ("TOOLFOLD", "TOOL_FOLD", "TOOL-FOLD") if upper.startswith(head)), "")
+    short = upper.removeprefix(head).lstrip("_-") if head else upper.partition("_")[2]
+    if short not in _SHORT_NAMES and SOURCE_VARIABLE.fullmatch(_PREFIX + short) is None:
+        return False
+    return bool(head) or _has_letters_of_prefix(upper.partition("_")[0])
+
+
+def _has_letters_of_prefix(word: str) -> bool:
+    """Return whether ``word`` has the letters of the prefix, but for one. Imports nothing: each start needs this."""
+    missing = list("TOOLFOLD")
+    for letter in word:
+        if letter in missing:
+            missing.remove(letter)
+    return abs(len(word) - 8) <= 1 and len(missing) <= 1
+
+
+def _source_urls(variables: Mapping[str, str], ignored: Sequence[str]) -> dict[str, str]:
     """Return source → URL, from the variables named ``TOOLFOLD_SOURCE_<ID>_URL``."""
     urls = {}
     for name, value in variables.items():
-        match = _SOURCE_URL.fullmatch(name)
-        if match is not None and value.strip():
+        match = SOURCE_VARIABLE.fullmatch(name)
+        if match is not None and match[2] == "URL" and value.strip() and not is_ignored(name, ignored):
             urls[match[1].lower()] = _encodable(name, value.strip())
     return urls
+
+
+def _source_keys(variables: Mapping[str, str], ignored: Sequence[str]) -> tuple[str, ...]:
+    """Return the sources of the variables named ``TOOLFOLD_SOURCE_<ID>_KEY``; the keys are read at each call."""
+    names = (name for name, value in variables.items() if value.strip() and not is_ignored(name, ignored))
+    matches = filter(None, map(SOURCE_VARIABLE.fullmatch, names))
+    return tuple(match[1].lower() for match in matches if match[2] == "KEY")

@@ -70,10 +70,19 @@ def test_offline_sends_nothing(doctor: Doctor) -> None:
         (
             {"TOOLFOLD_CACH": "off"},
             "settings",
-            "TOOLFOLD_CACH is not a setting, and is ignored. Did you mean TOOLFOLD_CACHE?",
+            "TOOLFOLD_CACH is not a setting of toolfold. Did you mean TOOLFOLD_CACHE?",
         ),
         ({"TOOLFOLD_TIMEOUT_S": "soon"}, "settings", "TOOLFOLD_TIMEOUT_S must be a number above 0"),
-        ({"TOOLFOLD_CATALOG": "/no/catalog.json"}, "catalog", "/no/catalog.json cannot be used"),
+        (
+            {"TOOLFOLD_CATALOG": "/no/catalog.json"},
+            "catalog",
+            "TOOLFOLD_CATALOG names /no/catalog.json",
+        ),
+        (
+            {"ALPHA_VANTAGE_API_KEY": "", "ALPHAVANTAGE_API_KEY": "k"},
+            "key",
+            "ALPHAVANTAGE_API_KEY is set, but ALPHA_VANTAGE_API_KEY is what is read.",
+        ),
         ({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:1/query"}, "network", "connection refused"),
         ({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "https://no-such-host.invalid/query"}, "network", "its DNS"),
         (

@@ -16,6 +16,7 @@ __all__ = [
     "schema_checks",
     "search",
     "spelling",
+    "start_check",
     "store",
     "tokenizer",
     "tool_checks",

@@ -43,18 +43,50 @@ class AllowList:
         source_urls: Source → URL that the operator set for it. Nothing is sent to the URL in the catalog then.
         key_variables: Names of environment variables, each ``NAME`` or ``ID=NAME``.
         allowed_hosts: Hosts, each ``HOST`` or ``ID=HOST``.
+        source_keys: Sources for which the operator set ``TOOLFOLD_SOURCE_<ID>_KEY``.
     """
 
     def __init__(
-        self, source_urls: Mapping[str, str], key_variables: Collection[str] = (), allowed_hosts: Collection[str] = ()
+        self,
+        source_urls: Mapping[str, str],
+        key_variables: Collection[str] = (),
+        allowed_hosts: Collection[str] = (),
+        source_keys: Collection[str] = (),
     ) -> None:
-        self._source_urls = source_urls
+        self._source_urls, self._source_keys = source_urls, source_keys
         self._key_variables, self._allowed_hosts = frozenset(key_variables), frozenset(allowed_hosts)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> AllowList:
         """Return the allow-list that ``settings`` make."""
-        return cls(settings.source_urls, settings.key_variables, settings.allowed_hosts)
+        return cls(settings.source_urls, settings.key_variables, settings.allowed_hosts, settings.source_keys)
+
+    def check_all(self, sources: Collection[Source]) -> None:
+        """Check each of ``sources``, and that the operator's variables for a source are about one of them.
+
+        With a misspelt ``TOOLFOLD_SOURCE_<ID>_URL`` the calls, and the key, would go to the URL in the catalog.
+
+        Raises:
+            CatalogUnavailable: A source names what is not allowed, or a variable names no source.
+        """
+        for source in sources:
+            self.check(source)
+        if not (self._source_urls or self._source_keys):
+            return
+        ids = {*BUILT_IN_SOURCES, *(source.id for source in sources)}
+        named = [(source_id, "URL") for source_id in self._source_urls]
+        named += [(source_id, "KEY") for source_id in self._source_keys]
+        for source_id, kind in named:
+            if source_id not in ids:
+                from toolfold.settings_names import describe_source
+
+                raise _misspelt(describe_source(source_id, kind, ids))
+        for source in sources:
+            if source.id in self._source_keys and (
+                source.auth is None or source.auth.environment != own_variable(source.id)
+            ):
+                read = f"the key of {source.title} is {source.auth.environment}" if source.auth else "it has no key"
+                raise _misspelt(f"{own_variable(source.id)} is not read: {read}.")
 
     def check(self, source: Source) -> None:
         """Check that ``source`` names nothing that is not allowed.
@@ -91,6 +123,14 @@ class AllowList:
             # Its key belongs to its own host: an entry for every source does not extend it.
             return host == known.host or f"{source.id}={host}" in self._allowed_hosts
         return host in self._allowed_hosts or f"{source.id}={host}" in self._allowed_hosts
+
+
+def _misspelt(sentence: str) -> CatalogUnavailable:
+    logger.error("catalog not used: %s", sentence)
+    return CatalogUnavailable(
+        sentence,
+        "Tell the operator to correct the name of the variable, or to add it to TOOLFOLD_IGNORED_VARIABLES.",
+    )
 
 
 def _refused(source_id: str, what: str, name: str, setting: str) -> CatalogUnavailable:

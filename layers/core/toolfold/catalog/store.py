@@ -10,10 +10,12 @@ reads the pointer again when its catalog is older than the settings allow. It ke
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -72,7 +74,7 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[]
         return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
-    return FileStore(location or _bundled(), allow_list)
+    return FileStore(os.path.expanduser(location) if location else _bundled(), allow_list)
 
 
 def bundled_path() -> Path:
@@ -112,19 +114,15 @@ class FileStore:
         if self._catalog is None:
             try:
                 self._catalog = self._open()
-            except OSError as error:
-                logger.error("catalog file cannot be read: %s", error.strerror)
-                raise unavailable("cannot be read", _TO_COMPILE) from None
-            except ValueError:  # a path with a NUL
-                logger.error("catalog file cannot be read: it has no valid name")
+            except (OSError, ValueError) as error:
+                logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self._path)), _reason(error))
                 raise unavailable("cannot be read", _TO_COMPILE) from None
         return self._catalog
 
     def _open(self) -> Catalog:
-        with open(self._path, "rb") as file:
+        with open(open_regular_file(self._path), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size <= SMALL:
-                # A device has no size, and no end.
                 return parse_catalog(file.read(SMALL + 1), allow_list=self._allow_list)
             line = file.readline(_MAX_HEAD_BYTES)
             descriptor = os.dup(file.fileno())
@@ -150,6 +148,25 @@ class FileStore:
         except CatalogUnavailable:
             os.close(descriptor)
             raise
+
+
+def open_regular_file(path: str | os.PathLike[str]) -> int:
+    """Open a file for reading and return its descriptor. A device has no end, and a FIFO may have no writer.
+
+    Raises:
+        OSError: It cannot be opened, or is not a regular file.
+        ValueError: Its name contains a NUL.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return descriptor
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it has no valid name"
 
 
 class S3Store:
@@ -308,8 +325,7 @@ def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str, allow_
         logger.error("catalog is not readable: %s", error)
         raise unavailable("is damaged", suggestion) from None
     if allow_list is not None:
-        for source in catalog.sources:
-            allow_list.check(source)
+        allow_list.check_all(catalog.sources)
     return catalog
 
 

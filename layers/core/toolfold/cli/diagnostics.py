@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from toolfold import __version__
 from toolfold.errors import CallError, SettingsError
 from toolfold.fuzzy import closest_matches
-from toolfold.settings import VARIABLES, Settings
+from toolfold.settings import Settings, describe_unknown, unknown_names
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Source
@@ -63,7 +63,9 @@ def diagnose(environment: Mapping[str, str] = os.environ, *, offline: bool = Fal
         offline: whether nothing may be sent.
     """
     yield _installation()
-    yield from _unknown_variables(environment)
+    unknown = unknown_names(environment)
+    yield from (Finding("problem", "settings", describe_unknown(name)) for name in unknown)
+    environment = {name: value for name, value in environment.items() if name not in unknown}
     try:
         settings = Settings.from_environment(environment)
     except SettingsError as error:
@@ -90,16 +92,6 @@ def _installation() -> Finding:
     without = f", without the extras {', '.join(missing)}" if missing else ""
     version = ".".join(map(str, sys.version_info[:3]))
     return Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
-
-
-def _unknown_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    known = [name for name in VARIABLES if "<" not in name]
-    for name in sorted(environment):
-        is_of_source = name.startswith("TOOLFOLD_SOURCE_") and name.endswith(("_URL", "_KEY"))
-        if name.startswith("TOOLFOLD_") and name not in known and not is_of_source:
-            closest = closest_matches(name, known)
-            hint = f"Did you mean {closest[0]}?" if closest else "`toolfold --help` lists the variables."
-            yield Finding("problem", "settings", f"{name} is not a setting, and is ignored.", hint)
 
 
 def _changed(environment: Mapping[str, str]) -> str:
@@ -149,14 +141,17 @@ def _cache(settings: Settings) -> Iterator[Finding]:
 
 
 def _catalog(settings: Settings) -> Catalog | Finding:
+    from toolfold.catalog.start_check import check_catalog
     from toolfold.catalog.store import open_store
 
     try:
-        return open_store(settings)()
-    except (CallError, SettingsError) as error:
-        place = settings.catalog or "the catalog in the package"
-        text = f"{place} cannot be used: {error}"
-        return Finding("problem", "catalog", text, getattr(error, "suggestion", "Correct TOOLFOLD_CATALOG."))
+        store = open_store(settings)
+        check_catalog(settings, store)
+        return store()
+    except SettingsError as error:
+        return Finding("problem", "catalog", str(error))
+    except CallError as error:
+        return Finding("problem", "catalog", f"{settings.catalog} cannot be used: {error}", error.suggestion)
     except ModuleNotFoundError as error:
         return Finding(
             "problem", "catalog", f"A catalog in S3 needs {error.name}.", "Install the extra: toolfold[aws]."
@@ -172,16 +167,19 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     try:
         key = resolve_api_key(source, NO_CREDENTIALS, secrets, environment)
     except CallError as error:
-        return Finding("problem", "key", error.message, _key_step(source))
+        return Finding("problem", "key", error.message, _key_step(source, environment))
     return Finding(
         "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
     )
 
 
-def _key_step(source: Source) -> str:
+def _key_step(source: Source, environment: Mapping[str, str]) -> str:
     auth = source.auth
     if auth is None:
         return ""
+    similar = [name for name in closest_matches(auth.environment, environment, least=0.8) if environment[name].strip()]
+    if similar and similar[0] != auth.environment:
+        return f"{similar[0]} is set, but {auth.environment} is what is read."
     signup = f" A key: {auth.signup_url}" if auth.signup_url else ""
     return f"Set {auth.environment}.{signup}"
 

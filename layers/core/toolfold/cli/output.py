@@ -17,11 +17,14 @@ def meta_tools() -> MetaTools:
     """Return the meta-tools with the settings of the environment and the defaults of a user's machine."""
     from toolfold.app import build_app
     from toolfold.cache.factory import check_cache_file
+    from toolfold.catalog.start_check import check_catalog
     from toolfold.local_defaults import with_local_defaults
 
     settings = Settings.from_environment()
     check_cache_file(settings)
-    return build_app(with_local_defaults(settings)).server.tools
+    app = build_app(with_local_defaults(settings))
+    check_catalog(settings, app.catalog_store)
+    return app.server.tools
 
 
 def print_result(result: Result, as_json: bool) -> int:

@@ -30,10 +30,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     from toolfold.cache.factory import check_cache_file
+    from toolfold.catalog.start_check import check_catalog
     from toolfold.transports.local_http.server import LocalServer
 
     settings = Settings.from_environment()
     check_cache_file(settings)
+    check_catalog(settings)
 
     def start() -> LocalServer:
         try:

@@ -66,7 +66,7 @@ def run(settings: Settings) -> None:
     """Serve stdin and stdout until stdin ends, or until SIGINT or SIGTERM. A second signal ends the process at once.
 
     Raises:
-        SettingsError: the settings name no catalog, or a cache file that is not toolfold's.
+        SettingsError: the settings name a catalog that cannot be used, or a cache file that is not toolfold's.
         BrokenPipeError: stdout was closed by its reader.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
@@ -75,7 +75,13 @@ def run(settings: Settings) -> None:
 
         check_cache_file(settings)
     settings = with_local_defaults(settings)
-    server = build_app(settings).server
+    app = build_app(settings)
+    if settings.catalog or settings.source_urls or settings.source_keys:
+        from toolfold.catalog.start_check import check_catalog
+
+        check_catalog(settings, app.catalog_store)
+    _greet()
+    server = app.server
     # A call ends within its own time-outs; a call that runs longer is not waited for.
     session = StdioSession(server, drain_timeout_s=settings.connect_timeout_s + settings.timeout_s)
     _stop_at_signals(session)
@@ -85,6 +91,18 @@ def run(settings: Settings) -> None:
     except OSError:
         _close_quietly(outgoing)
         raise
+
+
+def _greet() -> None:
+    """Tell a person who started the server at a terminal what it waits for. Clients connect pipes."""
+    if os.isatty(0) and os.isatty(2):
+        print(
+            "toolfold waits for JSON-RPC messages of an MCP client, one per line; this command is for the "
+            "configuration of a client.\nTo connect one: toolfold install CLIENT. To call a tool from here: "
+            "toolfold call TOOL_NAME. Ctrl-D ends.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _stop_at_signals(session: StdioSession) -> None:

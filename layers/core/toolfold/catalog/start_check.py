@@ -1,0 +1,61 @@
+"""Check, when a process starts for a person, that the catalog of the settings can be used.
+
+A catalog in S3 is not read: S3 may be down now and up when the first request comes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from toolfold.catalog.store import open_regular_file, open_store
+from toolfold.errors import CatalogUnavailable, SettingsError
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+    from toolfold.settings import Settings
+
+__all__ = ["check_catalog"]
+
+_TO_COMPILE = (
+    "`toolfold catalog compile` writes such a file; without TOOLFOLD_CATALOG, the catalog in the package is used."
+)
+
+
+def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None) -> None:
+    """Open the catalog of ``settings``, unless it is in S3.
+
+    Args:
+        settings: the settings of this process.
+        store: the store that the process will use; by default another one.
+
+    Raises:
+        SettingsError: it cannot be used; names the path, the variable and the next step.
+    """
+    location = settings.catalog
+    if location.startswith("s3://"):
+        return
+    if location:
+        _check_file(os.path.expanduser(location))
+    try:
+        (store or open_store(settings))()
+    except CatalogUnavailable as error:
+        place = f"TOOLFOLD_CATALOG={location}: " if location else ""
+        raise SettingsError(f"{place}{error.message} {error.suggestion}") from None
+
+
+def _check_file(path: str) -> None:
+    if path.startswith("s3:"):
+        raise SettingsError(f"TOOLFOLD_CATALOG must be a path or s3://bucket/prefix, not {path}.")
+    if os.path.isdir(path):
+        compiled = os.path.join(path, "catalog.json")
+        step = f"Name the file in it: {compiled}." if os.path.exists(compiled) else _TO_COMPILE
+        raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which is a folder. {step}")
+    try:
+        os.close(open_regular_file(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
+            reason += f" in {os.getcwd()}"
+        raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which cannot be read: {reason}. {_TO_COMPILE}") from None

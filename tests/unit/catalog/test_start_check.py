@@ -1,0 +1,69 @@
+"""A process that is started with a wrong catalog ends at once, and names the path and the variable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolfold import cli
+from toolfold.catalog.start_check import check_catalog
+from toolfold.catalog.store import FileStore
+from toolfold.errors import CatalogUnavailable, SettingsError
+from toolfold.settings import Settings
+
+
+def nothing(path: Path) -> None:
+    pass
+
+
+def text(path: Path) -> None:
+    path.write_text("not a catalog")
+
+
+KINDS: list[tuple[Callable[[Path], object], str]] = [
+    (nothing, "cannot be read: No such file or directory."),
+    (Path.mkdir, "which is a folder."),
+    (os.mkfifo, "cannot be read: it is not a regular file."),
+    (lambda path: path.symlink_to("/dev/zero"), "cannot be read: it is not a regular file."),
+    (text, "The tool catalog is not a compiled catalog (not JSON)."),
+]
+
+
+@pytest.mark.parametrize(("make", "problem"), KINDS)
+def test_path_and_variable_are_named(tmp_path: Path, make: Callable[[Path], object], problem: str) -> None:  # N7
+    path = tmp_path / "catalog.json"
+    make(path)
+    with pytest.raises(SettingsError) as raised:
+        check_catalog(Settings.from_environment({"TOOLFOLD_CATALOG": str(path)}))
+    sentence = str(raised.value)
+    assert sentence.startswith("TOOLFOLD_CATALOG")
+    assert str(path) in sentence
+    assert problem in sentence
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_not_a_regular_file_is_not_read(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    make(tmp_path / "catalog.json")
+    with pytest.raises(CatalogUnavailable):
+        FileStore(tmp_path / "catalog.json")()
+
+
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["stdio"], ["call", "CPI"]])
+def test_nothing_starts_with_a_wrong_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:  # N7
+    monkeypatch.setenv("TOOLFOLD_CATALOG", "/nope.json")
+    assert cli.main(command) == 1
+    assert "TOOLFOLD_CATALOG names /nope.json, which cannot be read" in capsys.readouterr().err
+
+
+def test_a_folder_with_a_catalog_names_the_file_in_it() -> None:
+    with pytest.raises(SettingsError, match=r"Name the file in it: catalog/catalog\.json"):
+        check_catalog(Settings.from_environment({"TOOLFOLD_CATALOG": "catalog"}))
+
+
+def test_a_catalog_in_s3_is_not_read_at_the_start() -> None:
+    check_catalog(Settings.from_environment({"TOOLFOLD_CATALOG": "s3://nowhere/at-all"}))
