@@ -1,6 +1,7 @@
 """The ``select`` argument of TOOL_CALL, which says what part of an answer to return.
 
 ``parser`` parses it; ``evaluator`` applies it to tables, with ``names``, ``conditions`` and ``aggregates``;
+``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard`` and has ``sql_functions``;
 ``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
 ``json_values``, which measures. May import ``results.tables``, ``results.columns``, ``results.values``, ``budget``,
 ``text_safety``, ``fuzzy`` and ``errors``.
@@ -17,4 +18,9 @@ __all__ = [
     "json_values",
     "names",
     "parser",
+    "sql_engine",
+    "sql_errors",
+    "sql_functions",
+    "sql_guard",
+    "sql_query",
 ]
