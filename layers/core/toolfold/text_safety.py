@@ -53,6 +53,11 @@ def escape_terminal(text: str) -> str:
     return _UNSAFE_IN_LINES.sub(_escape, text)
 
 
+def encodable(text: str) -> str:
+    """Return ``text`` with a question mark for each half of a surrogate pair, which no encoding of Unicode has."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def escape_non_ascii(text: str) -> str:
     r"""Return ``text`` with every character that is not ASCII as ``\uXXXX``, for a stream of another encoding."""
     return _NON_ASCII.sub(_escape, text)

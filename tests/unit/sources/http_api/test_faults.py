@@ -98,6 +98,11 @@ def test_an_unknown_notice_is_passed_on_truncated_and_without_the_key(catalog: C
     assert len(said) == 300
 
 
+def test_notice_with_half_of_a_surrogate_pair_can_be_encoded(catalog: Catalog) -> None:
+    error = fault(catalog, r'{"Information": "Something \ud800 new."}')
+    assert error.details["upstream_says"] == "Something ? new."
+
+
 @pytest.mark.parametrize(
     ("name", "body", "arguments"),
     [
