@@ -167,6 +167,11 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
             {"use_instead": [{"phrase": "rain ahead", "tool": "FORECAST"}]},
             "use_instead names FORECAST, which is not another tool",
         ),
+        (
+            {"free_instead": {"tool": "RAIN_RADAR"}},
+            "free_instead names RAIN_RADAR, which is not another tool",
+        ),
+        ({"adjusted_by": "FORECAST"}, "adjusted_by names FORECAST, which is not another tool"),
         ({"example_queries": ["Will it rain?"]}, "example_queries.0: String should match pattern"),
     ],
 )
@@ -186,6 +191,11 @@ def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any],
         ({"examples": ["x"], "minimum": 1}, "minimum, maximum and exclusive_minimum are only for numbers"),
         ({"examples": ["x"], "required": True, "default": "x"}, "a required parameter has no default"),
         ({"examples": ["x"], "max_items": 3}, "max_items and item_enum need a separator"),
+        ({"examples": ["x"], "required": True, "complete": "x"}, "complete and finest are only for an optional"),
+        ({"enum": ["a", "b"], "complete": "c"}, "complete 'c' 'c' is not an allowed value"),
+        ({"enum": ["a", "b"], "premium": ["a", "c"]}, "premium 'c' 'c' is not an allowed value"),
+        ({"examples": ["x"], "found_by": {"tool": "PLACES"}}, "found_by of unit names PLACES"),
+        ({"examples": ["x"], "found_by": {"tool": "FORECAST", "parameter": "q"}}, "names FORECAST and q, which do not"),
         ({"type": "date", "examples": ["x"]}, "type: Input should be 'string', 'integer', 'number' or 'boolean'"),
     ],
 )

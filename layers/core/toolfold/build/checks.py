@@ -58,7 +58,9 @@ def _samples(tool_model: Tool, where: Callable[..., str]) -> Iterator[tuple[str,
     """Yield the name of each parameter, its default and examples, and its ``file:line``."""
     for position, parameter in enumerate(tool_model.parameters):
         rule: Mapping[str, Any] = parameter.schema_ or {"default": parameter.default, "examples": parameter.examples}
-        yield parameter.name, _values(rule), where("parameters", position)
+        hints = [(kind, value) for kind in ("complete", "finest") if (value := getattr(parameter, kind)) is not None]
+        hints += [("premium", value) for value in parameter.premium]
+        yield parameter.name, _values(rule) + hints, where("parameters", position)
     for name, inner in json_schema.properties(tool_model.parameters_schema or {}).items():
         yield name, _values(inner), where("parameters", "properties", name)
 
@@ -144,6 +146,26 @@ def check_use_instead(tools: list[Tool], locations: Mapping[str, str]) -> Iterat
         for other in tool.use_instead:
             if other.tool not in locations or other.tool == tool.name:
                 yield f"{locations[tool.name]}: use_instead names {other.tool}, which is not another tool"
+
+
+def check_hints(tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
+    """Yield tools that hints name and that do not exist, or cannot be called in place of the tool."""
+    for name, entry in tools.items():
+        hints = entry["hints"]
+        free_instead = hints.get("free_instead", {})
+        for key, other in (("free_instead", free_instead.get("tool")), ("adjusted_by", hints.get("adjusted_by"))):
+            if other is not None and (other not in tools or other == name):
+                yield f"{locations[name]}: {key} names {other}, which is not another tool"
+        if (free := tools.get(free_instead.get("tool"))) is not None:
+            if free["access"] == "premium":
+                yield f"{locations[name]}: free_instead names {free_instead['tool']}, which is premium"
+            given = {**free["example"], **free_instead["arguments"]}
+            for problem in validation.validate_arguments(free["parameters"], free["call"], given)[1]:
+                yield f"{locations[name]}: free_instead: {problem['parameter']} {problem['problem']}"
+        for parameter, finder in hints.get("found_by", {}).items():
+            other, its = finder["tool"], finder["parameter"]
+            if other not in tools or (its and its not in json_schema.properties(tools[other]["parameters"])):
+                yield f"{locations[name]}: found_by of {parameter} names {other} and {its}, which do not exist"
 
 
 def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:

@@ -101,6 +101,7 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
                 problems += checks.check_tool(source, tool, tools[tool.name], where)
     problems += checks.check_mentions(tools, locations)
     problems += checks.check_use_instead([entry.tool for entry in definitions], locations)
+    problems += checks.check_hints(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
     if problems:
         raise SourceError(problems)

@@ -57,7 +57,22 @@ def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
             "rows": shape.rows.split("|") if shape is not None else [],
             "kind": shape.kind if shape is not None else None,
         },
+        "hints": _hints(tool),
     }
+
+
+def _hints(tool: Tool) -> dict[str, Any]:
+    """Return what answers of ``tool`` may lack and what to call instead, without empty keys."""
+    parameters = {parameter.name: parameter for parameter in tool.parameters}
+    hints: dict[str, Any] = {
+        key: {name: value for name, one in parameters.items() if (value := getattr(one, key)) not in (None, [])}
+        for key in ("complete", "finest", "premium", "free_items", "repeated_as")
+    }
+    hints["found_by"] = {name: one.found_by.model_dump() for name, one in parameters.items() if one.found_by}
+    hints["month"] = next((name for name, one in parameters.items() if one.selects_month), None)
+    hints["free_instead"] = tool.free_instead.model_dump() if tool.free_instead else None
+    hints |= {"adjusted_by": tool.adjusted_by, "no_data": tool.no_data}
+    return {key: value for key, value in hints.items() if value}
 
 
 def finish(tools: Mapping[str, dict[str, Any]]) -> None:

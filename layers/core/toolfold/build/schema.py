@@ -22,6 +22,9 @@ SUMMARY_LIMIT = 120
 
 JsonScalar = str | bool | int | float
 
+HINTS = ("complete", "finest", "selects_month", "premium", "free_items", "found_by", "repeated_as")
+"""Keys of a parameter that say what answers lack, and what to call instead of a call that failed."""
+
 
 def _one_sentence_line(text: str) -> str:
     if "\n" in text or text != text.strip():
@@ -85,6 +88,20 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class FoundBy(Model):
+    """The tool that finds values of a parameter, and the parameter of that tool that takes a guess at one."""
+
+    tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    parameter: str | None = None
+
+
+class FreeInstead(Model):
+    """The nearest tool for a key whose plan does not include a tool, and arguments that only this tool has."""
+
+    tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    arguments: dict[str, Any] = {}
+
+
 class Parameter(Model):
     """One parameter of a tool, after references to shared parameters are resolved."""
 
@@ -112,6 +129,19 @@ class Parameter(Model):
     """Maximum items of an array that is sent as a repeated key of the query string."""
     sends: JsonScalar | None = None
     """Value that is sent when the argument is missing, without being shown as the default."""
+    complete: JsonScalar | None = None
+    """Value with which an answer has the rows that the default leaves out."""
+    finest: JsonScalar | None = None
+    """Value with which an answer has the most rows for a period."""
+    selects_month: bool = False
+    """Whether the value is the month, YYYY-MM, of which an answer with rows shorter than a day is."""
+    premium: list[JsonScalar] = []
+    """Values that some plans do not include."""
+    free_items: int | None = Field(default=None, ge=1)
+    """Items of a joined list that every plan includes."""
+    found_by: FoundBy | None = None
+    repeated_as: str | None = None
+    """Field or column of an answer that repeats the argument."""
     send_default: bool = False
     """Whether to send the default when the argument is missing, because the upstream has another default."""
 
@@ -120,7 +150,7 @@ class Parameter(Model):
         if self.schema_ is None:
             if missing := [key for key in ("type", "description") if getattr(self, key) is None]:
                 raise ValueError(f"{' and '.join(missing)} missing; or give the complete schema")
-        elif beside := self.model_fields_set - {"name", "schema_", "description", "required", "query"}:
+        elif beside := self.model_fields_set - {"name", "schema_", "description", "required", "query", *HINTS}:
             raise ValueError(f"move these keys into the schema: {', '.join(sorted(beside))}")
         return self
 
@@ -130,6 +160,8 @@ class Parameter(Model):
             return self
         if self.default is not None and self.enum is not None and self.default not in self.enum:
             raise ValueError(f"default {self.default!r} is not in the enum {self.enum}")
+        if self.required and (self.complete is not None or self.finest is not None):
+            raise ValueError("complete and finest are only for an optional parameter")
         if self.send_default and self.default is None:
             raise ValueError("send_default without a default")
         if self.sends is not None and (self.default is not None or self.required):
@@ -203,6 +235,11 @@ class Tool(Model):
     any_of: list[str] = []
     """Parameters of which at least one is required."""
     returns: Returns
+    free_instead: FreeInstead | None = None
+    adjusted_by: Annotated[str, StringConstraints(pattern=TOOL_NAME)] | None = None
+    """The tool with the prices of this one corrected for splits, which show up as jumps in those of this one."""
+    no_data: Prose | None = None
+    """Suggestion after a response of this tool without rows, instead of the one of the source."""
     example: dict[str, Any]
     """Arguments of a valid call. The tests send it to the mock API."""
 

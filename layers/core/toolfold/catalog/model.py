@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from toolfold.catalog.head_checks import check_head, is_line
@@ -71,6 +72,12 @@ class Tool(NamedTuple):
             ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
             always sent).
         answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
+        hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
+            ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that
+            selects a month), ``premium`` (parameter → values that some plans lack), ``free_items`` (parameter → items that
+            every plan includes), ``found_by`` (parameter → tool and its parameter that find values), ``repeated_as``
+            (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by`` (tool), ``no_data``
+            (the suggestion after an answer without rows). May be empty.
     """
 
     name: str
@@ -92,6 +99,7 @@ class Tool(NamedTuple):
     hash: str
     call: Mapping[str, Any]
     answer: Mapping[str, Any]
+    hints: Mapping[str, Any] = MappingProxyType({})
 
 
 class ToolSummary(NamedTuple):
@@ -134,8 +142,10 @@ _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synony
 
 _LISTS = frozenset({"tags", "formats", "see_also"})
 _OBJECTS = frozenset({"parameters", "example", "use_instead", "call", "answer"})
-_TOOL = {field: list if field in _LISTS else dict if field in _OBJECTS else str for field in Tool._fields}
-"""Fields of the entry of a tool → their JSON types."""
+_TOOL = {
+    field: list if field in _LISTS else dict if field in _OBJECTS else str for field in Tool._fields if field != "hints"
+}
+"""Required fields of the entry of a tool → their JSON types."""
 
 _MAX_SYNONYMS = 100
 """Terms of one word: several times what any vocabulary has. Each takes a look-up."""
@@ -252,7 +262,7 @@ class Catalog:
         if entry is None:
             return None
         fields: dict[str, Any] = {key: tuple(entry[key]) if _TOOL[key] is list else entry[key] for key in _TOOL}
-        return Tool(**fields)
+        return Tool(**fields, hints=entry.get("hints", {}))
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """Yield ``(name, summary, category)`` of every tool, in the order of the listing."""

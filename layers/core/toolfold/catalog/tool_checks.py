@@ -39,6 +39,7 @@ def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> N
     check_value(entry["example"])
     _check_call(entry["call"])
     _check_answer(entry["answer"])
+    _check_hints(entry.get("hints", {}))
     check_schema(entry["parameters"])
 
 
@@ -61,6 +62,32 @@ def _check_answer(answer: Mapping[str, Any]) -> None:
     _require(answer.get("csv") is None or isinstance(answer["csv"], str), "answer.csv")
     _require(_is_texts(answer.get("rows")), "answer.rows")
     _require(answer.get("kind") in _KINDS, "answer.kind")
+
+
+def _check_hints(hints: Any) -> None:
+    check_value(hints)
+    _require(isinstance(hints, dict), "hints")
+    complete, finest, premium, found_by, repeated_as = (
+        hints.get(key, {}) for key in ("complete", "finest", "premium", "found_by", "repeated_as")
+    )
+    _require(all(isinstance(part, dict) for part in (complete, finest, premium, found_by, repeated_as)), "hints")
+    for value in (*complete.values(), *finest.values()):
+        _require(isinstance(value, str | int | float), "hints.complete")
+        _check_text("hints.complete", str(value), MAX_SUMMARY)
+    _require(all(isinstance(values, list) for values in premium.values()), "hints.premium")
+    for finder in found_by.values():
+        _require(isinstance(finder, dict) and is_tool_name(finder.get("tool")), "hints.found_by")
+        _check_text("hints.found_by", finder.get("parameter") or "-", MAX_SUMMARY)
+    for text in (*repeated_as.values(), hints.get("month", "-"), hints.get("no_data", "-")):
+        _check_text("hints", text, MAX_TEXT)
+    _require("adjusted_by" not in hints or is_tool_name(hints["adjusted_by"]), "hints.adjusted_by")
+    free = hints.get("free_instead", {"tool": "-", "arguments": {}})
+    _require(isinstance(free, dict) and is_tool_name(free.get("tool")), "hints.free_instead")
+    _require(isinstance(free.get("arguments"), dict), "hints.free_instead")
+    free_items = hints.get("free_items", {})
+    _require(
+        isinstance(free_items, dict) and all(type(most) is int for most in free_items.values()), "hints.free_items"
+    )
 
 
 def _is_texts(value: Any) -> bool:
