@@ -17,7 +17,8 @@ from tests.faults.test_dynamodb import DENIED, flipped
 from tests.support.faulty_proxy import Fault
 from toolfold.build.publisher import publish
 from toolfold.catalog import store as stores
-from toolfold.catalog.store import S3Store, bundled_path
+from toolfold.catalog.store import S3Store, bundled_path, open_store
+from toolfold.settings import Settings
 
 OLD = bundled_path().read_bytes()
 NEW = OLD.replace(b"129 tools. Next:", b"129 tools. Then:", 1)  # in the listing, which is in the head
@@ -92,6 +93,16 @@ def test_catalog_at_cold_start(
     assert not starting.call(QUOTE, symbol="IBM").is_error
 
 
+@parametrize_rows("test_catalog_before_the_first_publication")
+def test_catalog_before_the_first_publication(row: Row, make_scenario: Callable[..., Scenario], aws: Aws) -> None:
+    settings = Settings.from_environment({"TOOLFOLD_CATALOG": PLACE, "TOOLFOLD_CATALOG_MAX_AGE_S": "0.001"})
+    starting = make_scenario(open_store(settings))
+    assert not starting.call(QUOTE, symbol="IBM").is_error
+    assert starting.warnings() == [row.log.strip("`")]
+    put(aws, OLD)
+    assert not starting.call(QUOTE, symbol="IBM").is_error
+
+
 @parametrize_rows("test_catalog_at_refresh")
 def test_catalog_at_refresh(
     row: Row, make_scenario: Callable[..., Scenario], aws: Aws, monkeypatch: pytest.MonkeyPatch
@@ -155,5 +166,6 @@ def test_every_prepared_fault_is_on_the_page() -> None:
     def shown(test: str) -> set[str]:
         return {row.fault.rpartition(", ")[0] for row in all_rows() if row.test == f"`{test}`"}
 
-    assert shown("test_catalog_at_cold_start") == shown("test_catalog_at_refresh") == set(FAULTS)
+    at_cold_start = shown("test_catalog_at_cold_start") | shown("test_catalog_before_the_first_publication")
+    assert at_cold_start == shown("test_catalog_at_refresh") == set(FAULTS)
     assert shown("test_long_answer") == set(OFFLOAD_FAULTS)

@@ -277,12 +277,12 @@ class TestCatalog:
 
         assert self.code_of(start("s3://corrupt/catalog")) == "CATALOG_UNAVAILABLE"
 
-    def test_clients_can_connect_before_a_catalog_is_published(
+    def test_the_catalog_of_the_package_is_served_before_one_is_published(
         self, start: Callable[..., LambdaRuntime], s3: Any
     ) -> None:
         s3.create_bucket(Bucket="empty")
-
-        assert self.code_of(start("s3://empty/catalog")) == "CATALOG_UNAVAILABLE"
+        with start("s3://empty/catalog") as runtime, runtime.serve_http() as url:
+            assert "129 tools" in json.dumps(call(url, "TOOL_LIST", {}))
 
     def test_a_published_change_is_served_without_a_new_process(
         self, start: Callable[..., LambdaRuntime], s3: Any

@@ -15,8 +15,9 @@ from tests.support.aws_services import use_aws_endpoint
 from toolfold.build import writer
 from toolfold.build.publisher import publish
 from toolfold.catalog.search import search
-from toolfold.catalog.store import SMALL, S3Store, bundled_path
+from toolfold.catalog.store import SMALL, S3Store, bundled_path, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
+from toolfold.settings import Settings
 
 CONTENT = bundled_path().read_bytes()
 PLACE = "s3://catalogs/toolfold/v1"
@@ -98,6 +99,23 @@ def test_an_unpublished_catalog_is_an_error_with_the_next_step(s3: Any) -> None:
     with pytest.raises(CatalogUnavailable, match="has not been published") as caught:
         S3Store(PLACE, max_age_s=60)()
     assert "toolfold catalog publish" in caught.value.suggestion
+
+
+def test_the_catalog_of_the_package_is_used_until_one_is_published(s3: Any, caplog: pytest.LogCaptureFixture) -> None:
+    store = open_store(Settings.from_environment({"TOOLFOLD_CATALOG": PLACE, "TOOLFOLD_CATALOG_MAX_AGE_S": "0.001"}))
+    assert len(store()) == len(store()) == 129
+    assert caplog.messages == ["no catalog has been published; using the one of the package"]
+    publish(CONTENT, PLACE)
+    published = store()
+    assert published.sha256
+    s3.delete_object(Bucket="catalogs", Key="toolfold/v1/current.json")
+    assert store() is published
+
+
+def test_a_damaged_pointer_does_not_lead_to_the_catalog_of_the_package(s3: Any) -> None:
+    s3.put_object(Bucket="catalogs", Key="toolfold/v1/current.json", Body=b"{}")
+    with pytest.raises(CatalogUnavailable, match="malformed pointer"):
+        open_store(Settings.from_environment({"TOOLFOLD_CATALOG": PLACE}))()
 
 
 def test_a_pointer_to_a_missing_object_is_an_error(s3: Any) -> None:

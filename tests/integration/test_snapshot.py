@@ -135,9 +135,11 @@ def test_cached_responses_are_dropped_by_a_restore(
     assert len(mock_api.requests) == 2
 
 
-def test_a_catalog_missing_during_the_warm_up_is_opened_later(
+def test_a_catalog_that_cannot_be_read_during_the_warm_up_is_opened_later(
     aws: None, make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture
 ) -> None:
+    bucket, _, prefix = PLACE.removeprefix("s3://").partition("/")
+    boto3.client("s3").put_object(Bucket=bucket, Key=f"{prefix}/current.json", Body=b"damaged")
     gateway = make(TOOLFOLD_CATALOG=PLACE)
     snapstart.prepare(gateway.app)
     assert "Preparing this environment for requests failed: CatalogUnavailable" in caplog.messages

@@ -6,6 +6,7 @@ A small catalog is read as a whole. Of a large one the head is read at first, an
 In S3 a catalog is immutable, and its name contains its hash: ``<prefix>/catalogs/<sha256>.json``. The pointer
 ``<prefix>/current.json`` names the current catalog: ``{"sha256", "bytes", "head": {"bytes", "sha256"}, …}``. The store
 reads the pointer again when its catalog is older than the settings allow. It keeps the loaded catalog when that fails.
+Before anything is published there is no pointer: then the catalog of the package is the current one.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ _RETRY_S = 5.0
 """Seconds between a failed request to S3 and the next, so that not every request waits for a timeout in an outage."""
 
 
+class NotPublished(CatalogUnavailable):
+    """An object of the catalog does not exist."""
+
+
 def object_name(sha256: str) -> str:
     """Return the name of the object of a catalog, below the prefix."""
     return f"catalogs/{sha256}.json"
@@ -71,7 +76,8 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[]
 
     location, allow_list = settings.catalog, AllowList.from_settings(settings)
     if location.startswith("s3://"):
-        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list)
+        embedded = FileStore(_bundled(), allow_list)
+        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
     return FileStore(os.path.expanduser(location) if location else _bundled(), allow_list)
@@ -178,6 +184,7 @@ class S3Store:
         timeout_s: Maximum seconds of one request to S3, including retries.
         aws: Provides credentials that are not in the environment.
         allow_list: What the sources of the catalog may name; None: not checked here.
+        embedded: Returns the catalog to use while there is no pointer; None: that is an error.
 
     Raises:
         SettingsError: ``location`` has no bucket.
@@ -190,8 +197,9 @@ class S3Store:
         timeout_s: float = 5.0,
         aws: AwsClients | None = None,
         allow_list: AllowList | None = None,
+        embedded: Callable[[], Catalog] | None = None,
     ) -> None:
-        self._aws, self._allow_list = aws or AwsClients(), allow_list
+        self._aws, self._allow_list, self._embedded = aws or AwsClients(), allow_list, embedded
         self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not self._bucket:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")
@@ -225,7 +233,16 @@ class S3Store:
         self._client, self._check_again_s = None, 0.0
 
     def _load_current(self) -> Catalog:
-        match _parse_pointer(self._get(POINTER, _MAX_POINTER_BYTES)):
+        try:
+            pointer = self._get(POINTER, _MAX_POINTER_BYTES)
+        except NotPublished:
+            # Access that is denied, or a pointer that is damaged, never leads here: an operator must see it.
+            if self._embedded is None:
+                raise
+            if self._catalog is None:
+                logger.warning("no catalog has been published; using the one of the package")
+            return self._embedded()
+        match _parse_pointer(pointer):
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
                 known = _SHA256.match(sha256) and 0 < length <= min(size, _MAX_HEAD_BYTES)
             case _:
@@ -235,6 +252,11 @@ class S3Store:
             raise unavailable("has a malformed pointer")
         if self._catalog is not None and self._catalog.sha256 == sha256:
             return self._catalog
+        catalog = self._load(sha256, size, length, of_head)
+        self._embedded = None  # a published catalog stays, even if its pointer is deleted
+        return catalog
+
+    def _load(self, sha256: str, size: int, length: int, of_head: str) -> Catalog:
         name = object_name(sha256)
         if size <= SMALL:
             content = self._get(name, size)
@@ -285,8 +307,9 @@ class S3Store:
                 )
             return send(obstore, self._client)
         except FileNotFoundError:
-            logger.error("catalog object %s does not exist", name)
-            raise unavailable("has not been published") from None
+            if name != POINTER or self._embedded is None:
+                logger.error("catalog object %s does not exist", name)
+            raise NotPublished("The tool catalog has not been published.", TO_PUBLISH) from None
         except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
             logger.error("catalog object %s cannot be read: %s", name, error_code(error))
             raise unavailable("cannot be read from S3") from None
