@@ -2,7 +2,7 @@
 
 .PHONY: eval-agent bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
 
-eval-agent: .venv/.dev ## answer everyday questions with the three tools over the mock API: calls, tokens, right values; ARGS=--steps
+eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.

@@ -1,54 +1,58 @@
-"""Answer everyday questions with the three tools over the mock API, and print what it took.
+"""Answer everyday questions with the three tools over the mock API, misuse the tools, and compare with the targets.
 
-``--steps`` prints every call of the questions that were not answered.
+``--steps`` prints every call of what did not go well; ``--write`` writes docs/reference/measurements-agent.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import statistics
 
+from tests.benchmarks.agent.client import over_mock_api
 from tests.benchmarks.agent.journey import Journey, answer
+from tests.benchmarks.agent.misuse import Outcome, judge
+from tests.benchmarks.agent.probes import PROBES
 from tests.benchmarks.agent.questions import QUESTIONS
-from tests.benchmarks.agent.raw_data import RawData
-from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.execution.executor import ToolExecutor
-from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
+from tests.benchmarks.agent.report import PAGE, Figures, figures, tables, write_page
 
 
 def main() -> int:
-    """Print the table; return 0 when every target is met."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", action="store_true", help="print the calls of what was not answered at once")
+    """Print the tables; return 0 when every target is met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", action="store_true", help="print the calls of what did not go well")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE}")
     options = parser.parse_args()
-    journeys = run()
+    journeys, outcomes = run()
+    measured = figures(journeys, outcomes)
+    if options.steps:
+        _print_steps(journeys, outcomes)
+    print(tables(measured))
+    if options.write:
+        write_page(measured)
+    return _exit_code(measured)
+
+
+def run() -> tuple[list[Journey], list[Outcome]]:
+    """Answer all questions and make all probes, with one server over the mock API."""
+    with over_mock_api() as (client, data):
+        return [answer(question, client, data) for question in QUESTIONS], judge(PROBES, client, data)
+
+
+def _print_steps(journeys: list[Journey], outcomes: list[Outcome]) -> None:
     for journey in journeys:
-        print(
-            f"{'ok ' if journey.solved else 'NO '} {journey.calls} calls {journey.tokens:6,} tokens  "
-            f"{journey.question.text}"
-        )
-        if options.steps and (not journey.solved or journey.calls > 2 or journey.silently_wrong):
+        if not journey.solved or journey.calls > 2 or journey.silently_wrong:
+            print(f"{'ok' if journey.solved else 'NO'} {journey.calls} calls  {journey.question.text}")
             print("".join(f"      {step}\n" for step in journey.steps))
-    solved = sum(journey.solved for journey in journeys)
-    print(
-        f"\n{solved} of {len(journeys)} answered rightly; mean calls "
-        f"{statistics.mean(journey.calls for journey in journeys):.2f}, median tokens "
-        f"{statistics.median(journey.tokens for journey in journeys):,.0f}; silently wrong answers: "
-        f"{sum(journey.silently_wrong for journey in journeys)}"
-    )
-    return 0
+    for outcome in outcomes:
+        if outcome.verdict in ("lost", "wrong"):
+            print(f"{outcome.verdict.upper()}  {outcome.probe}\n      {outcome.answer.text[:300]!r}")
+            if outcome.followed is not None:
+                print(f"      {outcome.proposal}\n      {outcome.followed.text[:200]!r}")
 
 
-def run() -> list[Journey]:
-    """Answer all questions with one executor over the mock API."""
-    os.environ["ALPHA_VANTAGE_API_KEY"] = "mock-key-for-journeys"
-    with MockApi() as mock_api:
-        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
-        tools = MetaTools(FileStore(bundled_path()), ToolExecutor(settings))
-        return [answer(question, tools, RawData(mock_api.url)) for question in QUESTIONS]
+def _exit_code(measured: Figures) -> int:
+    missed = [f"{row.name}: {row.shown}, wanted {row.wanted}" for row in measured.rows if not row.is_met]
+    print("\n".join(["", *(f"MISSED  {line}" for line in missed)]) if missed else "\nAll targets are met.")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bpe_openai
 
+from tests.benchmarks.agent.client import Answer, Client
+from tests.benchmarks.agent.next_call import Proposal, proposed_call
+from tests.benchmarks.agent.questions import Call as Guess
 from tests.benchmarks.agent.questions import Question
 from tests.benchmarks.agent.raw_data import RawData
-from toolfold.meta_tools.dispatcher import MetaTools
+from tests.benchmarks.agent.values import holds, values_of
 
 MAX_VALUES = 120
 """Values of an answer in which a model still sees the ones that it looks for."""
 
-_RELATIVE_TOLERANCE = 1e-3
+_MOST_CALLS = 8
 _encode = bpe_openai.get_encoding("o200k_base").encode
 
 
@@ -30,7 +31,7 @@ class Journey:
         calls: calls of the three tools.
         tokens: tokens of all calls and answers.
         steps: what happened, one line for each call.
-        silently_wrong: guesses whose answer lacked the right values without a note.
+        silently_wrong: answers that lacked the right values without a note.
     """
 
     question: Question
@@ -41,67 +42,73 @@ class Journey:
     silently_wrong: int = 0
 
 
-def answer(question: Question, tools: MetaTools, data: RawData) -> Journey:
-    """Find the tool, try the guesses in their order, and stop at the first right answer."""
-    journey = Journey(question)
-    listed = _call(journey, tools, "TOOL_LIST", {"query": question.text})
-    names = [tool["name"] for tool in listed.structured.get("tools", [])]
-    tool = next((name for name in names if name in question.tools), None)
+def answer(question: Question, client: Client, data: RawData) -> Journey:
+    """Find the tool, call it, and follow what the answers say, until one of them is right."""
+    journey, client = Journey(question), replace(client, key=question.key)
+    listed = _call(journey, client, "TOOL_LIST", {"query": question.text})
+    entries = {entry["name"]: entry for entry in listed.structured.get("tools", [])}
+    tool = next((name for name in entries if name in question.tools), None)
     if tool is None:
-        journey.steps.append(f"not found among {', '.join(names[:5])}")
+        journey.steps.append(f"not found among {', '.join(list(entries)[:5])}")
         return journey
-    if tool != names[0]:
-        _call(journey, tools, "TOOL_GET", {"tool_name": tool})
+    if "parameters" not in entries[tool]:
+        _call(journey, client, "TOOL_GET", {"tool_name": tool})
     wanted = question.expected(data)
-    operands = question.operands(data) if question.operands else wanted
-    for guess in question.guesses:
-        arguments = {"tool_name": tool, "arguments": dict(guess.arguments)}
-        result = _call(journey, tools, "TOOL_CALL", arguments | ({"select": guess.select} if guess.select else {}))
-        found = list(_values(result.structured.get("result")))
-        if not result.is_error and (_holds(found, wanted) or _holds(found, operands)):
-            journey.solved = True
+    assert wanted or question.outcome == "nothing", f"the raw data have nothing for {question.text!r}"
+    accepted = [wanted, question.operands(data)] if question.operands else [wanted]
+    guesses = iter(question.guesses)
+    made: list[Proposal] = []
+    call = _of_guess(tool, next(guesses))
+    while call is not None and journey.calls < _MOST_CALLS:
+        made.append(call)
+        result = _call(journey, client, *call)
+        if question.outcome == "nothing":
+            journey.solved = _says_that_there_is_none(client, call, result, wanted)
+        elif not result.is_error and call[0] == "TOOL_CALL":
+            _check_values(journey, result, accepted)
+        if journey.solved:
             return journey
-        if not result.is_error and not _says_what_is_missing(result.text, result.structured):
-            journey.silently_wrong += 1
-            journey.steps.append(f"silently wrong: expected {wanted[:5]} in {result.text[:200]!r}")
+        proposal = proposed_call(*call, result)
+        call = proposal if proposal not in (None, *made) else _of_guess(tool, next(guesses, None))
     return journey
 
 
-def _call(journey: Journey, tools: MetaTools, name: str, arguments: Mapping[str, Any]) -> Any:
-    result = tools.call(name, arguments)
+def _of_guess(tool: str, guess: Guess | None) -> Proposal | None:
+    if guess is None:
+        return None
+    arguments = {"tool_name": tool, "arguments": dict(guess.arguments)}
+    return "TOOL_CALL", arguments | ({"select": guess.select} if guess.select else {})
+
+
+def _call(journey: Journey, client: Client, name: str, arguments: dict[str, Any]) -> Answer:
+    result = client.call(name, arguments)
     journey.calls += 1
     journey.tokens += len(_encode(json.dumps(arguments))) + len(_encode(result.text))
     shown = f"{name} {json.dumps(arguments)}"
     if result.is_error:
-        error = result.structured["error"]
-        shown += f" → {error['code']}: {error['message']} {error['suggestion']}"
+        shown += f" → {result.structured['error'].get('code')}: {result.advice}"
+    elif result.advice:
+        shown += f" → {result.advice}"
     journey.steps.append(shown)
     return result
 
 
-def _says_what_is_missing(text: str, structured: Mapping[str, Any]) -> bool:
-    return text.startswith("#") or bool({"preview", "notes", "late"} & set(structured))
+def _check_values(journey: Journey, result: Answer, accepted: list[list[Any]]) -> None:
+    found = list(values_of(result.structured.get("result")))
+    is_right = any(holds(found, values) for values in accepted)
+    journey.solved = is_right and len(found) <= MAX_VALUES
+    if not is_right and not result.has_notes:
+        journey.silently_wrong += 1
+        journey.steps.append(f"silently wrong: expected {accepted[0][:5]} in {result.text[:200]!r}")
 
 
-def _values(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _values(item)
-    else:
-        yield value
-
-
-def _holds(found: list[Any], wanted: list[Any]) -> bool:
-    """Return whether all wanted values are among the few that were found."""
-    return len(found) <= MAX_VALUES and all(any(_same(one, other) for other in found) for one in wanted)
-
-
-def _same(wanted: Any, found: Any) -> bool:
-    if isinstance(wanted, float | int) and isinstance(found, float | int | str):
-        try:
-            return math.isclose(wanted, float(found), rel_tol=_RELATIVE_TOLERANCE)
-        except ValueError:
-            return False
-    return str(wanted).lower() == str(found).lower()
+def _says_that_there_is_none(client: Client, call: Proposal, result: Answer, words: list[Any]) -> bool:
+    """Return whether an answer says that there is no such data, has the words, and leads on where that is possible."""
+    if not all(str(word) in result.text for word in words):
+        return False
+    if not result.is_error:
+        return result.has_notes
+    if result.structured["error"].get("code") == "NO_DATA":
+        return True
+    proposal = proposed_call(*call, result)
+    return proposal is not None and not client.call(*proposal).is_error

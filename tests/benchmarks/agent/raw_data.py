@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import urllib.parse
@@ -22,8 +23,7 @@ class RawData:
     def get(self, function: str, **parameters: str) -> str:
         """Return the text of a response."""
         query = urllib.parse.urlencode({"function": function, **parameters, "apikey": "raw-data"})
-        with urllib.request.urlopen(f"{self.url}?{query}") as response:
-            return str(response.read().decode())
+        return _fetch(f"{self.url}?{query}")
 
     def rows(self, function: str, **parameters: str) -> list[Row]:
         """Return the rows of a series or list, newest first as the API sends them; dates are under ``date``."""
@@ -47,6 +47,12 @@ class RawData:
         found = json.loads(self.get(function, **parameters))
         [only] = found.values() if len(found) == 1 else [found]
         return _row(only)
+
+
+@functools.cache
+def _fetch(url: str) -> str:
+    with urllib.request.urlopen(url) as response:
+        return str(response.read().decode())
 
 
 def _row(row: dict[str, Any]) -> Row:
