@@ -74,10 +74,10 @@ class Tool(NamedTuple):
         answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
         hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
             ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that
-            selects a month), ``premium`` (parameter → values that some plans lack), ``free_items`` (parameter → items that
-            every plan includes), ``found_by`` (parameter → tool and its parameter that find values), ``repeated_as``
-            (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by`` (tool), ``no_data``
-            (the suggestion after an answer without rows). May be empty.
+            selects a month), ``premium`` (parameter → values that some plans lack), ``free_items`` (parameter → items
+            that every plan includes), ``found_by`` (parameter → tool and its parameter that find values),
+            ``repeated_as`` (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by``
+            (tool), ``no_data`` (the suggestion after an answer without rows). May be empty.
     """
 
     name: str
