@@ -17,7 +17,9 @@ import pytest
 from cfnlint.api import ManualArgs, lint
 
 from tests.support import sam_template
+from toolfold.errors import CALL_ERRORS
 from toolfold.settings import VARIABLES
+from toolfold.transports.lambda_handler import FAILURES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -149,12 +151,23 @@ class TestRole:
         assert allowed["WriteResultsAndSignLinks"]["Resource"] == {"Fn::Sub": "${OffloadBucket.Arn}/offload/*"}
 
     def test_it_reads_only_the_secret_of_the_parameter(self, resources: dict[str, Resource]) -> None:
-        [policy] = [resource for resource in resources.values() if resource["Type"] == "AWS::IAM::Policy"]
+        policy = resources["KeySecretPolicy"]
         [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
 
         assert policy["Condition"] == "KeyInSecret"
         assert statement["Action"] == ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
         assert statement["Resource"] == {"Fn::Select": [0, {"Fn::Split": ["#", {"Ref": "AlphaVantageApiKeySecret"}]}]}
+
+    def test_it_decrypts_with_the_key_of_the_secret_only_for_these_services(
+        self, resources: dict[str, Resource]
+    ) -> None:
+        policy = resources["KeySecretKmsPolicy"]
+        [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
+
+        assert policy["Condition"] == "KeySecretHasKmsKey"
+        assert (statement["Action"], statement["Resource"]) == ("kms:Decrypt", {"Ref": "KeySecretKmsKeyArn"})
+        services = statement["Condition"]["StringEquals"]["kms:ViaService"]
+        assert [service["Fn::Sub"].partition(".")[0] for service in services] == ["secretsmanager", "ssm"]
 
     def test_no_policy_of_aws_is_attached_unless_tracing_is_on(self, resources: dict[str, Resource]) -> None:
         condition, _, otherwise = only(resources, "AWS::IAM::Role")["ManagedPolicyArns"]["Fn::If"]
@@ -327,6 +340,8 @@ class TestApi:
             "$context.integrationLatency",
             "$context.integration.integrationStatus",
             "$context.error.responseType",
+            "$context.integrationErrorMessage",
+            "$context.authorizer.error",
         }
 
     def test_only_this_api_may_invoke_the_function(self, resources: dict[str, Resource]) -> None:
@@ -334,6 +349,106 @@ class TestApi:
 
         assert permission["Principal"] == "apigateway.amazonaws.com"
         assert permission["SourceArn"]["Fn::Sub"].endswith(":${Api}/*/*/mcp")
+
+
+def holds(condition: Any, parameters: dict[str, str]) -> bool:
+    """Evaluate a condition of the template for values of its parameters."""
+    [(function, given)] = condition.items()
+    if function == "Fn::Equals":
+        left, right = [parameters[value["Ref"]] if isinstance(value, dict) else value for value in given]
+        return bool(left == right)
+    found = [holds(inner, parameters) for inner in given]
+    return {"Fn::Not": lambda: not found[0], "Fn::Or": lambda: any(found), "Fn::And": lambda: all(found)}[function]()
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("key", "secret", "confirmed", "accepted"),
+        [
+            ("", "", "false", True),
+            ("KEY", "", "false", False),
+            ("", "arn", "false", False),
+            ("KEY", "", "true", True),
+            ("", "arn", "true", True),
+        ],
+    )
+    def test_a_key_is_open_to_everyone_only_when_that_is_confirmed(
+        self, key: str, secret: str, confirmed: str, accepted: bool
+    ) -> None:
+        rule = sam_template.load(TEMPLATE)["Rules"]["KeyIsNotForEveryone"]
+        given = {"AlphaVantageApiKey": key, "AlphaVantageApiKeySecret": secret, "AnyoneMayUseTheKey": confirmed}
+
+        checked = holds(rule["RuleCondition"], given)
+        assert accepted == (not checked or all(holds(one["Assert"], given) for one in rule["Assertions"]))
+
+    @pytest.mark.parametrize(
+        ("arn", "accepted"),
+        [
+            ("", True),
+            ("arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys/alpha-Ab12Cd", True),
+            ("arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys/alpha-Ab12Cd#api_key", True),
+            ("arn:aws-cn:ssm:cn-north-1:123456789012:parameter/keys/alpha", True),
+            ("arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys/alpha", False),
+            ("arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys-Ab12Cd ", False),
+            ("keys/alpha", False),
+        ],
+    )
+    def test_the_arn_of_the_secret_must_be_whole(self, arn: str, accepted: bool) -> None:
+        pattern = sam_template.load(TEMPLATE)["Parameters"]["AlphaVantageApiKeySecret"]["AllowedPattern"]
+
+        assert bool(re.fullmatch(pattern, arn)) == accepted
+
+    def test_concurrency_is_reserved_only_when_it_is_named(self, resources: dict[str, Resource]) -> None:
+        reserved = only(resources, "AWS::Lambda::Function")["ReservedConcurrentExecutions"]
+
+        assert reserved == {"Fn::If": ["ConcurrencyReserved", {"Ref": "ReservedConcurrency"}, {"Ref": "AWS::NoValue"}]}
+
+
+class TestAlarms:
+    @staticmethod
+    def alarms(resources: dict[str, Resource]) -> dict[str, Resource]:
+        return {name: one for name, one in resources.items() if one["Type"] == "AWS::CloudWatch::Alarm"}
+
+    def test_they_exist_only_with_a_topic_and_notify_it(self, resources: dict[str, Resource]) -> None:
+        alarms = self.alarms(resources)
+        assert len(alarms) == 11
+        for alarm in alarms.values():
+            assert alarm["Condition"] == "Alarms"
+            assert alarm["Properties"]["AlarmActions"] == [{"Ref": "AlarmTopicArn"}]
+            assert alarm["Properties"]["TreatMissingData"] == "notBreaching"
+
+    def test_the_code_emits_every_metric_of_toolfold(self, resources: dict[str, Resource]) -> None:
+        emitted = {("Failures", code) for code in FAILURES} | {("Calls", code) for code in CALL_ERRORS}
+        of_toolfold = [
+            alarm["Properties"]
+            for alarm in self.alarms(resources).values()
+            if alarm["Properties"].get("Namespace") == "toolfold"
+        ]
+        assert len(of_toolfold) == 5
+        for alarm in of_toolfold:
+            dimensions = {one["Name"]: one["Value"] for one in alarm["Dimensions"]}
+            assert dimensions.pop("service") == {"Ref": "AWS::StackName"}
+            if alarm["MetricName"] != "ErrorLines":
+                assert (alarm["MetricName"], dimensions.pop("code")) in emitted
+            assert not dimensions
+
+    def test_lines_of_errors_are_counted_whatever_the_level_of_the_log(self, resources: dict[str, Resource]) -> None:
+        metrics = only(resources, "AWS::Logs::MetricFilter")
+        assert metrics["FilterPattern"] == '{ $.level = "ERROR" }'
+        assert metrics["MetricTransformations"] == [
+            {
+                "MetricNamespace": "toolfold",
+                "MetricName": "ErrorLines",
+                "MetricValue": "1",
+                "Dimensions": [{"Key": "service", "Value": "$.service"}],
+            }
+        ]
+        levels = sam_template.load(TEMPLATE)["Parameters"]["LogLevel"]["AllowedValues"]
+        assert levels[-1] == "ERROR"
+
+    def test_the_page_about_operation_explains_each(self, resources: dict[str, Resource]) -> None:
+        page = (ROOT / "docs/how-to/operate.md").read_text(encoding="utf-8")
+        assert set(re.findall(r"^\| `(\w+Alarm)` \|", page, re.MULTILINE)) == set(self.alarms(resources))
 
 
 def test_all_taggable_resources_are_tagged(resources: dict[str, Resource]) -> None:
@@ -344,6 +459,7 @@ def test_all_taggable_resources_are_tagged(resources: dict[str, Resource]) -> No
         "AWS::Lambda::Permission",
         "AWS::S3::BucketPolicy",
         "AWS::IAM::Policy",
+        "AWS::Logs::MetricFilter",
         "AWS::ApiGatewayV2::Api",  # takes its tags from the body
     }
     for name, resource in resources.items():

@@ -158,6 +158,12 @@ class TestMetrics:
         assert sorted(metrics["Dimensions"][0]) == ["code", "service"]
         assert line == {"service": "toolfold", "code": "RATE_LIMITED", "Calls": [1.0]}
 
+    def test_a_failure_of_the_deployment_is_counted_by_its_code(self, telemetry: Telemetry, lines: Lines) -> None:
+        telemetry.record_failure("CATALOG_UNAVAILABLE")
+
+        (line,) = lines()
+        assert (line["Failures"], line["code"]) == ([1.0], "CATALOG_UNAVAILABLE")
+
     def test_the_namespace_can_be_named(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
         monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "elsewhere")
         configured().record_call(CallLog("GLOBAL_QUOTE"))

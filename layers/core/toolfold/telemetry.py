@@ -87,12 +87,19 @@ class Telemetry:
         The dimensions are the service and the code, but not the tool: CloudWatch bills each combination of values as a
         metric of its own.
         """
-        dimensions = {"service": self._service, "code": call.code}
+        self._count("Calls", call.code)
+
+    def record_failure(self, code: str) -> None:
+        """Count one request that failed because of the deployment in the metric ``Failures``, by the code."""
+        self._count("Failures", code)
+
+    def _count(self, name: str, code: str) -> None:
+        dimensions = {"service": self._service, "code": code}
         try:
             # A metric of its own, not one of self.metrics, whose dimensions all share: an invocation may make more
             # than one call.
             with single_metric(
-                name="Calls", unit=MetricUnit.Count, value=1, namespace=self._namespace, default_dimensions=dimensions
+                name=name, unit=MetricUnit.Count, value=1, namespace=self._namespace, default_dimensions=dimensions
             ):
                 pass
         except Exception as error:  # noqa: BLE001 - a metric that cannot be written must not fail the call

@@ -7,8 +7,10 @@ therefore fails the start, where it is seen, and not a request.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from toolfold.errors import CatalogUnavailable, InternalError
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports import lambda_events
 
@@ -16,15 +18,24 @@ if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.telemetry import Telemetry
 
-__all__ = ["LambdaHandler"]
+__all__ = ["FAILURES", "LambdaHandler"]
+
+FAILURES = (CatalogUnavailable.code, InternalError.code)
+"""Errors that no caller and no upstream can cause: an operator has to act."""
 
 
 class LambdaHandler:
-    """Answer events with ``app``, and log each request with ``telemetry``."""
+    """Answer events with ``app``, and log each request with ``telemetry``.
 
-    def __init__(self, app: App, telemetry: Telemetry) -> None:
+    Args:
+        app: The objects of this process.
+        telemetry: Its logger.
+        on_failure: Called with the code of each request that ended in one of :data:`FAILURES`.
+    """
+
+    def __init__(self, app: App, telemetry: Telemetry, on_failure: Callable[[str], None] | None = None) -> None:
         self.app, self.server = app, app.server
-        self._logger = telemetry.logger
+        self._logger, self._on_failure = telemetry.logger, on_failure
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
         """Return the response to ``event``, in the form that all payload formats share.
@@ -47,6 +58,9 @@ class LambdaHandler:
         """Log one request. May be called by several threads: nothing is added to the keys of the logger."""
         fields = {**response.log_fields, "status": response.status, "ms": round(elapsed_s * 1000, 2)}
         self._logger.info("request", extra=fields)
+        code = response.log_fields.get("error", "")
+        if self._on_failure is not None and code in FAILURES:
+            self._on_failure(code)
 
     def _respond(self, event: Any, remaining_s: float | None) -> Response:
         settings = self.app.settings

@@ -1,0 +1,33 @@
+"""What the Lambda handler reports of a request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.mcp_requests import message
+from toolfold.app import build_app
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+
+JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+def failures(catalog: str, arguments: dict[str, object]) -> list[str]:
+    """The codes that one TOOL_CALL reports."""
+    settings = Settings.from_environment({"TOOLFOLD_CATALOG": catalog})
+    found: list[str] = []
+    handler = LambdaHandler(build_app(settings), configure(settings), found.append)
+    body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))
+    http = {"http": {"method": "POST", "path": "/mcp"}}
+    handler({"version": "2.0", "rawPath": "/mcp", "headers": JSON, "requestContext": http, "body": body})
+    return found
+
+
+def test_a_catalog_that_cannot_be_read_is_a_failure_of_the_deployment(tmp_path: Path) -> None:
+    assert failures(str(tmp_path / "none.json"), {"tool_name": "GLOBAL_QUOTE"}) == ["CATALOG_UNAVAILABLE"]
+
+
+def test_a_mistake_of_the_caller_is_none() -> None:
+    assert failures("", {"tool_name": "NO_SUCH_TOOL"}) == []
