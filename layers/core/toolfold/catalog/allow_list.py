@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import CatalogUnavailable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Source
     from toolfold.settings import Settings
 
-__all__ = ["AllowList", "own_variable"]
+__all__ = ["AllowList", "Refusal", "own_variable"]
 
 logger = logging.getLogger("toolfold")
 
@@ -34,6 +34,19 @@ logger = logging.getLogger("toolfold")
 def own_variable(source_id: str) -> str:
     """Return the environment variable that any source may name for its key."""
     return f"TOOLFOLD_SOURCE_{source_id.upper()}_KEY"
+
+
+class Refusal(NamedTuple):
+    """What a source names and may not, and which entry of which setting would allow it.
+
+    ``name`` is empty where the URL of the source cannot be used at all.
+    """
+
+    source_id: str
+    what: str
+    name: str
+    entry: str
+    setting: str
 
 
 class AllowList:
@@ -94,17 +107,18 @@ class AllowList:
         Raises:
             CatalogUnavailable: It does. The log says what, and which setting allows it.
         """
-        if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
-            raise _refused(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
-        if source.id not in self._source_urls and not self._is_host_allowed(source):
-            host = host_of(source.base_url)
-            if not host:
-                logger.error("catalog refused: the base_url of source %s is not a usable https URL", source.id)
-                raise CatalogUnavailable(
-                    "The tool catalog has a source whose URL is not allowed.",
-                    "Tell the operator, whose log says which.",
-                )
-            raise _refused(source.id, "a host", host, "TOOLFOLD_ALLOWED_HOSTS")
+        refusal = self.first_refusal([source])
+        if refusal is not None:
+            raise _refused(refusal)
+
+    def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
+        """Return the first thing that a source names and that is not allowed, or None."""
+        for source in sources:
+            if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
+                return _refusal(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
+            if source.id not in self._source_urls and not self._is_host_allowed(source):
+                return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
+        return None
 
     def _is_variable_allowed(self, source_id: str, name: str) -> bool:
         known = BUILT_IN_SOURCES.get(source_id)
@@ -133,14 +147,22 @@ def _misspelt(sentence: str) -> CatalogUnavailable:
     )
 
 
-def _refused(source_id: str, what: str, name: str, setting: str) -> CatalogUnavailable:
-    entry = f"{source_id}={name}" if source_id in BUILT_IN_SOURCES else name
+def _refusal(source_id: str, what: str, name: str, setting: str) -> Refusal:
     # The names come from the catalog: ascii() keeps their line breaks out of the log.
+    entry = f"{source_id}={name}" if source_id in BUILT_IN_SOURCES else name
+    return Refusal(ascii(source_id[:64]), what, ascii(name[:100]) if name else "", ascii(entry[:164])[1:-1], setting)
+
+
+def _refused(refusal: Refusal) -> CatalogUnavailable:
+    if not refusal.name:
+        logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
+        return CatalogUnavailable(
+            "The tool catalog has a source whose URL is not allowed.", "Tell the operator, whose log says which."
+        )
     logger.error(
-        "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s",
-        *(ascii(source_id[:64]), what, ascii(name[:100]), ascii(entry[:164])[1:-1], setting),
+        "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s", *refusal
     )
     return CatalogUnavailable(
-        f"The tool catalog names {what} that is not allowed here.",
-        f"Tell the operator: {setting} says what a catalog may name, and the log says what is missing.",
+        f"The tool catalog names {refusal.what} that is not allowed here.",
+        f"Tell the operator: {refusal.setting} says what a catalog may name, and the log says what is missing.",
     )
