@@ -48,7 +48,8 @@ deploy: build ## deploy to AWS; the first time with ARGS=--guided
 	$(with_sam) sam deploy $(ARGS)
 
 publish: .venv/.dev ## make the compiled catalog the current one: make publish TO=s3://BUCKET/catalog
-	.venv/bin/toolfold catalog publish $(TO)
+	@test -n "$(TO)" || { echo "make publish TO=s3://BUCKET/catalog; the stack prints BUCKET as CatalogBucketName." >&2; exit 2; }
+	@.venv/bin/toolfold catalog publish "$(TO)" $(ARGS)
 
 local: build ## serve the built package on http://127.0.0.1:3000 (needs Docker)
 	$(with_sam) $(any_region) sam local start-api $(ARGS)

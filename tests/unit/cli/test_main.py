@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -37,18 +36,6 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, moc
     return ran
 
 
-def test_help_has_examples_and_settings(run: Run) -> None:
-    code, out, _ = run("--help")
-    assert code == 0
-    for word in ("stdio", "serve", "mock-api", "demo", "toolfold call GLOBAL_QUOTE", "TOOLFOLD_CATALOG"):
-        assert word in out
-
-
-@pytest.mark.parametrize("command", ["stdio", "serve", "call", "catalog", "mock-api", "demo"])
-def test_every_command_has_help(run: Run, command: str) -> None:
-    assert run(command, "--help")[0] == 0
-
-
 def test_sandbox_is_a_hidden_deprecated_alias_of_mock_api(run: Run) -> None:
     code, out, err = run("sandbox", "--help")
     assert (code, err) == (0, "`toolfold sandbox` is deprecated: use `toolfold mock-api`.\n")
@@ -58,12 +45,6 @@ def test_sandbox_is_a_hidden_deprecated_alias_of_mock_api(run: Run) -> None:
 
 def test_version_is_printed(run: Run) -> None:
     assert run("--version")[1] == f"toolfold {__version__}\n"
-
-
-def test_missing_command_prints_usage(run: Run) -> None:
-    code, _, err = run()
-    assert code == 2
-    assert "usage: toolfold" in err
 
 
 def test_call_prints_the_answer(run: Run) -> None:
@@ -223,23 +204,6 @@ def test_catalog_compile_prints_mistakes_with_file_and_line(run: Run, tmp_path: 
     code, _, err = run("catalog", "compile", "--folder", str(tmp_path))
     assert code == 1
     assert "source.yaml:1: id: String should match pattern" in err
-
-
-def test_publish_to_an_invalid_location_is_rejected(run: Run, tmp_path: Path) -> None:
-    assert "s3://bucket/prefix" in run("catalog", "publish", "somewhere")[2]
-    assert "cannot be read" in run("catalog", "publish", "s3://b/p", "--file", str(tmp_path / "none"))[2]
-
-
-def test_publish_reports_an_error_of_aws_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    code, out, err = run("catalog", "publish", "s3://bucket/prefix")
-    assert (code, out) == (1, "")
-    assert err.startswith("s3://bucket/prefix cannot be written (NoCredentialsError).")
-    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["serve", "mock-api"])

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
 from toolfold.cache.sqlite_file import PAGE_BYTES, CacheFile
@@ -40,6 +40,16 @@ _EXPIRED_AT_ONCE = 32
 _VACUUMED_PAGES = 1000
 _HYSTERESIS = 0.05
 """Part of the limit that eviction frees beyond what it needs, so that not every further value has to evict."""
+
+
+class Counts(NamedTuple):
+    """What a file holds: values, those that are expired, counters, when the oldest value was stored, and its size."""
+
+    entries: int
+    expired: int
+    numbers: int
+    oldest_at: float | None
+    file_bytes: int
 
 
 class SQLiteStore:
@@ -108,6 +118,31 @@ class SQLiteStore:
             return 0.0
         rows = self._execute("SELECT value FROM numbers WHERE key = ?", key)
         return float(rows[0][0]) if rows else 0.0
+
+    def count(self, now: float) -> Counts:
+        """Count what is stored."""
+
+        def count(connection: sqlite3.Connection) -> Counts:
+            [(entries, expired, oldest)] = connection.execute(
+                "SELECT count(*), coalesce(sum(expires_at < ?), 0), min(created_at) FROM entries", (now,)
+            )
+            [(numbers,)] = connection.execute("SELECT count(*) FROM numbers")
+            return Counts(entries, expired, numbers, oldest, self._file.total_bytes())
+
+        return self._run(count)
+
+    def clear(self) -> None:
+        """Delete everything, and give the space back to the disk. Other processes may use the file."""
+
+        def clear(connection: sqlite3.Connection) -> None:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("DELETE FROM entries")
+                connection.execute("DELETE FROM numbers")
+            connection.executescript("PRAGMA incremental_vacuum")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # not while another process reads
+
+        self._run(clear)
 
     def close(self) -> None:
         """Close the file."""

@@ -146,6 +146,10 @@ class CacheFile:
         except OSError:
             return 0
 
+    def total_bytes(self) -> int:
+        """Return the size of the file and of its write-ahead log."""
+        return os.stat(self._path, follow_symlinks=False).st_size + self.wal_bytes()
+
     def _lock(self, *, shared: bool) -> contextlib.AbstractContextManager[None]:
         return private_folder.lock_folder(os.path.dirname(self._path), self._timeout_s, shared=shared)
 

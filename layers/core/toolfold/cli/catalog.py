@@ -9,10 +9,28 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolfold.cli import output
-from toolfold.errors import ToolfoldError
+from toolfold.cli import output, publish
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+_EXAMPLES = """examples:
+  toolfold catalog search oil price              find the tool for a request
+  toolfold catalog get WTI                       its parameters
+  toolfold catalog compile                       after a change of the YAML of a source
+  toolfold catalog publish s3://BUCKET/catalog   make the compiled catalog the current one of a deployment
+"""
+
+_GET_EXAMPLES = """examples:
+  toolfold catalog get WTI
+  toolfold catalog get GLOBAL_QUOTE SMA --detail minimal
+  toolfold catalog get WTI --json | jq '.tools[0].parameters'
+"""
+
+_COMPILE_EXAMPLES = """examples:
+  toolfold catalog compile                       catalog/**/*.yaml to catalog/catalog.json
+  toolfold catalog compile --check               fail if catalog.json is out of date, for CI
+  toolfold catalog compile --folder mine --output mine.json
+"""
 
 _LIST_EXAMPLES = """examples:
   toolfold catalog list                                     every tool, by category
@@ -51,9 +69,10 @@ How to write a tool, and the reason for each rule: docs/reference/catalog-format
 
 def add_parser(commands: _Subparsers) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser("catalog", help="search, check, compile and publish the catalog")
-    subcommands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_list, _add_get, _add_search, _add_compile, _add_lint, _add_publish):
+    parser = commands.add_parser("catalog", help="search, check, compile and publish the catalog", epilog=_EXAMPLES)
+    parser.set_defaults(run=lambda options: options.parser.show_help())
+    subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for add in (_add_list, _add_get, _add_search, _add_compile, _add_lint, publish.add_parser):
         add(subcommands)
 
 
@@ -70,7 +89,7 @@ def _add_list(subcommands: _Subparsers) -> None:
 
 
 def _add_get(subcommands: _Subparsers) -> None:
-    parser = subcommands.add_parser("get", help="describe tools: what TOOL_GET returns")
+    parser = subcommands.add_parser("get", help="describe tools: what TOOL_GET returns", epilog=_GET_EXAMPLES)
     parser.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
     parser.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
     parser.add_argument("--json", action="store_true", help="print compact JSON (default: indented)")
@@ -98,6 +117,7 @@ def _add_compile(subcommands: _Subparsers) -> None:
         help="check the YAML of all sources and write the compiled catalog",
         description="Check the YAML of all sources and write the compiled catalog. The format of the YAML: "
         "docs/reference/catalog-format.md.",
+        epilog=_COMPILE_EXAMPLES,
     )
     parser.add_argument("--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)")
     parser.add_argument("--output", type=Path, help="compiled catalog (default FOLDER/catalog.json)")
@@ -118,18 +138,6 @@ def _add_lint(subcommands: _Subparsers) -> None:
     parser.add_argument("--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of {file, line, rule, problem, advice}")
     parser.set_defaults(run=_lint)
-
-
-def _add_publish(subcommands: _Subparsers) -> None:
-    parser = subcommands.add_parser(
-        "publish",
-        help="upload a compiled catalog to S3 and make it the current one",
-        description="Check a compiled catalog, upload it to S3, and make it the current one. Readers find a complete "
-        "catalog at any moment. Uses the AWS credentials of this machine.",
-    )
-    parser.add_argument("location", metavar="s3://BUCKET/PREFIX", help="where the catalog is, as in TOOLFOLD_CATALOG")
-    parser.add_argument("--file", type=Path, help="compiled catalog (default: the one in the package)")
-    parser.set_defaults(run=_publish)
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -199,27 +207,3 @@ def _lint(options: argparse.Namespace) -> int:
     else:
         print(f"Nothing found in {options.folder} by {len(lint.RULES)} rules.")
     return 1 if findings else 0
-
-
-def _publish(options: argparse.Namespace) -> int:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from toolfold.aws.clients import error_code
-    from toolfold.build.publisher import publish
-    from toolfold.catalog.store import bundled_path
-
-    path = options.file or bundled_path()
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
-    try:
-        sha256 = publish(content, options.location)
-    except (BotoCoreError, ClientError) as error:
-        # Its text may contain a URL or an ARN.
-        raise ToolfoldError(
-            f"{options.location} cannot be written ({error_code(error)}). Check the bucket, the region and the "
-            "credentials of AWS."
-        ) from None
-    print(f"{options.location} now has catalog {sha256[:12]} ({len(content):,} bytes).")
-    return 0

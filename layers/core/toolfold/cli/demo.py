@@ -12,6 +12,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help='answer "give me aapl price" step by step, offline',
         description="Find the tool for a question, call it, and print each step. Uses the mock API: no network, no "
         "API key, no configuration.",
+        epilog="examples:\n  toolfold demo\n  toolfold demo | less\n",
     )
     parser.set_defaults(run=run)
 

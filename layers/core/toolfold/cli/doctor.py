@@ -32,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--offline", action="store_true", help="send nothing")
     parser.add_argument("--json", action="store_true", help="print a list of {status, subject, text, next_step}")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, checks_names=False)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,9 +14,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from toolfold.errors import CallError, ToolfoldError
+
+if TYPE_CHECKING:
+    import argparse
 
 _EXTRAS = {
     "yaml": "build",
@@ -102,7 +105,14 @@ def _run(arguments: list[str]) -> int:
     from toolfold.cli.parser import make_parser
 
     options = make_parser().parse_args(arguments)
-    return _exit_code(lambda: options.run(options))
+    return _exit_code(lambda: _prepare_and_run(options))
+
+
+def _prepare_and_run(options: argparse.Namespace) -> int:
+    from toolfold.cli.environment import prepare
+
+    prepare(options)
+    return int(options.run(options))
 
 
 def _serve_stdio() -> int:

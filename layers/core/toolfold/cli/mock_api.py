@@ -7,6 +7,14 @@ import sys
 
 from toolfold.cli.option_types import listen, port_number, whole_number
 
+_EXAMPLES = """examples:
+  toolfold mock-api                               on port 8787, without limits
+  toolfold mock-api --plan free --latency-ms 300  with the limits of a free key, and slower
+then, in another terminal:
+  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=http://127.0.0.1:8787/query ALPHA_VANTAGE_API_KEY=mock
+  toolfold call GLOBAL_QUOTE symbol=IBM
+"""
+
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
@@ -15,6 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="imitate the Alpha Vantage API on this machine, with made-up data",
         description="Serve all functions of the Alpha Vantage API with made-up data, and its errors on request: "
         "docs/reference/mock-api.md. Prints the settings that point toolfold at it.",
+        epilog=_EXAMPLES,
     )
     parser.add_argument("--port", type=port_number, default=8787, help="port to listen on (default 8787; 0: any free)")
     parser.add_argument(

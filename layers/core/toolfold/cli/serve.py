@@ -11,6 +11,17 @@ from toolfold.cli.option_types import listen, port_number
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
+_EXAMPLES = """examples:
+  toolfold serve                                  MCP at http://127.0.0.1:8080/mcp
+  toolfold serve --port 0                         any free port; the URL is printed
+  toolfold serve --host 192.0.2.7                 for other machines; they use the API keys of this one
+  curl -s http://127.0.0.1:8080/health            version and catalog of the server
+  curl -s http://127.0.0.1:8080/mcp -H 'content-type: application/json' \\
+      -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+
+A client that takes a URL is given http://127.0.0.1:8080/mcp; docs/how-to/connect-a-client.md.
+"""
+
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
@@ -19,6 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="serve MCP over HTTP on this machine, through the Lambda handler",
         description="Serve MCP at http://127.0.0.1:PORT/mcp until interrupted. Requests become API Gateway events, "
         "which the Lambda handler answers. Only this machine can connect, unless --host says otherwise.",
+        epilog=_EXAMPLES,
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on, and name to answer to (default 127.0.0.1)"

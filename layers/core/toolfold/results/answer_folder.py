@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from toolfold import private_folder
 from toolfold.private_folder import PathRefused
 
-__all__ = ["FOLDER", "TTL_S", "save_answer"]
+__all__ = ["FOLDER", "TTL_S", "AnswerFile", "delete_answers", "list_answers", "save_answer"]
 
 FOLDER = "toolfold-answers"
 """The folder that toolfold makes in the folder of the settings. Only files in it are ever deleted."""
@@ -34,7 +34,9 @@ _TEMPORARY = re.compile(r"\.answer-[0-9a-f]{16}\.tmp\Z")
 _CHUNK = 1 << 20
 
 
-class _File(NamedTuple):
+class AnswerFile(NamedTuple):
+    """A file that toolfold made."""
+
     modified_at: float
     size: int
     name: str
@@ -70,6 +72,23 @@ def save_answer(content: bytes, suffix: str, location: str, timeout_s: float) ->
         else:
             files.prune(now, 0, name)
     return os.path.join(private_folder.absolute_path(location), FOLDER, name), now + TTL_S
+
+
+def list_answers(location: str, timeout_s: float) -> tuple[list[AnswerFile], int]:
+    """Return the files of toolfold below ``location``, and the number of others. Raises as :func:`save_answer`."""
+    folder = os.path.join(private_folder.resolve(location), FOLDER)
+    with private_folder.open_marked_folder(folder, timeout_s) as descriptor:
+        files = _Files(folder, descriptor)
+        own = files.own_files()
+        others = {*files.names()} - {private_folder.MARK} - {file.name for file in own}
+    return own, len(others)
+
+
+def delete_answers(location: str, timeout_s: float) -> None:
+    """Delete the files of toolfold below ``location``, and nothing else. Raises as :func:`save_answer`."""
+    folder = os.path.join(private_folder.resolve(location), FOLDER)
+    with private_folder.open_marked_folder(folder, timeout_s) as descriptor:
+        _Files(folder, descriptor).delete_all()
 
 
 class _Files:
@@ -108,7 +127,7 @@ class _Files:
 
     def prune(self, now: float, size: int, kept: str) -> None:
         """Delete expired files, and the oldest until ``size`` more bytes fit. The file ``kept`` is not deleted."""
-        files = sorted(self._own_files())
+        files = sorted(self.own_files())
         count, total = len(files), sum(file.size for file in files)
         limit = MAX_FILES - (size > 0)
         for file in files:
@@ -144,15 +163,26 @@ class _Files:
                 self._at(temporary), self._at(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor
             )  # fmt: skip
 
-    def _own_files(self) -> list[_File]:
+    def delete_all(self) -> None:
+        """Delete the files of toolfold."""
+        for file in self.own_files():
+            with contextlib.suppress(FileNotFoundError):  # the user has deleted it
+                self._delete(file.name)
+
+    def names(self) -> list[str]:
+        """Return the names of all files, also of others."""
+        return os.listdir(self._path if self._descriptor is None else self._descriptor)
+
+    def own_files(self) -> list[AnswerFile]:
+        """Return the files of toolfold."""
         files = []
-        for name in os.listdir(self._path if self._descriptor is None else self._descriptor):
+        for name in self.names():
             if not (_NAME.match(name) or _TEMPORARY.match(name)):
                 continue
             with contextlib.suppress(FileNotFoundError, PathRefused):
                 status = os.lstat(self._at(name), dir_fd=self._descriptor)
                 private_folder.check_owned_file(name, status)
-                files.append(_File(status.st_mtime, status.st_size, name))
+                files.append(AnswerFile(status.st_mtime, status.st_size, name))
         return files
 
     def _open(self, name: str, flags: int) -> int:

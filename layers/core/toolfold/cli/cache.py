@@ -1,0 +1,200 @@
+"""``toolfold cache``: show and clear what toolfold keeps on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from toolfold.errors import ToolfoldError
+from toolfold.settings import Settings
+
+_EXAMPLES = """examples:
+  toolfold cache info           where cached and long answers are, how many, how large, how old
+  toolfold cache clear          delete them after a confirmation, and reset the limits of API keys
+  toolfold cache clear --yes    without a confirmation
+
+Only files that toolfold made are deleted. A server may run; it keeps what is in its memory.
+"""
+
+_TIMEOUT_S = 5.0
+"""Seconds to wait for a server that writes at the same time."""
+
+
+class Place(NamedTuple):
+    """A place where answers are kept.
+
+    Attributes:
+        kind: ``cache`` or ``answers``.
+        location: the file or folder; for other places, what it is.
+        is_local: whether it is a file or folder that can be cleared.
+        answers: their number.
+        total_bytes: size of its files.
+        oldest_at: when the oldest was saved, in seconds since 1970; None: no answer is.
+        note: what else to know.
+    """
+
+    kind: str
+    location: str
+    is_local: bool = False
+    answers: int = 0
+    total_bytes: int = 0
+    oldest_at: float | None = None
+    note: str = ""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its subcommands."""
+    parser = commands.add_parser(
+        "cache",
+        help="show or clear cached and long answers on this machine",
+        description="Show or clear what toolfold keeps on this machine.",
+        epilog=_EXAMPLES,
+    )
+    parser.set_defaults(run=lambda options: options.parser.show_help())
+    subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    info = subcommands.add_parser(
+        "info", help="print where they are, how many, how large, how old", epilog=_EXAMPLES,
+        description="Print where cached and long answers are, how many, how large and how old. Changes nothing.",
+    )  # fmt: skip
+    info.add_argument("--json", action="store_true", help="print a list of {kind, location, answers, total_bytes, …}")
+    info.set_defaults(run=_info)
+    clear = subcommands.add_parser(
+        "clear", help="delete them", epilog=_EXAMPLES,
+        description="Delete cached and long answers that toolfold saved on this machine, and reset what was learned "
+        "about the limits of API keys.",
+    )  # fmt: skip
+    clear.add_argument("--yes", action="store_true", help="delete without a confirmation")
+    clear.set_defaults(run=_clear)
+
+
+def _info(options: argparse.Namespace) -> int:
+    places = list(_places(_local_settings()))
+    if options.json:
+        print(json.dumps([place._asdict() for place in places], ensure_ascii=False, indent=2))
+    else:
+        for place in places:
+            print(_line(place))
+    return 0
+
+
+def _clear(options: argparse.Namespace) -> int:
+    settings = _local_settings()
+    places = list(_places(settings))
+    for place in places:
+        print(_line(place))
+    local = [place for place in places if place.is_local]
+    if not local:
+        print("There is nothing on this machine to delete.", file=sys.stderr)
+        return 0
+    if not options.yes and not _is_confirmed():
+        print("Nothing was deleted.", file=sys.stderr)
+        return 1
+    for place in local:
+        if place.kind == "cache":
+            _clear_cache(settings)
+        else:
+            _clear_answers(settings)
+    print("Deleted. A server that is running keeps what is in its memory.", file=sys.stderr)
+    return 0
+
+
+def _local_settings() -> Settings:
+    from toolfold.cache.factory import check_cache_file
+    from toolfold.local_defaults import with_local_defaults
+
+    settings = Settings.from_environment()
+    check_cache_file(settings)
+    return with_local_defaults(settings)
+
+
+def _places(settings: Settings) -> Iterator[Place]:
+    yield _cache_place(settings)
+    yield _answers_place(settings)
+
+
+def _cache_place(settings: Settings) -> Place:
+    location = settings.cache
+    if location in ("memory", "off"):
+        return Place("cache", location, note="nothing is kept on this machine")
+    if location.startswith("dynamodb://"):
+        table = location.removeprefix("dynamodb://")
+        return Place("cache", f"DynamoDB table {table}", note="shared, so it is not cleared here; its items expire")
+    from toolfold.private_folder import absolute_path
+
+    path = absolute_path(location)
+    if not os.path.lexists(path):
+        return Place("cache", path, note="not made yet")
+    try:
+        counts = _open_cache(settings).count(time.time())
+    except (OSError, sqlite3.Error) as error:
+        raise ToolfoldError(f"The cache {path} cannot be read: {error}.") from None
+    note = f"{counts.expired} expired; {counts.numbers} counters and limits"
+    return Place("cache", path, True, counts.entries, counts.file_bytes, counts.oldest_at, note)
+
+
+def _answers_place(settings: Settings) -> Place:
+    location = settings.offload
+    if location == "off" or not location:
+        return Place("answers", "off", note="long answers are not saved")
+    if location.startswith("s3://"):
+        return Place("answers", location, note="in S3, so they are not cleared here; they expire after a day")
+    from toolfold.private_folder import PathRefused, absolute_path
+    from toolfold.results.answer_folder import FOLDER, list_answers
+
+    folder = os.path.join(absolute_path(location), FOLDER)
+    if not os.path.lexists(folder):
+        return Place("answers", folder, note="not made yet")
+    try:
+        own, others = list_answers(location, _TIMEOUT_S)
+    except PathRefused as error:
+        return Place("answers", folder, note=f"not used: {error}")
+    except OSError as error:
+        raise ToolfoldError(f"{folder} cannot be read: {error.strerror or error}.") from None
+    note = f"{others} other files, which toolfold did not make and does not delete" if others else ""
+    oldest = min((file.modified_at for file in own), default=None)
+    return Place("answers", folder, True, len(own), sum(file.size for file in own), oldest, note)
+
+
+def _open_cache(settings: Settings):  # type: ignore[no-untyped-def]  # imported here only
+    from toolfold.cache.sqlite import SQLiteStore
+
+    return SQLiteStore(settings.cache, settings.cache_file_bytes, _TIMEOUT_S)
+
+
+def _clear_cache(settings: Settings) -> None:
+    try:
+        _open_cache(settings).clear()
+    except (OSError, sqlite3.Error) as error:
+        raise ToolfoldError(f"The cache {settings.cache} cannot be cleared: {error}. Try again.") from None
+
+
+def _clear_answers(settings: Settings) -> None:
+    from toolfold.results.answer_folder import delete_answers
+
+    try:
+        delete_answers(settings.offload, _TIMEOUT_S)
+    except OSError as error:
+        raise ToolfoldError(f"{settings.offload} cannot be cleared: {error.strerror or error}. Try again.") from None
+
+
+def _is_confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise ToolfoldError("There is no terminal for a confirmation. Add --yes to delete the answers.")
+    print("Delete them? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _line(place: Place) -> str:
+    parts = []
+    if place.is_local:
+        parts = [f"{place.answers:,} answers", f"{place.total_bytes:,} bytes"]
+        if place.oldest_at is not None:
+            parts.append(f"the oldest from {time.strftime('%Y-%m-%d %H:%M', time.localtime(place.oldest_at))}")
+    described = "; ".join(filter(None, [", ".join(parts), place.note]))
+    return f"{place.kind:8} {place.location}\n{'':8} {described}"

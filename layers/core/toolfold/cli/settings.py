@@ -1,0 +1,139 @@
+"""``toolfold settings``: every setting, its value in force and where that comes from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from toolfold.errors import SettingsError
+from toolfold.settings import BUILT_IN_SOURCES, SOURCE_VARIABLE, VARIABLES, describe_unknown, unknown_names
+
+_EXAMPLES = """examples:
+  toolfold settings                          what is in force here
+  toolfold settings --set                    only what is set
+  toolfold settings --env-file prod.env      what would be in force with this file
+  TOOLFOLD_MAX_TOKENS=2000 toolfold call …   another value for one command
+"""
+
+_WIDTH, _NAME_WIDTH = 118, 32
+_HIDDEN = "(set, hidden)"
+_LOCAL_DEFAULTS = ("TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD")
+
+
+class Row(NamedTuple):
+    """One setting: ``value`` is what is in force, ``problem`` a sentence where that cannot be used."""
+
+    name: str
+    value: str
+    default: str
+    origin: str
+    meaning: str
+    problem: str = ""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "settings",
+        help="print every setting, its value and where that comes from",
+        description="Print every setting, its value in force for commands and stdio, and where that comes from. "
+        "Settings are environment variables. API keys and the salt are not printed.",
+        epilog=f"{_EXAMPLES}\nsettings:\n{meanings()}",
+    )
+    parser.add_argument("--set", action="store_true", help="print only settings that are set")
+    parser.add_argument("--json", action="store_true", help="print a list of {name, value, default, origin, …}")
+    parser.set_defaults(run=run, checks_names=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the settings; return 1 if one cannot be used."""
+    rows = [row for row in list_settings(os.environ, options.from_file) if not options.set or row.origin != "default"]
+    if options.json:
+        print(json.dumps([row._asdict() for row in rows], ensure_ascii=False, indent=2))
+    else:
+        if not rows:
+            print("Nothing is set; all settings have their defaults.", file=sys.stderr)
+        for row in rows:
+            print(f"{row.name:{_NAME_WIDTH}}  {row.value or '(empty)'}  [{row.origin}]")
+    problems = [row.problem for row in rows if row.problem]
+    problems += map(describe_unknown, unknown_names(os.environ))
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) -> Iterator[Row]:
+    """Yield every setting, and every variable that holds a key.
+
+    Args:
+        environment: the environment variables.
+        from_file: variable → the file that it was read from.
+    """
+    for known in BUILT_IN_SOURCES.values():
+        value = _HIDDEN if environment.get(known.variable, "").strip() else ""
+        origin = _origin(known.variable, environment, from_file)
+        yield Row(known.variable, value, "", origin, "API key used when a request has none.")
+    for name in sorted(name for name in environment if SOURCE_VARIABLE.fullmatch(name)):
+        value = _HIDDEN if name.endswith("_KEY") else _without_secrets(environment[name])
+        meaning = VARIABLES[f"TOOLFOLD_SOURCE_<ID>_{name[-3:]}"].meaning
+        yield Row(name, value, "", _origin(name, environment, from_file), meaning)
+    for name, variable in VARIABLES.items():
+        if "<" in name:
+            continue
+        text, problem = environment.get(name, variable.default).strip(), ""
+        try:
+            variable.parse(name, text)
+        except SettingsError as error:
+            problem = str(error)
+        if name == "TOOLFOLD_KEY_SALT":
+            text = _HIDDEN if text else ""
+        elif not text and name in _LOCAL_DEFAULTS:
+            text = _local_default(name)
+        yield Row(name, text, variable.default, _origin(name, environment, from_file), variable.meaning, problem)
+
+
+def meanings() -> str:
+    """Return a table of all settings: name, meaning and default."""
+    rows = [(known.variable, "API key used when a request has none.") for known in BUILT_IN_SOURCES.values()]
+    for name, variable in VARIABLES.items():
+        rows.append((name, f"{variable.meaning}{f' Default: {variable.default}' if variable.default else ''}"))
+    return "\n".join(
+        textwrap.fill(
+            f"{name:{_NAME_WIDTH}}{meaning}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent=" " * (_NAME_WIDTH + 2),
+            break_long_words=False,
+        )
+        for name, meaning in rows
+    )
+
+
+def _origin(name: str, environment: Mapping[str, str], from_file: Mapping[str, str]) -> str:
+    if name in from_file:
+        return from_file[name]
+    return "environment" if name in environment else "default"
+
+
+def _local_default(name: str) -> str:
+    from toolfold.local_defaults import with_local_defaults
+    from toolfold.settings import Settings
+
+    local = with_local_defaults(Settings.from_environment({}))
+    return local.cache if name == "TOOLFOLD_CACHE" else local.offload
+
+
+def _without_secrets(url: str) -> str:
+    """Return a URL without user name, password and query, which may hold a key."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return "(not a URL)"
+    hidden = "?(hidden)" if parts.query else ""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{hidden}"

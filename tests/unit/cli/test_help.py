@@ -1,0 +1,118 @@
+"""Help, and wrong commands and options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from toolfold import cli
+from toolfold.cli.parser import make_parser
+from toolfold.settings import VARIABLES
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Exit code, stdout and stderr of a command."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def ran(*argv: str) -> tuple[int, str, str]:
+        try:
+            code = cli.main(argv)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return ran
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield a parser and all parsers of its commands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from parsers(child)
+
+
+def test_without_a_command_a_short_guide_is_printed(run: Run) -> None:  # N10
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert "toolfold --help" in out
+    assert len(out.splitlines()) <= 15
+    commands = [line.split()[1] for line in out.splitlines() if line.startswith("  toolfold ")]
+    assert commands == ["demo", "install", "catalog", "call", "doctor"]
+
+
+def test_help_fits_a_screen_and_has_examples(run: Run) -> None:  # N10
+    code, out, _ = run("--help")
+    assert code == 0
+    assert len(out.splitlines()) <= 50
+    for words in ("stdio", "serve", "mock-api", "demo", "toolfold call GLOBAL_QUOTE", "toolfold help settings"):
+        assert words in out
+    assert "TOOLFOLD_KEY_SALT" not in out
+    assert run("help") == (0, out, "")
+
+
+def test_every_command_has_help_with_examples() -> None:  # N10
+    for parser in parsers(make_parser()):
+        shown = parser.format_help()
+        if parser.prog != "toolfold catalog lint":  # explains its rules instead
+            assert parser.prog in shown.partition("examples:")[2]
+
+
+def test_help_of_a_command_by_its_name(run: Run) -> None:
+    assert run("help", "catalog", "search") == run("catalog", "search", "--help")
+    assert run("catalog")[:2] == run("catalog", "--help")[:2]
+
+
+def test_help_settings_explains_every_variable(run: Run) -> None:  # N10
+    code, out, _ = run("help", "settings")
+    assert code == 0
+    for name in (*VARIABLES, "ALPHA_VANTAGE_API_KEY"):
+        assert f"  {name} " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ("cal", "Did you mean `toolfold call`?"),
+        ("sevre", "Did you mean `toolfold serve`?"),
+        ("docter", "Did you mean `toolfold doctor`?"),
+        ("instal cursor", "Did you mean `toolfold install`?"),
+        ("catlog list", "Did you mean `toolfold catalog`?"),
+        ("search oil", "Did you mean `toolfold catalog search`?"),
+        ("list", "Did you mean `toolfold catalog list`?"),
+        ("publish s3://b/p", "Did you mean `toolfold catalog publish`?"),
+        ("clear", "Did you mean `toolfold cache clear`?"),
+        ("start", "Did you mean `toolfold serve`?"),
+        ("server", "Did you mean `toolfold serve`?"),
+        ("setup", "Did you mean `toolfold install`?"),
+        ("config", "Did you mean `toolfold settings`?"),
+        ("mock", "Did you mean `toolfold mock-api`?"),
+        ("tools", "Did you mean `toolfold catalog list`?"),
+        ("find oil", "Did you mean `toolfold catalog search`?"),
+        ("version", "Did you mean `toolfold --version`?"),
+        ("GLOBAL_QUOTE symbol=IBM", "To call a tool: toolfold call GLOBAL_QUOTE"),
+        ("xyzzy", "`toolfold --help` lists the commands."),
+        ("help cal", "Did you mean `toolfold call`?"),
+        ("catalog serch oil", "Did you mean `toolfold catalog search`?"),
+        ("catalog find oil", "Did you mean `toolfold catalog search`?"),
+        ("cache clean", "Did you mean `toolfold cache clear`?"),
+        ("call CPI --selct x", "Did you mean --select?"),
+        ("serve -p 9000", "Did you mean --port?"),
+        ("serve --adress ::1", "`toolfold serve --help` lists the options."),
+        ("doctor --ofline", "Did you mean --offline?"),
+        ("install claude", "Did you mean claude-"),
+        ("install vs-code", "Did you mean vscode?"),
+        ("completion bsh", "Did you mean bash?"),
+    ],
+)
+def test_a_wrong_name_suggests_the_right_one(run: Run, arguments: str, hint: str) -> None:  # N10
+    code, out, err = run(*arguments.split())
+    assert (code, out) == (2, "")
+    assert hint in err

@@ -1,0 +1,194 @@
+"""``toolfold catalog publish``, with moto for S3."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.aws_services import serving, use_aws_endpoint
+from toolfold import cli
+from toolfold.catalog.store import S3Store, bundled_path
+
+Run = Callable[..., tuple[int, str, str]]
+PLACE = "s3://my-bucket/catalog"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with serving() as url:
+        yield url
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, endpoint: str, tmp_path: Path) -> Run:
+    """Exit code, stdout and stderr of ``toolfold catalog publish`` of a copy of the catalog."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    use_aws_endpoint(endpoint, monkeypatch)
+    copy = tmp_path / "catalog.json"
+    shutil.copy(bundled_path(), copy)
+
+    def ran(*argv: str, file: Path = copy) -> tuple[int, str, str]:
+        code = cli.main(["catalog", "publish", *argv, "--file", str(file)])
+        shown = capsys.readouterr()
+        assert "Traceback" not in shown.err
+        return code, shown.out, shown.err
+
+    return ran
+
+
+def last_line(err: str) -> str:
+    return err.splitlines()[-1]
+
+
+def test_steps_and_the_published_hash_are_printed(run: Run) -> None:  # N3
+    boto3.client("s3").create_bucket(Bucket="my-bucket")
+    content = bundled_path().read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    code, out, err = run(PLACE)
+    assert (code, out) == (0, f"{PLACE} now has catalog {sha256} (129 tools, {len(content):,} bytes).\n")
+    assert [line.split()[0] for line in err.splitlines()] == ["Checked", "Uploading", "Making"]
+    assert S3Store(PLACE, 60.0)().sha256 == sha256
+
+
+def test_a_bucket_that_does_not_exist_is_one_sentence(run: Run) -> None:  # N3
+    code, out, err = run("s3://no-such-bucket/catalog")
+    assert (code, out) == (1, "")
+    assert last_line(err) == (
+        "Nothing was published to s3://no-such-bucket/catalog: there is no bucket of that name (NoSuchBucket). "
+        "The stack prints it as CatalogBucketName."
+    )
+
+
+def test_missing_credentials_are_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N3
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert "there are no AWS credentials (NoCredentialsError). Set AWS_PROFILE" in last_line(run(PLACE)[2])
+    monkeypatch.setenv("AWS_PROFILE", "no-such-profile")
+    assert "the profile in AWS_PROFILE does not exist" in last_line(run(PLACE)[2])
+
+
+def test_a_dead_endpoint_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N3
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nothing listens
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        monkeypatch.setattr("toolfold.build.publisher._ATTEMPTS", 1)
+        code, _, err = run(PLACE)
+    assert code == 1
+    assert "AWS cannot be reached (EndpointConnectionError). Check the network, and AWS_ENDPOINT_URL" in last_line(err)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "sentence"),
+    [
+        ("AccessDenied", 403, "access was denied (AccessDenied). The credentials need s3:PutObject on the prefix."),
+        ("ExpiredToken", 400, "the AWS credentials are expired (ExpiredToken). Sign in again"),
+        ("InvalidAccessKeyId", 403, "AWS does not know the access key (InvalidAccessKeyId). Set AWS_PROFILE"),
+        ("PermanentRedirect", 301, "the bucket is in another region (PermanentRedirect). Set AWS_REGION to the region "
+         "of the bucket, eu-west-1."),
+        ("SlowDown", 503, "S3 is busy (SlowDown). Try again."),
+        ("SomethingNew", 400, "AWS answered SomethingNew (SomethingNew)."),
+    ],
+)  # fmt: skip
+def test_an_error_of_s3_is_one_sentence_with_the_next_step(  # N3
+    run: Run, monkeypatch: pytest.MonkeyPatch, code: str, status: int, sentence: str
+) -> None:
+    class Client:
+        def put_object(self, **_: Any) -> None:
+            headers = {"x-amz-bucket-region": "eu-west-1"}
+            response: Any = {
+                "Error": {"Code": code, "Message": "arn:aws:s3:::my-bucket"},
+                "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers},
+            }
+            raise ClientError(response, "PutObject")
+
+    monkeypatch.setattr("toolfold.build.publisher._open_client", Client)
+    exit_code, out, err = run(PLACE)
+    assert (exit_code, out) == (1, "")
+    assert sentence in last_line(err)
+    assert "arn:" not in err
+
+
+@pytest.mark.parametrize(
+    ("location", "sentence"),
+    [
+        (
+            "s3://BUCKET/catalog",
+            "BUCKET stands for the name of your bucket, which the stack prints as Catalog",
+        ),
+        ("my-bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
+        ("s3:/my-bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
+        ("S3://My-Bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
+        ("arn:aws:s3:::my-bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
+        ("https://my-bucket.s3.eu-west-1.amazonaws.com/catalog", "Did you mean s3://my-bucket/catalog?"),
+        ("s3://my-bucket/catalog/current.json", "Name the prefix, not an object: s3://my-bucket/catalog"),
+        ("s3://", "must be s3://bucket/prefix, not 's3://'."),
+        ("s3://my-bucket/a?b", "must be s3://bucket/prefix"),
+        ("https://example.com/x", "must be s3://bucket/prefix"),
+        ("/tmp", "must be s3://bucket/prefix, not '/tmp'."),
+    ],
+)
+def test_a_wrong_location_names_the_right_form(run: Run, location: str, sentence: str) -> None:  # N3
+    code, _, err = run(location)
+    assert code == 1
+    assert len(err.splitlines()) == 1
+    assert sentence in err
+
+
+def test_without_a_location_the_next_step_is_named(run: Run) -> None:  # N3
+    assert "The stack prints the command, filled in, as PublishCommand." in run()[2]
+    done = subprocess.run(["make", "--assume-old=.venv/.dev", "publish"], capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("make publish TO=s3://BUCKET/catalog; the stack prints BUCKET as CatalogBucketName.")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda content: content[:-100], "The file is not a compiled catalog"),
+        (lambda content: content.replace(b'"Latest price', b'"Newest price', 1), "The file is not a compiled catalog"),
+        (lambda content: b"", "The file is not a compiled catalog"),
+        (
+            lambda content: content.replace(b"https://www.alphavantage.co/query", b"https://www.alphavintage.co/query"),
+            "A gateway would refuse this catalog: source 'alpha_vantage' names a host, 'www.alphavintage.co'. If the "
+            "gateway allows it, set TOOLFOLD_ALLOWED_HOSTS=alpha_vantage=www.alphavintage.co here as well.",
+        ),
+    ],
+)
+def test_a_catalog_that_would_be_refused_is_not_published(  # N3
+    run: Run, tmp_path: Path, change: Callable[[bytes], bytes], sentence: str
+) -> None:
+    content = bundled_path().read_bytes()
+    damaged = tmp_path / "damaged.json"
+    damaged.write_bytes(change(content))
+    assert damaged.read_bytes() != content
+    code, _, err = run(PLACE, file=damaged)
+    assert code == 1
+    assert sentence in last_line(err)
+    assert "Uploading" not in err
+
+
+def test_a_catalog_older_than_its_yaml_is_not_published(run: Run, tmp_path: Path) -> None:  # N3
+    folder = tmp_path / "sources"
+    shutil.copytree("catalog", folder)
+    source = folder / "alpha_vantage" / "source.yaml"
+    source.write_text(source.read_text().replace("title: Alpha Vantage", "title: Alpha Vantage 2", 1))
+    code, _, err = run(PLACE, file=folder / "catalog.json")
+    assert code == 1
+    assert "is out of date. Run `toolfold catalog compile --folder" in last_line(err)
+
+
+def test_a_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:
+    assert "none cannot be read: No such file" in run(PLACE, file=tmp_path / "none")[2]
