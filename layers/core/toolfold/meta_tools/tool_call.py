@@ -118,7 +118,7 @@ def tool_call(
 
 
 def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
-    """Perform a call and select what it asks for, in toolfold's own form.
+    """Perform a call and select what it requests, in toolfold's own form.
 
     Args:
         call: the call.
@@ -147,7 +147,7 @@ def fetch_response(call: Call, arguments: Mapping[str, Any]) -> CallResult:
 
 
 def read_answer(call: Call, response: CallResult) -> Answer:
-    """Parse a response and select what the call asks for. One response of a call at a time: they share its budget.
+    """Parse a response and select what the call requests. One response of a call at a time: they share its budget.
 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.

@@ -46,7 +46,7 @@ _NUMBER_TYPES = frozenset((int, float, bool, type(None)))
 _MAX_INTEGER = 2**63 - 1
 
 _turn = threading.Lock()
-"""Held while a statement runs: the bound on the memory of SQLite is one of the process (``sql_guard.limit_heap``)."""
+"""Locked while a statement runs: the bound on the memory of SQLite is one of the process (``sql_guard.limit_heap``)."""
 
 
 class SqlTables:
@@ -268,7 +268,7 @@ class _Declared:
         self.rowid = next(name for name in ("rowid", "_rowid_", "oid", "") if name not in self.indexes)
 
     def indexes_of(self, names: Iterable[str]) -> set[int]:
-        """Return the indexes of columns by their names in lower case; the row's number is none."""
+        """Return the indexes of columns by their names in lower case, without the number of the row."""
         return {self.indexes[name] for name in names if name in self.indexes}
 
     def _add(self, index: int, name: str) -> None:

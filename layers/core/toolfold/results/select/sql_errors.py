@@ -39,7 +39,7 @@ def missing_column(message: str) -> str | None:
 
 
 def explain(message: str, statement: str, tables: Sequence[Table], budget: WorkBudget) -> CallError:
-    """Return the error for what SQLite said of a statement."""
+    """Return the error for what SQLite returned for a statement."""
     if (table := missing_table(message)) is not None:
         listed = _listed(one.name for one in tables)
         return invalid_sql(f"there is no table {quoted_name(table)}", _position(statement, table), f"Tables: {listed}.")

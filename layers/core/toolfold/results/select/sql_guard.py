@@ -99,7 +99,7 @@ class Authorizer:
             return sqlite3.SQLITE_OK if (second or "").lower() in ALLOWED_FUNCTIONS else sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_READ:
             table = (first or "").lower()
-            if table in self._tables:  # a common table expression of that name cannot be told apart
+            if table in self._tables:  # a common table expression of that name looks the same
                 self._reads.setdefault(table, set()).add((second or "").lower())
                 return sqlite3.SQLITE_OK
             if table in _TABLE_FUNCTIONS or (not second and not table.startswith(_INTERNAL_TABLES)):
