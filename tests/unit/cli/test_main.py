@@ -92,9 +92,9 @@ def test_repeated_key_is_a_list(run: Run, mock_api: MockApi) -> None:
 
 
 def test_failed_call_prints_the_problems_and_exits_with_1(run: Run) -> None:
-    code, out, err = run("call", "SMA", "symbol=IBM", "interval=hourly")
+    code, out, err = run("call", "SMA", "symbol=IBM", "interval=2h")
     assert (code, out) == (1, "")
-    assert err.startswith("INVALID_ARGUMENTS: SMA: interval 'hourly' is not an allowed value")
+    assert err.startswith("INVALID_ARGUMENTS: SMA: interval '2h' is not an allowed value")
     assert "time_period is missing: integer, at least 1" in err
 
 

@@ -143,7 +143,7 @@ def test_unknown_tool_is_rejected_with_the_closest_names(tools: MetaTools) -> No
 
 def test_invalid_arguments_are_rejected_before_a_request_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
     before = len(mock_api.requests)
-    found = error(call(tools, "SMA", {"symbol": "IBM", "interval": "hourly"}))
+    found = error(call(tools, "SMA", {"symbol": "IBM", "interval": "2h"}))
     assert found["code"] == "INVALID_ARGUMENTS"
     assert [problem["parameter"] for problem in found["problems"]] == ["interval", "time_period", "series_type"]
     assert found["schema"]["required"] == ["symbol", "interval", "time_period", "series_type"]

@@ -27,6 +27,8 @@ def source_entry(source: Source) -> dict[str, Any]:
     entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
+    if source.arguments is not None:
+        entry["arguments"] = source.arguments.model_dump(exclude_defaults=True)
     return entry
 
 
@@ -165,6 +167,8 @@ def _call(tool: Tool) -> dict[str, Any]:
             if parameter.send_default or parameter.sends is not None
         },
     }
+    if tool.arguments is not None:
+        call["arguments"] = tool.arguments.model_dump(exclude_unset=True)
     # A complete JSON Schema decides whether an empty string is a value.
     call["blank_allowed"] = [
         *(parameter.name for parameter in tool.parameters if parameter.schema_ is not None),

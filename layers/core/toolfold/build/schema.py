@@ -181,6 +181,31 @@ class Parameter(Model):
         return self
 
 
+class Tickers(Model):
+    """How the source writes tickers, and what other services write instead."""
+
+    parameters: list[str] = []
+    """Parameters that hold tickers, in every tool."""
+    prefixes: dict[str, str] = {}
+    """Venue before a colon (``LSE:TSCO``) → the suffix of the source; empty: no suffix."""
+    suffixes: dict[str, str] = {}
+    """Venue after a full stop at other services (``TSCO.L``) → the suffix of the source; empty: no suffix."""
+
+
+class ArgumentForms(Model):
+    """How callers write arguments otherwise than the schemas say. No model sees it, and no search."""
+
+    names: dict[str, list[Phrase]] = {}
+    """Parameter → other names for it. ``range[0]`` and ``range[1]`` are the ends of a list of two."""
+    values: dict[str, str | dict[str, list[Phrase]]] = {}
+    """Parameter → allowed value → other words for it; or the parameter that has the same values."""
+    pairs: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
+    """Two parameters that one argument such as ``EUR/USD`` may fill."""
+    pair_names: list[Phrase] = []
+    """Names of such an argument."""
+    tickers: Tickers | None = None
+
+
 class UseInstead(Model):
     """A request that another tool serves, and the name of that tool."""
 
@@ -232,6 +257,8 @@ class Tool(Model):
     parameters: list[Parameter] = []
     parameters_schema: dict[str, Any] | None = None
     """``parameters`` as one JSON Schema (2020-12). The compiler moves it here."""
+    arguments: ArgumentForms | None = None
+    """What replaces the entries of the source's ``arguments`` for this tool."""
     any_of: list[str] = []
     """Parameters of which at least one is required."""
     returns: Returns
@@ -327,6 +354,8 @@ class Source(Model):
     """Names of the category files, in the order of the listing."""
     parameters: dict[str, dict[str, Any]] = {}
     """Shared parameters: key → fields of a :class:`Parameter`. ``name`` defaults to the key."""
+    arguments: ArgumentForms | None = None
+    """How callers may write arguments otherwise."""
     faults: list[Fault] = []
     """Tried in this order; the first match is used."""
     no_data: Prose

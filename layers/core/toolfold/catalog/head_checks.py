@@ -15,7 +15,17 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["FAULT_CODES", "MAX_TEXT", "check_head", "host_of", "is_line", "is_name", "is_tool_name", "text_problem"]
+__all__ = [
+    "FAULT_CODES",
+    "MAX_TEXT",
+    "check_argument_forms",
+    "check_head",
+    "host_of",
+    "is_line",
+    "is_name",
+    "is_tool_name",
+    "text_problem",
+]
 
 FAULT_CODES = frozenset(
     {"AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"}
@@ -46,6 +56,7 @@ _REFUSED = frozenset(" @#\\")
 _WEB_SCHEMES = ("http", "ftp", "file", "ws")
 """Schemes of URLs that are not encrypted, or that read this machine."""
 
+_FORMS = {"names", "values", "pairs", "pair_names", "tickers"}
 _AUTH = {"environment", "query_key", "caller_key", "signup_url"}
 
 
@@ -89,6 +100,8 @@ def _check_source(entry: Mapping[str, Any]) -> None:
         all(isinstance(name, str) and _is_integer(ttl_s, 1, _MAX_SECONDS) for name, ttl_s in freshness.items()),
         "freshness",
     )
+    if "arguments" in entry:
+        check_argument_forms(entry["arguments"])
     if entry["auth"] is not None:
         _check_auth(entry["auth"])
     _require(isinstance(entry["faults"], list) and len(entry["faults"]) <= _MAX_FAULTS, "faults")
@@ -97,6 +110,28 @@ def _check_source(entry: Mapping[str, Any]) -> None:
         _require(fault["code"] in FAULT_CODES, "code of a fault")
         _check_texts("text of a fault", (fault["message"], fault["suggestion"]), _MAX_PARAGRAPH)
         _require(_is_integer(fault.get("retry_after_s", 1), 1, _MAX_SECONDS), "retry_after_s")
+
+
+def check_argument_forms(forms: Mapping[str, Any]) -> None:
+    """Check ``arguments`` of a source or a tool.
+
+    Raises:
+        ValueError: A value is not one that the compiler writes.
+        AttributeError: A value is not an object.
+        LookupError: A key is missing.
+    """
+    _require(isinstance(forms, dict) and set(forms) <= _FORMS, "arguments")
+    for words in forms.get("names", {}).values():
+        _require(_is_texts(words), "arguments.names")
+    for values in forms.get("values", {}).values():
+        _require(_is_key(values) or all(map(_is_texts, values.values())), "arguments.values")
+    _require(all(_is_texts(pair) and len(pair) == 2 for pair in forms.get("pairs", ())), "arguments.pairs")
+    _require(_is_texts(forms.get("pair_names", [])), "arguments.pair_names")
+    tickers = forms.get("tickers") or {}
+    _require(_is_texts(tickers.get("parameters", [])), "arguments.tickers")
+    for key in ("prefixes", "suffixes"):
+        venues = tickers.get(key, {})
+        _require(len(venues) <= _MAX_LABEL and all(map(_is_key, (*venues, *venues.values()))), "arguments.tickers")
 
 
 def _check_auth(auth: Mapping[str, Any]) -> None:

@@ -57,6 +57,7 @@ class Source(NamedTuple):
     faults: tuple[Mapping[str, Any], ...]
     unknown_notice: tuple[str, ...]
     format_parameter: str = ""
+    arguments: Mapping[str, Any] = {}
 
 
 class Tool(NamedTuple):
@@ -70,7 +71,7 @@ class Tool(NamedTuple):
         hash: Hash of the entry, by which a client detects a change.
         call: Input of the source adapter: ``function``, ``query`` (parameter → query key where it differs),
             ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
-            always sent).
+            always sent), ``arguments`` (what the tool says instead of the source's).
         answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
         hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
             ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that

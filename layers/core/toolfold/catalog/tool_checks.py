@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from toolfold.catalog.head_checks import ACCESS, MAX_SUMMARY, MAX_TEXT, is_tool_name, text_problem
+from toolfold.catalog.head_checks import ACCESS, MAX_SUMMARY, MAX_TEXT, check_argument_forms, is_tool_name, text_problem
 from toolfold.catalog.schema_checks import check_schema, check_value
 
 __all__ = ["check_tool"]
@@ -50,6 +50,10 @@ def _check_call(call: Mapping[str, Any]) -> None:
     _require(all(isinstance(part, dict) for part in (query, sends, lists)), "call")
     _require(all(isinstance(key, str) for key in query.values()), "call.query")
     _require(_is_texts(call.get("blank_allowed", [])), "call.blank_allowed")
+    try:
+        check_argument_forms(call.get("arguments", {}))
+    except (AttributeError, LookupError, TypeError):
+        raise ValueError("call.arguments has a value that it cannot have") from None
     for listed in lists.values():
         _require(isinstance(listed, dict) and isinstance(listed.get("separator"), str), "call.lists")
         _require(listed["separator"] != "" and _is_texts(listed.get("items", [])), "call.lists")

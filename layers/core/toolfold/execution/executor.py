@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from toolfold.execution.clock import Clock
     from toolfold.execution.result import CallResult
     from toolfold.execution.secrets import SecretProvider
-    from toolfold.execution.validation import Problem
+    from toolfold.execution.validation_problems import ResolvedArguments
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
@@ -90,24 +91,25 @@ class ToolExecutor:
         from toolfold.execution.validation import validator_of
         from toolfold.models import SourceCredentials
 
-        validated, problems = validator_of(catalog, tool).validate(arguments)
-        if problems:
-            raise _invalid(tool, problems)
+        resolved = validator_of(catalog, tool).resolve(arguments)
+        if resolved.problems:
+            raise _invalid(tool, resolved)
         source = catalog.source(tool.source)
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
         takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
         secrets = self._secret_provider()
         api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1)
-        return self.cached_executor().call(
+        result = self.cached_executor().call(
             source,
             tool,
-            validated,
+            resolved.arguments,
             SourceCredentials(api_key),
             operator_key=known_operator_key(source, secrets),
             bypass_cache=bypass_cache,
             deadline=deadline,
         )
+        return replace(result, notes=resolved.notes) if resolved.notes else result
 
     def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
         """Return the next step after an answer of ``tool`` that is too large."""
@@ -181,12 +183,13 @@ class ToolExecutor:
             return self._cached_executor
 
 
-def _invalid(tool: Tool, problems: list[Problem]) -> InvalidArguments:
+def _invalid(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
+    problems = resolved.problems
     first = problems[0]
     more = f" ({len(problems) - 1} more in problems)" if len(problems) > 1 else ""
     return InvalidArguments(
         f"{tool.name}: {first['parameter']} {first['problem']}: {first['expected']}{more}.",
-        "Correct the arguments by the schema and call again; nothing was sent.",
+        resolved.suggestion or "Correct the arguments by the schema and call again; nothing was sent.",
         problems=problems,
         schema=tool.parameters,
     )

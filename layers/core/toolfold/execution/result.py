@@ -21,6 +21,7 @@ class CallResult:
         age_s: seconds since it was fetched.
         arguments: the validated arguments.
         stale_reason: for a result past its time, the code of the error for which it is given; else empty.
+        notes: what was read in the arguments in a way that the caller may not expect.
         redactor: replaces the keys of this call in what is made of ``body``.
     """
 
@@ -31,3 +32,4 @@ class CallResult:
     arguments: Mapping[str, Any]
     stale_reason: str = ""
     redactor: Redactor = NO_REDACTION
+    notes: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ backtracking one with a limit. Nesting is bounded, because the library recurses 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from toolfold.execution.argument_coercion import Coercion
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
     Problem,
+    ResolvedArguments,
     Translator,
     describe_expected,
     quote,
@@ -31,13 +33,24 @@ if TYPE_CHECKING:
 
     from toolfold.catalog.model import Catalog, Tool
 
-__all__ = ["ArgumentValidator", "Problem", "SchemaError", "describe_expected", "validate_arguments", "validator_of"]
+__all__ = [
+    "ArgumentValidator",
+    "Problem",
+    "ResolvedArguments",
+    "SchemaError",
+    "describe_expected",
+    "validate_arguments",
+    "validator_of",
+]
 
 MAX_NESTING = 64
 """Levels of objects and arrays in arguments. The library recurses: 50,000 levels overflow its stack."""
 
 _MANY_VALUES = 5_000
 """Values in arguments from which on only the first error is looked for: collecting 100,000 errors takes seconds."""
+
+MAX_READ = 200
+"""Arguments of a call that are read where the schema refuses them: several times what any tool has."""
 
 _MAX_ERRORS = 100
 _BACKTRACK_LIMIT = 100_000
@@ -63,14 +76,31 @@ class ArgumentValidator:
         schema: the tool's ``parameters``.
         call: the tool's ``call``: ``lists`` describes lists that are sent as one string, ``blank_allowed`` names the
             parameters for which blank text is a value.
+        forms: how callers may write arguments otherwise: ``arguments`` of the source.
+        tool_name: for next steps.
+
+    Attributes:
+        schema: see above.
+        properties: name → schema of each parameter.
+        forms: see above.
+        tool_name: see above.
+        ticker_patterns: parameter of tickers → what a value in the form of the source matches.
 
     Raises:
         SchemaError: the schema cannot be used.
     """
 
-    def __init__(self, schema: Mapping[str, Any], call: Mapping[str, Any]) -> None:
-        self._schema = schema
-        self._properties = properties(schema)
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        call: Mapping[str, Any],
+        forms: Mapping[str, Any] | None = None,
+        tool_name: str = "",
+    ) -> None:
+        self.schema = self._schema = schema
+        self.properties = self._properties = properties(schema)
+        self.forms, self.tool_name, self._call = forms or {}, tool_name, call
+        self._single: dict[str, ArgumentValidator] = {}
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
         self._validator = compile_schema(schema)
@@ -81,6 +111,43 @@ class ArgumentValidator:
             self._max_nesting = MAX_NESTING
         self._coercion = Coercion(schema, into_alternatives=False)
         self._coercion_into_alternatives = Coercion(schema, into_alternatives=True)
+        self.ticker_patterns = self._ticker_patterns()
+
+    def resolve(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
+        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning."""
+        checked, problems = self.validate(arguments)
+        if not problems and not any(
+            type(value := checked.get(name)) is str and pattern.fullmatch(value) is None
+            for name, pattern in self.ticker_patterns.items()
+        ):
+            return ResolvedArguments(checked, problems)
+        if len(arguments) > MAX_READ or (problems and self._unsafe(arguments)):
+            return ResolvedArguments(checked, problems)
+        from toolfold.execution import argument_repair  # only mistakes need it
+
+        return argument_repair.resolve(self, arguments)
+
+    def accepts(self, name: str, value: Any) -> bool:
+        """Return whether the parameter ``name`` takes ``value``."""
+        single = self._single.get(name)
+        if single is None:
+            schema = {**{key: self._schema[key] for key in ("$defs", "definitions") if key in self._schema},
+                      "properties": {name: self._properties[name]}}  # fmt: skip
+            single = self._single.setdefault(name, ArgumentValidator(schema, self._call))
+        return not single.validate({name: value})[1]
+
+    def separator(self, name: str) -> str:
+        """Return what separates the items of a list that is sent as one string, or an empty text."""
+        return str(self._lists[name]["separator"]) if name in self._lists else ""
+
+    def _ticker_patterns(self) -> dict[str, re.Pattern[str]]:
+        rules = self.forms.get("tickers") or {}
+        names = [name for name in rules.get("parameters", ()) if name in self._properties]
+        if not names:
+            return {}
+        from toolfold.execution.argument_tickers import canonical_pattern
+
+        return {name: canonical_pattern(rules, self.separator(name)) for name in names}
 
     def validate(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
         """Check ``arguments`` as the caller sent them.
@@ -190,13 +257,20 @@ def validator_of(catalog: Catalog, tool: Tool) -> ArgumentValidator:
 
     def make() -> ArgumentValidator:
         try:
-            return ArgumentValidator(tool.parameters, tool.call)
+            return ArgumentValidator(tool.parameters, tool.call, _forms(catalog, tool), tool.name)
         except SchemaError as error:
             from toolfold.catalog.reader import damaged
 
             raise damaged(f"the parameters of {tool.name}: {error}") from None
 
     return catalog.memoize(("validator", tool.name), make)
+
+
+def _forms(catalog: Catalog, tool: Tool) -> Mapping[str, Any]:
+    """Return the forms of arguments of the source, with what the tool says instead."""
+    forms, own = catalog.source(tool.source).arguments, tool.call.get("arguments", {})
+    merged = {key: {**forms.get(key, {}), **value} if isinstance(value, dict) else value for key, value in own.items()}
+    return {**forms, **merged, "found_by": tool.hints.get("found_by", {})}
 
 
 def compile_schema(schema: Mapping[str, Any]) -> Validator:

@@ -7,7 +7,7 @@ came and what was expected. Values of unknown arguments are never repeated: one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 
@@ -21,6 +21,22 @@ class Problem(TypedDict):
     parameter: str
     problem: str
     expected: str
+
+
+class ResolvedArguments(NamedTuple):
+    """Arguments that can be sent, or what is wrong with them.
+
+    Attributes:
+        arguments: in the schema's order and types.
+        problems: what is wrong; empty: nothing.
+        notes: what was read in a way that the caller may not expect.
+        suggestion: the next step that would work, where it is known.
+    """
+
+    arguments: dict[str, Any]
+    problems: list[Problem]
+    notes: tuple[str, ...] = ()
+    suggestion: str = ""
 
 
 QUOTED_CHARACTERS = 60

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
@@ -112,9 +112,10 @@ def tool_call(
     with LargeAnswerTurn(large_answer_turns, budget) as turn:
         call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, fetch_deadline, turn)
         sent = call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)
-        if output_options.raw_by:
-            return _to_result(_render_raw(call, fetch_response(call, sent)))
-        return render_answer(call, fetch_answer(call, sent))
+        response = fetch_response(call, sent)
+        if output_options.raw_by or response.arguments.get(format_parameter) is not None:
+            return _with_notes(_render_raw(call, response, format_parameter), response.notes)
+        return render_answer(call, read_answer(call, response))
 
 
 def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
@@ -158,6 +159,8 @@ def read_answer(call: Call, response: CallResult) -> Answer:
     document = output.read_document(
         response.body, response.kind, call.tool.answer, call.options.select, call.budget, response.redactor
     )
+    if response.notes:
+        document = replace(document, notes=(*response.notes, *document.notes))
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     return Answer(document, status, sys.getsizeof(response.body))
 
@@ -194,7 +197,7 @@ def _output_options(
     )
 
 
-def _render_raw(call: Call, response: CallResult) -> RenderedResult:
+def _render_raw(call: Call, response: CallResult, raw_by: str) -> RenderedResult:
     """Render a response in the upstream's own form."""
     from toolfold.results import output
 
@@ -203,7 +206,7 @@ def _render_raw(call: Call, response: CallResult) -> RenderedResult:
         response.body,
         response.kind,
         call.tool.answer,
-        call.options,
+        replace(call.options, raw_by=raw_by),
         status=output.AnswerStatus(response.cached, response.age_s, response.stale_reason),
         redactor=response.redactor,
         budget=call.budget,
@@ -214,6 +217,11 @@ def _begin_shaping(call: Call, response: CallResult) -> None:
     call.budget.deadline = max(call.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
     call.budget.suggestion = call.executor.smaller_response_hint(call.catalog, call.tool)
     call.turn.acquire(len(response.body))
+
+
+def _with_notes(rendered: RenderedResult, notes: tuple[str, ...]) -> Result:
+    """Return a result in the upstream's own form, whose text has no place for notes."""
+    return Result({**rendered.structured, **({"notes": list(notes)} if notes else {})}, rendered.text)
 
 
 def _to_result(rendered: RenderedResult) -> Result:

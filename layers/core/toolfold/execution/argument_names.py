@@ -1,0 +1,156 @@
+"""Find the parameter that an argument of another name was meant for.
+
+The parameter's own name may have another case, punctuation or number; other words for it are data of the catalog
+(``arguments.names`` of a source). Of two parameters that could be meant, the one whose schema takes the value is; where
+that does not decide, the argument is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from toolfold.execution.argument_tickers import parse_pair
+from toolfold.execution.validation_problems import Problem, quote
+from toolfold.fuzzy import normalize
+
+__all__ = ["Renamed", "rename"]
+
+_INDEXED = re.compile(r"(?P<name>.+)\[(?P<index>[01])\]")
+"""A target in ``arguments.names`` that is one end of a list with two items: ``range[0]``."""
+
+
+class Renamed(NamedTuple):
+    """Arguments under the names of parameters.
+
+    Attributes:
+        arguments: those that were found a parameter for, and the unknown ones as they were.
+        notes: what a reader may not expect.
+        problems: arguments that contradict each other, or may mean two parameters.
+    """
+
+    arguments: dict[str, Any]
+    notes: list[str]
+    problems: list[Problem]
+
+
+def rename(
+    given: Mapping[str, Any],
+    parameters: Iterable[str],
+    forms: Mapping[str, Any],
+    takes: Callable[[str, Any], bool],
+    today: str,
+) -> Renamed:
+    """Return ``given`` under the names of ``parameters``.
+
+    Args:
+        given: the arguments as the caller named them.
+        parameters: the names of the tool's parameters.
+        forms: ``arguments`` of the source.
+        takes: returns whether a parameter takes a value, in any spelling of it.
+        today: today's date, the end of a period of which only the start is given.
+    """
+    names = list(parameters)
+    found = Renamed({}, [], [])
+    unknown: dict[str, Any] = {}
+    for name, value in given.items():
+        (found.arguments if name in names else unknown)[name] = value
+    _split_pair(found, unknown, names, forms)
+    ends: dict[str, dict[int, tuple[str, Any]]] = {}
+    sources = {name: name for name in found.arguments}
+    for name, value in unknown.items():
+        targets = _targets(name, names, forms.get("names", {}))
+        if len(targets) > 1:
+            free = [target for target in targets if target not in found.arguments]
+            targets = [target for target in free if takes(_base(target), value)] or free or targets[:1]
+        if not targets:
+            found.arguments[name] = value
+        elif value is None:
+            continue  # not given
+        elif len(targets) > 1:
+            found.problems.append(_problem(name, "can mean more than one parameter", " or ".join(targets)))
+        elif indexed := _INDEXED.fullmatch(targets[0]):
+            ends.setdefault(indexed["name"], {})[int(indexed["index"])] = (name, value)
+        else:
+            _assign(found, sources, targets[0], name, value)
+    for target, items in ends.items():
+        _join_ends(found, target, items, today)
+    return found
+
+
+def _targets(name: str, parameters: list[str], others: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the parameters that ``name`` can mean: by its letters, else by the words for them in the catalog."""
+    spelled = normalize(name)
+    if not spelled:
+        return []
+    if same := [parameter for parameter in parameters if _is_same(normalize(parameter), spelled)]:
+        return same
+    return [
+        target
+        for target, words in others.items()
+        if _base(target) in parameters and any(_is_same(normalize(word), spelled) for word in words)
+    ]
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one == other or one + "s" == other or one == other + "s"
+
+
+def _base(target: str) -> str:
+    match = _INDEXED.fullmatch(target)
+    return match["name"] if match else target
+
+
+def _assign(found: Renamed, sources: dict[str, str], target: str, name: str, value: Any) -> None:
+    if target not in sources or found.arguments.get(target) is None:
+        found.arguments[target] = value
+        sources[target] = name
+    elif _spelled(found.arguments[target]) != _spelled(value):
+        first = sources[target]
+        text = f"is given twice, as {quote(found.arguments[target])}" + ("" if first == target else f" ({first})")
+        found.problems.append(_problem(target, f"{text} and as {quote(value)} ({name[:60]})", "one of them"))
+
+
+def _spelled(value: Any) -> str:
+    return str(value).strip().casefold()
+
+
+def _join_ends(found: Renamed, target: str, items: Mapping[int, tuple[str, Any]], today: str) -> None:
+    """Make the list of a start and an end; today is the end that is not given."""
+    given = " and ".join(name for name, _ in items.values())
+    if target in found.arguments:
+        found.problems.append(_problem(target, f"is given, and {given} too", "one of them"))
+    elif 0 not in items:
+        found.problems.append(_problem(target, f"has an end ({given}) and no start", "start and end"))
+    else:
+        end = items[1][1] if 1 in items else today
+        found.arguments[target] = [str(items[0][1]), str(end)]
+        if 1 not in items:
+            found.notes.append(f"{given} was read as {target} from {items[0][1]} to today.")
+
+
+def _split_pair(found: Renamed, unknown: dict[str, Any], names: list[str], forms: Mapping[str, Any]) -> None:
+    """Divide a pair of currencies in one argument between the two parameters that a tool has for them."""
+    for base_name, quote_name in forms.get("pairs", ()):
+        if base_name not in names or quote_name not in names:
+            continue
+        words = [name for name in unknown if normalize(name) in {normalize(word) for word in forms["pair_names"]}]
+        carriers = [base_name] if base_name in found.arguments else words[:1]
+        for carrier in carriers:
+            value = found.arguments.get(carrier, unknown.get(carrier))
+            pair = parse_pair(value)
+            if pair is None or (base_name == carrier and len(str(value).strip()) <= 5):
+                continue
+            known = found.arguments.get(quote_name)
+            if known is not None and _spelled(known) != pair[1].casefold():
+                text = f"is {quote(known)}, and {carrier} {quote(value)} has {pair[1]}"
+                found.problems.append(_problem(quote_name, text, "one of them"))
+                continue
+            unknown.pop(carrier, None)
+            found.arguments.update({base_name: pair[0], quote_name: pair[1]})
+            found.notes.append(f'{carrier} "{value}" was read as {base_name} "{pair[0]}", {quote_name} "{pair[1]}".')
+
+
+def _problem(parameter: str, problem: str, expected: str) -> Problem:
+    return {"parameter": parameter[:60], "problem": problem, "expected": expected}

@@ -1,0 +1,289 @@
+"""Read arguments that a schema refuses, where they can mean one thing only.
+
+Imported for the first call that is not right as it is. An argument that its schema accepts is never changed, except for
+tickers and dates in a form that the catalog says the source does not write. What is read in a way that a caller may not
+expect is stated in a note; what can be read in two ways is refused with both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from toolfold.catalog.json_schema import allowed_types, keyword
+from toolfold.execution import argument_dates, argument_names, argument_tickers, argument_values
+from toolfold.execution.argument_values import Proposal
+from toolfold.execution.period_hint import period_select
+from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
+from toolfold.fuzzy import normalize
+
+if TYPE_CHECKING:
+    from toolfold.execution.validation import ArgumentValidator
+
+__all__ = ["next_call", "rename", "resolve"]
+
+_MAX_ITEMS = 200
+"""Items of a list that are read, which is not one of several calls."""
+
+_MAX_WORD_CHARS = 64
+_MAX_CALL_CHARS = 400
+"""Length of a call that an error repeats as the next step."""
+
+_NOT_READ = "is not a parameter of this tool"
+
+
+def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> str:
+    """Return the sentence that names the call of a tool, or an empty one where the call is too long to repeat."""
+    call: dict[str, Any] = {"tool_name": tool_name, "arguments": arguments, **({"select": select} if select else {})}
+    text = json.dumps(call, ensure_ascii=False)
+    return f"Call TOOL_CALL with {text}" if len(text) <= _MAX_CALL_CHARS else ""
+
+
+def rename(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> argument_names.Renamed:
+    """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
+    return _Repair(validator).renamed(arguments)
+
+
+def resolve(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> ResolvedArguments:
+    """Return ``arguments`` as the schema of ``validator`` takes them."""
+    return _Repair(validator).resolved(arguments)
+
+
+class _Refused(Exception):
+    """A value that has two meanings, or one that cannot be sent."""
+
+    def __init__(self, problem: Problem, suggestion: str = "") -> None:
+        super().__init__(problem["problem"])
+        self.problem, self.suggestion = problem, suggestion
+
+
+class _Repair:
+    """Reads the arguments of one call."""
+
+    def __init__(self, validator: ArgumentValidator) -> None:
+        self._validator = validator
+        self._schema, self._properties, self._forms = validator.schema, validator.properties, validator.forms
+        self._today: date = datetime.now(UTC).date()
+
+    def renamed(self, arguments: Mapping[str, Any]) -> argument_names.Renamed:
+        return argument_names.rename(arguments, self._properties, self._forms, self._takes, self._today.isoformat())
+
+    def resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
+        renamed = self.renamed(arguments)
+        given, notes, own, suggestion = dict(renamed.arguments), list(renamed.notes), list(renamed.problems), ""
+        for name in [name for name in given if name in self._properties and given[name] is not None]:
+            value = given[name]
+            try:
+                given[name], is_noted = self._read(name, value)
+            except _Refused as refused:
+                own.append(refused.problem)
+                suggestion = suggestion or refused.suggestion
+                continue
+            if is_noted:
+                notes.append(f"{name} {_shown(value)} was read as {_shown(given[name])}.")
+        checked, problems = self._validator.validate(given)
+        refused_names = {problem["parameter"] for problem in own}
+        problems = own + [problem for problem in problems if problem["parameter"] not in refused_names]
+        if problems and not suggestion:
+            problems, suggestion = self._with_period(given, problems)
+        return ResolvedArguments(checked, problems, tuple(notes), suggestion)
+
+    def _takes(self, name: str, value: Any) -> bool:
+        if isinstance(value, list) and len(value) > _MAX_ITEMS:
+            return False
+        try:
+            return self._validator.accepts(name, self._read(name, value)[0])
+        except _Refused:
+            return False
+
+    def _read(self, name: str, value: Any) -> tuple[Any, bool]:
+        """Return ``value`` as the parameter takes it, and whether a note states it; ``value`` where it cannot.
+
+        Raises:
+            _Refused: it has two meanings, or names a company where a ticker is wanted.
+        """
+        if isinstance(value, list) and len(value) > _MAX_ITEMS:
+            return value, False
+        if self._validator.accepts(name, value):
+            if name in self._validator.ticker_patterns:
+                separator = self._validator.separator(name)
+                if isinstance(value, list) and separator:
+                    value = separator.join(value)
+                return self._tickers(name, value) if isinstance(value, str) else (value, False)
+            return value, False
+        rule = self._properties[name]
+        types = allowed_types(self._schema, rule)
+        if "array" in types and "string" not in types:
+            return self._items(name, value)
+        for proposal in self._proposals(name, rule, types, value):
+            if self._validator.accepts(name, proposal.value):
+                return proposal.value, proposal.is_noted
+        if "string" in types and keyword(self._schema, rule, "enum") is None:
+            self._refuse_date(name, value, argument_dates.bound_of(name))
+        return value, False
+
+    def _proposals(self, name: str, rule: Any, types: frozenset[str], value: Any) -> Iterator[Proposal]:
+        options, words = keyword(self._schema, rule, "enum"), self._other_words(name)
+        if isinstance(options, list):
+            yield from argument_values.enum_values(value, options, words)
+            return
+        if "boolean" in types:
+            yield from argument_values.booleans(value)
+        if types & {"integer", "number"}:
+            yield from argument_values.numbers(value, words)
+        if "string" in types:
+            yield from self._words(value, words)
+            yield from self._texts(value, argument_dates.bound_of(name))
+
+    def _other_words(self, name: str) -> Mapping[str, Any]:
+        values = self._forms.get("values", {})
+        words = values.get(name, {})
+        words = values.get(words, {}) if isinstance(words, str) else words
+        return words if isinstance(words, Mapping) else {}
+
+    def _words(self, value: Any, words: Mapping[str, Any]) -> Iterator[Proposal]:
+        """Yield the value that the catalog says a word stands for: ``bitcoin`` for ``BTC``."""
+        spelled = normalize(value) if isinstance(value, str) and len(value) <= _MAX_WORD_CHARS else ""
+        for known, others in words.items():
+            if spelled and any(normalize(other) == spelled for other in others):
+                yield Proposal(known, True)
+
+    def _texts(self, value: Any, bound: argument_dates.Bound) -> Iterator[Proposal]:
+        if isinstance(value, str) and value != value.strip():
+            yield Proposal(value.strip(), False)
+            yield Proposal(value.strip().upper(), False)
+        if isinstance(value, str):
+            yield Proposal(value.upper(), False)
+        yield from argument_values.spans(value)
+        readings = argument_dates.parse_date(value, self._today)
+        if len(readings) == 1:
+            for text, says_less in argument_dates.spellings(readings[0], bound):
+                yield Proposal(text, says_less or readings[0].is_relative)
+
+    def _refuse_date(self, name: str, value: Any, bound: argument_dates.Bound) -> None:
+        """Refuse a date with two readings, or one without the day that is needed.
+
+        Raises:
+            _Refused: it is one.
+        """
+        readings = argument_dates.parse_date(value, self._today)
+        bounds: tuple[argument_dates.Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
+        found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
+        if len(found) == 2 and all(found):
+            text = f"{quote(value)} can be read in two ways"
+            raise _Refused(Problem(parameter=name, problem=text, expected=" or ".join(found)))
+
+    def _spelled(self, name: str, reading: argument_dates.Reading, bound: argument_dates.Bound) -> str:
+        texts = (text for text, _ in argument_dates.spellings(reading, bound))
+        return next((text for text in texts if self._validator.accepts(name, text)), "")
+
+    def _items(self, name: str, value: Any) -> tuple[Any, bool]:
+        """Read each item of a list, which may be written as one text: ``2024-01-01 to 2024-03-31``."""
+        items = value if isinstance(value, list) else None
+        if isinstance(value, str):
+            separators = ("..", " to ", " - ", ",", ";", "|", "/")
+            items = next(([part.strip() for part in value.split(by)] for by in separators if by in value), [value])
+        if not items:
+            return value, False
+        read: list[Any] = []
+        is_noted = False
+        for index, item in enumerate(items):
+            bound: argument_dates.Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
+            proposals = self._texts(item, bound)
+            found = next((one for one in proposals if self._validator.accepts(name, [one.value])), None)
+            if self._validator.accepts(name, [item]):
+                found = Proposal(item, False)
+            if found is None:
+                self._refuse_date_item(name, item, bound)
+                return value, False
+            read.append(found.value)
+            is_noted = is_noted or found.is_noted
+        return read, is_noted
+
+    def _refuse_date_item(self, name: str, item: Any, bound: argument_dates.Bound) -> None:
+        readings = argument_dates.parse_date(item, self._today)
+        texts = [next((text for text, _ in argument_dates.spellings(one, bound)), "") for one in readings]
+        if len(texts) > 1:
+            text = f"{quote(item)} can be read in two ways"
+            raise _Refused(Problem(parameter=name, problem=text, expected=" or ".join(texts)))
+
+    def _tickers(self, name: str, value: str) -> tuple[str, bool]:
+        if self._validator.ticker_patterns[name].fullmatch(value):
+            return value, False
+        rules = self._forms["tickers"]
+        separator = self._validator.separator(name)
+        parts = value.split(separator) if separator else [value]
+        read: list[str] = []
+        is_noted = False
+        words = self._other_words(name)
+        for part in parts:
+            if meant := next(self._words(part, words), None):
+                read.append(meant.value)
+                is_noted = True
+                continue
+            ticker = argument_tickers.parse_ticker(part, rules)
+            if ticker is None:
+                raise self._company(name, part.strip())
+            read.append(ticker.text)
+            is_noted = is_noted or ticker.is_noted
+        return (separator or "").join(read), is_noted
+
+    def _company(self, name: str, value: str) -> _Refused:
+        expected = describe_expected(self._properties[name], self._schema)
+        problem = Problem(parameter=name, problem=f"{quote(value)} is a name, not a code", expected=expected)
+        finder = self._forms.get("found_by", {}).get(name)
+        if not finder:
+            return _Refused(problem)
+        arguments = {finder["parameter"]: value[:60]} if finder.get("parameter") else {}
+        return _Refused(problem, next_call(finder["tool"], arguments) + f", then send the {name} that it finds.")
+
+    def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], str]:
+        """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
+        unknown = [problem["parameter"] for problem in problems if problem["problem"] == _NOT_READ]
+        wanted = {name: given[name] for name in unknown if name in given}
+        hint = period_select(wanted, self._today)
+        if not hint:
+            return [self._with_readings(problem, wanted) for problem in problems], ""
+        expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
+        problems = [{**one, "expected": expected} if one["parameter"] in wanted else one for one in problems]
+        if len(problems) > len(wanted) or len(unknown) != len(wanted):
+            return problems, ""
+        known = {name: value for name, value in given.items() if name not in wanted}
+        known |= self._month_of(hint, known)
+        checked, others = self._validator.validate(known)
+        call = "" if others else next_call(self._validator.tool_name, checked, hint)
+        return problems, f"{call}; nothing was sent." if call else ""
+
+    def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
+        """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""
+        name = problem["parameter"]
+        readings = argument_dates.parse_date(wanted.get(name), self._today)
+        hints = [period_select({name: one.at.date().isoformat()}, self._today) for one in readings]
+        if len(hints) < 2 or not all(hints):
+            return problem
+        expected = f"{quote(wanted[name])} can be read in two ways; beside arguments write "
+        return {**problem, "expected": expected + " or ".join(f'"select": "{hint}"' for hint in hints)}
+
+    def _month_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
+        """Return the month that a period is in, for a tool of short bars that is called for a month."""
+        dates = re.findall(r"\d{4}-\d{2}-\d{2}", hint)
+        if len(dates) != 2 or dates[0][:7] != dates[1][:7] or any(map(_is_a_day_or_more, known.values())):
+            return {}
+        takes = self._validator.accepts
+        months = [
+            name
+            for name in self._properties
+            if name not in known and takes(name, dates[0][:7]) and not takes(name, dates[0]) and not takes(name, "x")
+        ]
+        return {months[0]: dates[0][:7]} if len(months) == 1 else {}
+
+
+def _is_a_day_or_more(value: Any) -> bool:
+    return value in ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:80]

@@ -1,0 +1,146 @@
+"""Propose what a refused value may mean: the enum value, number, boolean, span or date that it spells another way.
+
+Each function proposes; the parameter's schema decides. A value that its schema accepts never comes here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolfold.fuzzy import normalize
+
+__all__ = ["Proposal", "booleans", "enum_values", "numbers", "spans"]
+
+_MAX_CHARS = 64
+"""Characters of a value that is read: no enum value or number is longer."""
+
+_UNITS: Mapping[str, str] = {
+    spelled: unit
+    for unit, spellings in {
+        "second": "s sec secs second seconds",
+        "minute": "min mins minute minutes minutely t",
+        "hour": "h hr hrs hour hours hourly",
+        "day": "d day days daily",
+        "week": "w wk wks week weeks weekly",
+        "month": "mo mos mon mth mths month months monthly",
+        "quarter": "q qtr qtrs quarter quarters quarterly",
+        "halfyear": "semiannual semiannually halfyear halfyearly biannual",
+        "year": "y yr yrs year years yearly annual annually a",
+    }.items()
+    for spelled in spellings.split()
+}
+_SIZES = {"second": ("s", 1), "minute": ("s", 60), "hour": ("s", 3600), "day": ("d", 1), "week": ("d", 7),
+          "month": ("m", 1), "quarter": ("m", 3), "halfyear": ("m", 6), "year": ("m", 12)}  # fmt: skip
+"""Unit → what it is counted in (seconds, days, months), and how many of these. The three are not comparable."""
+
+_SPAN = re.compile(r"(?P<count>\d{1,4})?[ _-]*(?P<unit>[a-z][a-z-]{0,12})")
+_UNIT_FIRST = re.compile(r"(?P<unit>[dhmw])(?P<count>\d{1,3})")
+_COUNT = re.compile(r"\d{1,4}")
+_NUMBER = re.compile(
+    r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|weeks?|months?|years?|rows?|x|%)?"
+)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+")
+_BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
+             "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip
+_SPAN_UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+class Proposal(NamedTuple):
+    """A value that may be meant, and whether a note states it."""
+
+    value: Any
+    is_noted: bool
+
+
+def enum_values(value: Any, options: Sequence[Any], other_spellings: Mapping[str, Iterable[str]]) -> Iterator[Proposal]:
+    """Yield the members of ``options`` that ``value`` spells another way.
+
+    Args:
+        value: a value that is not among the options.
+        options: the enum.
+        other_spellings: member → further words for it, from the catalog.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > _MAX_CHARS:
+        return
+    text = str(value).strip()
+    spelled = normalize(text)
+    by_letters = [option for option in options if spelled and normalize(str(option)) == spelled]
+    if by_letters:
+        yield from (Proposal(option, False) for option in by_letters)
+        return
+    for option in options:
+        if any(normalize(word) == spelled for word in other_spellings.get(str(option), ())):
+            yield Proposal(option, True)
+            return
+    sizes = {option: size for option in options for size in _sizes(str(option))}
+    for size in _sizes(text):
+        if same := [option for option, known in sizes.items() if known == size]:
+            yield Proposal(same[0], True)
+            return
+    if _COUNT.fullmatch(text):
+        counted = [option for option in options if re.match(rf"{int(text)}(?!\d)", str(option))]
+        if len(counted) == 1:
+            yield Proposal(counted[0], True)
+
+
+def _sizes(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the lengths of time that ``text`` may mean, the likelier first. ``1m`` is a minute, ``1M`` a month."""
+    lowered = text.lower().strip()
+    match = _UNIT_FIRST.fullmatch(lowered) or _SPAN.fullmatch(lowered)
+    if match is None:
+        return
+    count = int(match["count"] or 1)
+    if match["unit"] == "m":
+        units = ["month", "minute"] if "M" in text else ["minute", "month"]
+    else:
+        unit = match["unit"].replace("-", "")
+        units = [_UNITS[unit]] if unit in _UNITS else []
+    for unit in units:
+        counted_in, size = _SIZES[unit]
+        yield counted_in, size * count
+
+
+def spans(value: Any) -> Iterator[Proposal]:
+    """Yield a span of time as ``6month``, as patterns of spans ask for it."""
+    if not isinstance(value, str) or len(value) > _MAX_CHARS:
+        return
+    text = value.lower().strip()
+    match = _SPAN.fullmatch(text.removeprefix("last ").removeprefix("past "))
+    if match is None:
+        return
+    unit = match["unit"]
+    names = ["month", "minute"] if unit == "m" else [_UNITS[unit]] if unit in _UNITS else []
+    for name in names:
+        if name in _SPAN_UNITS:
+            yield Proposal(f"{int(match['count'] or 1)}{name}", unit == "m" or not match["count"])
+    if normalize(value) in ("all", "max", "everything", "maximum"):
+        yield Proposal("full", True)
+
+
+def numbers(value: Any, other_spellings: Mapping[str, Iterable[str]]) -> Iterator[Proposal]:
+    """Yield the number in a text such as ``14 days``, ``20-day`` and ``1,000``, or the one that a word stands for."""
+    if not isinstance(value, str) or len(value) > _MAX_CHARS:
+        return
+    text = value.strip().lower()
+    for number, words in other_spellings.items():
+        if any(normalize(word) == normalize(text) for word in words):
+            yield Proposal(_number(number), True)
+    if match := _NUMBER.fullmatch(text):
+        yield Proposal(_number(match["number"]), True)
+    elif _THOUSANDS.fullmatch(text):
+        yield Proposal(int(re.sub(r"[,_ ]", "", text)), True)
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def booleans(value: Any) -> Iterator[Proposal]:
+    """Yield the boolean that a word or a digit stands for."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip().lower()
+        if text in _BOOLEANS:
+            yield Proposal(_BOOLEANS[text], False)

@@ -1,0 +1,308 @@
+"""Arguments as people and models write them first: what is sent upstream, or the next call that the error names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.meta_tools import call, error
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.errors import NoData
+from toolfold.execution.argument_dates import bound_of, parse_date, spellings
+from toolfold.execution.argument_tickers import parse_pair, parse_ticker
+from toolfold.execution.period_hint import period_select
+from toolfold.execution.validation import ArgumentValidator, validator_of
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.mock_api.server import MockApi
+
+CATALOG = FileStore(bundled_path())()
+TODAY = date(2026, 3, 15)
+QUOTE, DAILY, INTRADAY, NEWS = "GLOBAL_QUOTE", "TIME_SERIES_DAILY", "TIME_SERIES_INTRADAY", "NEWS_SENTIMENT"
+BARS = {"symbol": "IBM", "interval": "daily"}
+SMA = {**BARS, "time_period": 5, "series_type": "close"}
+
+
+def validator(name: str) -> ArgumentValidator:
+    tool = CATALOG.get(name)
+    assert tool is not None
+    return validator_of(CATALOG, tool)
+
+
+@pytest.fixture
+def recorded(make_tools: Callable[..., MetaTools], mock_api: MockApi) -> MetaTools:
+    """The meta-tools over the mock API, which records what is sent."""
+    mock_api.clear_requests()
+    return make_tools(TOOLFOLD_CACHE="off")
+
+
+SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    # Names of parameters
+    (QUOTE, {"SYMBOLS": "IBM"}, {"symbol": "IBM"}),
+    (QUOTE, {"Symbol": "IBM"}, {"symbol": "IBM"}),
+    (QUOTE, {"symbol_": "IBM"}, {"symbol": "IBM"}),
+    (QUOTE, {"ticker": "IBM"}, {"symbol": "IBM"}),
+    (QUOTE, {"tickers": "IBM"}, {"symbol": "IBM"}),
+    (QUOTE, {"stock_symbol": "IBM"}, {"symbol": "IBM"}),
+    (QUOTE, {"security": "IBM", "symbol": "ibm"}, {"symbol": "IBM"}),
+    (QUOTE, {"symbol": "IBM", "stock": None}, {"symbol": "IBM"}),
+    (DAILY, {"symbol": "IBM", "outputSize": "Full"}, {"outputsize": "full"}),
+    (DAILY, {"symbol": "IBM", "output_size": "max"}, {"outputsize": "full"}),
+    (DAILY, {"symbol": "IBM", "size": "compact"}, {"outputsize": "compact"}),
+    ("SMA", {**BARS, "timePeriod": 20, "seriesType": "close"}, {"time_period": "20", "series_type": "close"}),
+    ("SMA", {**BARS, "window": "20", "price": "Close"}, {"time_period": "20", "series_type": "close"}),
+    ("SMA", {**BARS, "length": "20 days", "source": "closing"}, {"time_period": "20", "series_type": "close"}),
+    ("SMA", {**SMA, "interval": None, "period": "weekly"}, {"interval": "weekly", "time_period": "5"}),
+    ("SMA", {"symbol": "IBM", "interval": "daily", "period": 9, "series_type": "low"}, {"time_period": "9"}),
+    ("SYMBOL_SEARCH", {"keyword": "tesco"}, {"keywords": "tesco"}),
+    ("SYMBOL_SEARCH", {"query": "Berkshire Hathaway"}, {"keywords": "Berkshire Hathaway"}),
+    ("FX_DAILY", {"from": "EUR", "to": "USD"}, {"from_symbol": "EUR", "to_symbol": "USD"}),
+    ("FX_DAILY", {"from_currency": "EUR", "to_currency": "USD"}, {"from_symbol": "EUR", "to_symbol": "USD"}),
+    ("CURRENCY_EXCHANGE_RATE", {"from_symbol": "BTC", "to_symbol": "EUR"}, {"from_currency": "BTC"}),
+    ("CURRENCY_EXCHANGE_RATE", {"base": "usd", "quote": "JPY"}, {"from_currency": "USD", "to_currency": "JPY"}),
+    ("INSIDER_TRANSACTIONS", {"ticker": "IBM", "start_date": "2025-02-01"}, {"from": "2025-02-01"}),
+    (NEWS, {"symbol": "IBM", "since": "2025-02-01"}, {"tickers": "IBM", "time_from": "20250201T0000"}),
+    # Values of enums
+    ("SMA", {**SMA, "interval": "1day"}, {"interval": "daily"}),
+    ("SMA", {**SMA, "interval": "1d"}, {"interval": "daily"}),
+    ("SMA", {**SMA, "interval": "D"}, {"interval": "daily"}),
+    ("SMA", {**SMA, "interval": "1h"}, {"interval": "60min"}),
+    ("SMA", {**SMA, "interval": "60m"}, {"interval": "60min"}),
+    ("SMA", {**SMA, "interval": "hourly"}, {"interval": "60min"}),
+    ("SMA", {**SMA, "interval": "1m"}, {"interval": "1min"}),
+    ("SMA", {**SMA, "interval": "1M"}, {"interval": "monthly"}),
+    ("SMA", {**SMA, "interval": 5}, {"interval": "5min"}),
+    ("REAL_GDP", {"interval": "yearly"}, {"interval": "annual"}),
+    ("REAL_GDP", {"frequency": "Q"}, {"interval": "quarterly"}),
+    ("CPI", {"interval": "half-yearly"}, {"interval": "semiannual"}),
+    ("TREASURY_YIELD", {"maturity": "10y"}, {"maturity": "10year"}),
+    ("TREASURY_YIELD", {"maturity": "10 years"}, {"maturity": "10year"}),
+    ("TREASURY_YIELD", {"maturity": "30-Year"}, {"maturity": "30year"}),
+    ("TREASURY_YIELD", {"term": "3m"}, {"maturity": "3month"}),
+    ("EARNINGS_CALENDAR", {"horizon": "1 year"}, {"horizon": "12month"}),
+    (NEWS, {"tickers": "IBM", "sort": "newest first"}, {"sort": "LATEST"}),
+    ("MACDEXT", {**BARS, "series_type": "close", "fastmatype": "EMA"}, {"fastmatype": "1"}),
+    (INTRADAY, {"symbol": "IBM", "interval": "5min", "adjusted": "no"}, {"adjusted": "false"}),
+    (INTRADAY, {"symbol": "IBM", "interval": "5min", "extended_hours": 1}, {"extended_hours": "true"}),
+    # Dates
+    (NEWS, {"tickers": "IBM", "time_from": "2024-01-15"}, {"time_from": "20240115T0000"}),
+    (NEWS, {"tickers": "IBM", "time_from": "20240115T0000", "time_to": "Jan 15, 2024"}, {"time_to": "20240115T2359"}),
+    (NEWS, {"tickers": "IBM", "time_from": "2024-01-15T10:30:00+02:00"}, {"time_from": "20240115T0830"}),
+    (NEWS, {"tickers": "IBM", "time_from": 1705314600}, {"time_from": "20240115T1030"}),
+    (NEWS, {"tickers": "IBM", "from": "2024-02", "to": "2024-02"}, {"time_from": "20240201T0000",
+                                                                     "time_to": "20240229T2359"}),
+    ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2024/01/15"}, {"date": "2024-01-15"}),
+    ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": 20240115}, {"date": "2024-01-15"}),
+    ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "15 January 2024"}, {"date": "2024-01-15"}),
+    ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "25/01/2024"}, {"date": "2024-01-25"}),
+    (INTRADAY, {"symbol": "IBM", "interval": "5min", "month": "January 2024"}, {"month": "2024-01"}),
+    (INTRADAY, {"symbol": "IBM", "interval": "5min", "month": "2024-01-15"}, {"month": "2024-01"}),
+    ("EARNINGS_CALL_TRANSCRIPT", {"symbol": "IBM", "quarter": "Q1 2024"}, {"quarter": "2024Q1"}),
+    ("EARNINGS_CALL_TRANSCRIPT", {"symbol": "IBM", "quarter": "2024-Q3"}, {"quarter": "2024Q3"}),
+    # Tickers and pairs
+    (QUOTE, {"symbol": "$AAPL"}, {"symbol": "AAPL"}),
+    (QUOTE, {"symbol": " aapl "}, {"symbol": "AAPL"}),
+    (QUOTE, {"symbol": "NASDAQ:AAPL"}, {"symbol": "AAPL"}),
+    (QUOTE, {"symbol": "TSCO.L"}, {"symbol": "TSCO.LON"}),
+    (QUOTE, {"symbol": "LSE:TSCO"}, {"symbol": "TSCO.LON"}),
+    (QUOTE, {"symbol": "Apple (AAPL)"}, {"symbol": "AAPL"}),
+    (QUOTE, {"symbol": "brk.b"}, {"symbol": "BRK.B"}),
+    ("REALTIME_BULK_QUOTES", {"symbols": ["ibm", "NYSE:KO"]}, {"symbol": "IBM,KO"}),
+    ("FX_DAILY", {"pair": "EUR/USD"}, {"from_symbol": "EUR", "to_symbol": "USD"}),
+    ("FX_DAILY", {"symbol": "eurusd"}, {"from_symbol": "EUR", "to_symbol": "USD"}),
+    ("FX_DAILY", {"from": "euro", "to": "yen"}, {"from_symbol": "EUR", "to_symbol": "JPY"}),
+    ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC/USD"}, {"symbol": "BTC", "market": "USD"}),
+    ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC-USD", "market": "usd"}, {"symbol": "BTC", "market": "USD"}),
+    ("DIGITAL_CURRENCY_DAILY", {"coin": "Bitcoin", "currency": "EUR"}, {"symbol": "BTC", "market": "EUR"}),
+    ("INDEX_DATA", {"symbol": "S&P 500", "interval": "1d"}, {"symbol": "SPX", "interval": "daily"}),
+    ("RSI", {**SMA, "symbol": "EUR/USD"}, {"symbol": "EURUSD"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments", "expected"), SENT, ids=lambda value: str(value)[:60])
+def test_argument_with_one_meaning_is_sent_as_the_source_takes_it(
+    recorded: MetaTools, mock_api: MockApi, tool: str, arguments: dict[str, Any], expected: dict[str, str]
+) -> None:
+    found = CATALOG.get(tool)
+    assert found is not None
+    with suppress(NoData):
+        recorded.executor.call(CATALOG, found, arguments)
+    query = dict(mock_api.requests[0])
+    assert {name: query.get(name) for name in expected} == expected
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    (DAILY, {"symbol": "IBM", "start_date": "2025-01-01"},  # F10
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "since 2025-01-01"}'),
+    (DAILY, {"ticker": "ibm", "from": "Jan 1, 2025", "to": "2025-02"},
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "2025-01-01..2025-02-28"}'),
+    (DAILY, {"symbol": "IBM", "limit": 5},
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 5"}'),
+    (DAILY, {"symbol": "IBM", "period": "6mo"},
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 6 months"}'),
+    (INTRADAY, {"symbol": "IBM", "interval": "5min", "start": "2024-01-02", "end": "2024-01-05"},
+     '{"tool_name": "TIME_SERIES_INTRADAY", "arguments": {"symbol": "IBM", "interval": "5min", "month": "2024-01"}, '
+     '"select": "2024-01-02..2024-01-05"}'),
+    (QUOTE, {"symbol": "Apple"}, '{"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "Apple"}}'),
+    (QUOTE, {"company": "berkshire hathaway"},
+     '{"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "berkshire hathaway"}}'),
+    ("INDEX_DATA", {"symbol": "Wilshire 5000", "interval": "daily"}, '{"tool_name": "INDEX_CATALOG", "arguments": {}}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments", "next_call"), REFUSED)
+def test_refused_argument_names_the_next_call(
+    recorded: MetaTools, mock_api: MockApi, tool: str, arguments: dict[str, Any], next_call: str
+) -> None:
+    found = error(call(recorded, tool, arguments))
+    assert found["code"] == "INVALID_ARGUMENTS"
+    assert f"Call TOOL_CALL with {next_call}" in found["suggestion"]
+    assert mock_api.requests == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "01/02/2024"}, "2024-01-02 or 2024-02-01"),
+        ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2024-01"}, "2024-01-01 or 2024-01-31"),
+        (DAILY, {"symbol": "IBM", "start": "01/02/2024"}, '"since 2024-01-02" or "select": "since 2024-02-01"'),
+        (QUOTE, {"symbol": "IBM", "ticker": "AAPL"}, "is given twice, as 'IBM' and as 'AAPL' (ticker)"),
+        ("FX_DAILY", {"pair": "EUR/USD", "to_symbol": "GBP"}, "to_symbol is 'GBP', and pair 'EUR/USD' has USD"),
+        ("ANALYTICS_FIXED_WINDOW", {"symbols": "IBM", "end": "2025-01-01", "interval": "1d", "calculations": "mean"},
+         "range has an end (end) and no start"),
+        ("TREASURY_YIELD", {"maturity": "1 year"}, "one of 3month, 2year, 5year, 7year, 10year, 30year"),
+    ],
+)  # fmt: skip
+def test_argument_with_two_meanings_is_refused_with_both(
+    recorded: MetaTools, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    assert said in error(call(recorded, tool, arguments))["message"]
+
+
+def test_what_a_caller_may_not_expect_is_noted(recorded: MetaTools) -> None:
+    noted = call(recorded, "SMA", {**SMA, "interval": "1d", "symbol": "ibm"}, select="last 2")
+    assert noted.text.startswith('# interval "1d" was read as "daily".\n')
+    assert noted.structured["notes"] == ['interval "1d" was read as "daily".']
+    raw = call(recorded, "SMA", {**SMA, "interval": "1d", "format": "csv"}, max_tokens=500)
+    assert raw.structured["result"].startswith("time,SMA")
+    assert raw.structured["notes"] == ['interval "1d" was read as "daily".']
+    assert "notes" not in call(recorded, "SMA", {**SMA, "Interval": "Daily"}, select="last 2").structured
+
+
+def test_relative_date_is_noted_with_its_meaning() -> None:
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+    found = validator("HISTORICAL_OPTIONS").resolve({"symbol": "IBM", "date": "yesterday"})
+    assert found.arguments["date"] == yesterday
+    assert found.notes == (f'date "yesterday" was read as "{yesterday}".',)
+
+
+def test_period_of_analytics_is_made_of_two_arguments() -> None:
+    given = {"symbols": "aapl,MSFT", "interval": "1d", "calculations": "mean", "start": "2024-01-02"}
+    found = validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "end": "Feb 2024"})
+    assert found.arguments["range"] == ["2024-01-02", "2024-02-29"]
+    assert found.arguments["symbols"] == "AAPL,MSFT"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-1-5", "2024-01-05"), ("2024.01.15", "2024-01-15"), ("15.01.2024", "2024-01-15"),
+        ("Mon, 15 Jan 2024", "2024-01-15"), ("January 15th, 2024", "2024-01-15"), ("15-Jan-2024", "2024-01-15"),
+        ("1st of March 2024", "2024-03-01"), ("2024 Sept 3", "2024-09-03"), ("2024-01-15 10:30", "2024-01-15"),
+        ("today", "2026-03-15"), ("2 weeks ago", "2026-03-01"), ("1 month ago", "2026-02-15"),
+        ("2024-02-30", ""), ("15/13/2024", ""), ("Mayhem 3, 2024", ""), ("9999999999999", ""), ("soon", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_dates_are_read(text: str, expected: str) -> None:
+    readings = parse_date(text, TODAY)
+    assert [f"{one.at:%Y-%m-%d}" for one in readings] == [expected] * bool(expected)
+
+
+def test_bounds_are_found_in_names() -> None:
+    names = ["time_from", "time_to", "startDate", "until", "date", "symbol", "total"]
+    assert [bound_of(name) for name in names] == ["start", "end", "start", "end", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "select"),
+    [
+        ({"start_date": "2025", "end_date": "2025-06"}, "2025-01-01..2025-06-30"),
+        ({"until": "2025-01-03"}, "until 2025-01-03"),
+        ({"on": "2025-01-03"}, "2025-01-03..2025-01-03"), ({"year": 2024}, "2024-01-01..2024-12-31"),
+        ({"columns": ["close", "volume"], "count": "3"}, "close, volume; last 3"), ({"range": "ytd"}, "ytd"),
+        ({"start": "soon"}, ""), ({"apikey": "x"}, ""), ({"limit": 5, "colour": 1}, ""), ({"fields": ["a;b"]}, ""),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_periods_become_a_select(arguments: dict[str, Any], select: str) -> None:
+    assert period_select(arguments, TODAY) == select
+
+
+def test_names_of_companies_are_told_from_tickers() -> None:
+    words = ["Ibm", "googl", "GOOGL", "Tsla", "Apple", "AT&T", "microsoft", "BTC/USD", "McDonald's", "A" * 300, ""]
+    found = [ticker and ticker.text for ticker in (parse_ticker(word, {}) for word in words)]
+    assert found == ["IBM", "GOOGL", "GOOGL", "TSLA", None, None, None, "BTCUSD", None, "A" * 300, ""]
+
+
+def test_six_letters_are_a_pair_only_with_a_currency() -> None:
+    assert [parse_pair(text) for text in ("EURUSD", "BTC-USDT", "EURUSD=X", "SOLANA", "IBM", "TSCO.LON")] == [
+        ("EUR", "USD"), ("BTC", "USDT"), ("EUR", "USD"), None, None, None,
+    ]  # fmt: skip
+
+
+EXAMPLES = [(name, tool.example) for name in CATALOG if (tool := CATALOG.get(name)) is not None]
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[name for name, _ in EXAMPLES])
+def test_valid_arguments_stay_as_they_are(name: str, example: dict[str, Any]) -> None:
+    found = validator(name).resolve(example)
+    assert (found.problems, found.notes) == ([], ())
+    assert found.arguments == validator(name).validate(example)[0]
+
+
+words = st.text(max_size=12) | st.sampled_from(
+    ["1d", "10y", "yes", "EUR/USD", "Apple", "2024-01", "01/02/2024", "yesterday", "AAPL,MSFT", "20 days", "max", "3m"]
+)
+values = words | st.integers(-5, 3_000_000_000) | st.booleans() | st.none() | st.lists(words, max_size=3) | st.floats()
+
+
+@pytest.mark.hypothesis
+@given(st.sampled_from(sorted(CATALOG)), st.data())
+def test_reading_twice_changes_nothing(name: str, data: st.DataObject) -> None:
+    single = validator(name)
+    others = ["ticker", "from", "to", "period", "pair", "start_date", "limit", "x"]
+    given_ = data.draw(st.dictionaries(st.sampled_from([*single.properties, *others]), values, max_size=4))
+    once = single.resolve(given_)
+    if not once.problems:
+        twice = single.resolve(once.arguments)
+        assert (twice.arguments, twice.problems, twice.notes) == (once.arguments, [], ())
+    for parameter, value in given_.items():
+        if parameter in single.ticker_patterns or parameter not in single.properties or value is None:
+            continue
+        if single.accepts(parameter, value) and parameter in once.arguments and not once.problems:
+            assert str(once.arguments[parameter]) == str(single.validate({parameter: value})[0][parameter])
+
+
+@pytest.mark.parametrize("value", ["2024" * 100_000, "A" * 100_000, ["x"] * 10_000, {"a": {"b": 1}}, "\ud800"])
+def test_values_without_measure_are_refused_at_once(value: Any) -> None:
+    for name, parameter in ((NEWS, "time_from"), ("SMA", "time_period"), ("SMA", "interval"), ("CPI", "from")):
+        assert validator(name).resolve({parameter: value, "period": value}).problems
+
+
+def test_secret_in_an_unknown_argument_is_not_repeated(recorded: MetaTools) -> None:
+    found = call(recorded, DAILY, {"symbol": "IBM", "apikey": "CANARYKEY0123456", "start": "2025-01-01"})
+    assert "CANARY" not in re.sub(r"\s", "", found.text)
+
+
+@pytest.mark.parametrize(
+    ("reading", "bound", "first"), [("2024", "end", "2024-12-31"), ("Q2 2024", "end", "2024-06-30")]
+)
+def test_end_of_a_year_or_quarter_is_its_last_day(reading: str, bound: Any, first: str) -> None:
+    (found,) = parse_date(reading, TODAY)
+    assert first in [text for text, _ in spellings(found, bound)]
