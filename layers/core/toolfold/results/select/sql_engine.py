@@ -8,6 +8,7 @@ and memory; the rows of a result are reserved while they are fetched.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 import threading
@@ -45,8 +46,10 @@ _PLAIN_TYPES = frozenset((int, float, str, type(None)))
 _NUMBER_TYPES = frozenset((int, float, bool, type(None)))
 _MAX_INTEGER = 2**63 - 1
 
+_JOIN_BY_NAME = re.compile(r"\b(?:natural|using)\b", re.I)
+
 _turn = threading.Lock()
-"""Locked while a statement runs: the bound on the memory of SQLite is one of the process (``sql_guard.limit_heap``)."""
+"""Locked while a statement runs: the bound on the memory of SQLite, in ``sql_guard``, is one of the process."""
 
 
 class SqlTables:
@@ -102,10 +105,10 @@ class SqlTables:
                 return self._run(self._load(needed), statement, parameters)
             except MemoryError:
                 raise self._budget.too_large(sql_guard.TOO_MUCH_MEMORY) from None
-            except (sqlite3.Error, sqlite3.Warning) as error:
-                raise sql_errors.explain(str(error), statement, self.tables, self._budget) from None
-            except (UnicodeEncodeError, ValueError, OverflowError) as error:
-                raise sql_errors.explain(str(error), statement, self.tables, self._budget) from None
+            except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError, ValueError, OverflowError) as error:
+                if "too big" in str(error):
+                    raise self._budget.too_large(sql_guard.TOO_LONG) from None
+                raise sql_errors.explain(str(error), statement, self.tables, sql_guard.ALLOWED_FUNCTIONS) from None
 
     def problem(self, statement: str) -> str:
         """Return what SQLite says of a statement that cannot be run; empty when it can."""
@@ -138,7 +141,12 @@ class SqlTables:
                 if missing is None or table is None or missing.lower() in self._declared:
                     raise
                 self._declare(schema, missing, table, statement)
-        return {name: self._declared[name].indexes_of(columns) for name, columns in reads.items()}
+        # The authorizer does not see the columns by which NATURAL and USING join.
+        joins_by_name = _JOIN_BY_NAME.search(statement) is not None
+        return {
+            name: set(self._declared[name].names) if joins_by_name else self._declared[name].indexes_of(columns)
+            for name, columns in reads.items()
+        }
 
     def _find_table(self, name: str) -> Table | None:
         """Return the table called ``name``: by its path, by the last part of it, or the only one."""
@@ -268,7 +276,7 @@ class _Declared:
         self.rowid = next(name for name in ("rowid", "_rowid_", "oid", "") if name not in self.indexes)
 
     def indexes_of(self, names: Iterable[str]) -> set[int]:
-        """Return the indexes of columns by their names in lower case, without the number of the row."""
+        """Return the indexes of columns by their names in lower case; the row's number is not a column."""
         return {self.indexes[name] for name in names if name in self.indexes}
 
     def _add(self, index: int, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from array import array
 from collections.abc import Callable
@@ -10,11 +11,19 @@ from typing import Any, ClassVar
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments
+from toolfold.results.select.sql_dates import DATE_FUNCTIONS
 
 _STATE_BYTES = 600
 """An aggregate of one group, as an object of Python."""
 
 _VALUES_AT_ONCE = 4096
+
+_MAX_CHARS = 1 << 20
+"""Length of a text that a function makes."""
+
+_MAX_PATTERN_CHARS = 200
+_FORMAT = re.compile(r"(?:[^%]|%%|%[-+ 0]?\d{0,2}(?:\.\d{1,2})?[dfegsx])*+")
+"""What ``printf`` takes: widths of two digits. That of SQLite spends seconds on ``%1000000000d``."""
 
 
 class FunctionBudget:
@@ -236,9 +245,26 @@ def _replace(text: Any, old: Any, new: Any) -> Any:
     text, old, new = str(text), str(old), str(new)
     if not old:
         return text
-    if len(text) + text.count(old) * (len(new) - len(old)) > 1 << 20:
-        raise ValueError("too long")
+    if len(text) + text.count(old) * (len(new) - len(old)) > _MAX_CHARS:
+        raise ValueError
     return text.replace(old, new)
+
+
+def _format(pattern: Any, *arguments: Any) -> Any:
+    if not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN_CHARS or not _FORMAT.fullmatch(pattern):
+        raise ValueError
+    return pattern % arguments
+
+
+def _joined(sign: str, parts: tuple[Any, ...]) -> str:
+    texts = [str(part) for part in parts if part is not None]
+    if sum(map(len, texts)) + len(sign) * len(texts) > _MAX_CHARS:
+        raise ValueError
+    return sign.join(texts)
+
+
+def _part_of(text: Any, part: slice) -> Any:
+    return None if text is None else str(text)[part]
 
 
 _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
@@ -255,13 +281,22 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("ceiling", 1, _of_number(math.ceil)),
     ("instr", 2, _find),
     ("replace", 3, _replace),
+    ("printf", -1, _format),
+    ("concat", -1, lambda *parts: _joined("", parts)),
+    ("concat_ws", -1, lambda sign, *parts: _joined(str(sign), parts)),
+    ("trunc", 1, _of_number(math.trunc)),
+    ("mod", 2, lambda number, divisor: _of_number(lambda value: math.fmod(value, divisor))(number)),
+    ("left_part", 2, lambda text, count: _part_of(text, slice(0, count))),
+    ("right_part", 2, lambda text, count: _part_of(text, slice(-count, None)) if count else ""),
 )
 """Mathematics, which not every build of SQLite has, and what takes quadratic time in SQLite."""
+
+FUNCTION_NAMES = frozenset(name for name, _, _ in (*_SCALARS, *DATE_FUNCTIONS, *_AGGREGATES))
 
 
 def add_functions(connection: sqlite3.Connection, functions: FunctionBudget) -> None:
     """Add the functions to a connection."""
-    for name, count, function in _SCALARS:
+    for name, count, function in (*_SCALARS, *DATE_FUNCTIONS):
         connection.create_function(name, count, function, deterministic=True)
     for name, count, aggregate in _AGGREGATES:
         connection.create_aggregate(name, count, type(name, (aggregate,), {"functions": functions}))
