@@ -34,8 +34,15 @@ _TIE_RATIO, _MAX_TIES = 0.85, 5
 """Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
 half, the right tool is among the ties for 93 of 100 queries; a query has 1.4 ties on average."""
 
-_MIN_SIMILARITY, _HIGH_SIMILARITY = 0.4, 0.8
+_MIN_SIMILARITY, _HIGH_SIMILARITY = 0.7, 0.8
 """Similarity of names, 0 to 1: the minimum for a suggestion, and the minimum to suggest no names found by words."""
+
+_MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 700, 0.4
+"""Score, and share of the best score, from which a tool found by the words of an unknown name is suggested. A single
+word that many tools have scores less, and so does a word that was corrected to one of the catalog (NOPE: non)."""
+
+_SHORTEST_NAME_WORD = 3
+"""Letters of the shortest word that two names may share by more than chance."""
 
 _MAX_COMPARED_NAMES = 2000
 """Maximum number of tools for which every name is compared with an unknown one."""
@@ -131,20 +138,30 @@ def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, flo
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
-    """Return up to ``most`` names of tools that are similar to ``name``, best first.
+    """Return up to ``most`` names of tools that ``name`` may mean, best first; empty when none is similar enough.
 
     Names with a very similar spelling are returned alone. Otherwise a search for the words of ``name`` comes first,
     because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names with a less similar spelling.
     """
     normalized = "_".join(name.upper().split())[:64]
     known = catalog if normalized and len(catalog) <= _MAX_COMPARED_NAMES else ()
-    similarity = {
-        other: 1 - distance(normalized, name_key(other)) / max(len(normalized), len(other)) for other in known
-    }
+    edits = {other: distance(normalized, name_key(other)) for other in known}
+    similarity = {other: 1 - edits[other] / max(len(normalized), len(other)) for other in known}
     similar = [other for other in known if similarity[other] >= _MIN_SIMILARITY]
     similar.sort(key=lambda other: -similarity[other])
-    if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY]:
+    if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY or edits[other] == 1]:
         return close[:most]
-    hits = search(catalog, in_words(normalized).lower()).hits[:most]
-    by_words = [catalog.summary(hit.position).name for hit in hits]
-    return list(dict.fromkeys(by_words + similar))[:most]
+    return list(dict.fromkeys(_names_by_words(catalog, in_words(normalized).lower(), most) + similar))[:most]
+
+
+def _names_by_words(catalog: Catalog, words: str, most: int) -> list[str]:
+    """Return the names of tools that match ``words`` well, or that have one of them in their names."""
+    hits = search(catalog, words).hits[:most]
+    own_words = {word for word in words.split() if len(word) >= _SHORTEST_NAME_WORD}
+    names = []
+    for hit in hits:
+        other = catalog.summary(hit.position).name
+        is_good = hit.score >= _MIN_SUGGESTED_SCORE or own_words.intersection(in_words(other).lower().split())
+        if is_good and hit.score >= _MIN_SUGGESTED_RATIO * hits[0].score:
+            names.append(other)
+    return names

@@ -16,6 +16,9 @@ from toolfold.errors import InvalidArguments
 MAX_QUOTED = 64
 """Characters of a value that an error repeats: enough to recognise it."""
 
+MAX_NEXT_CALL = 600
+"""Characters of the arguments of a call that an error proposes: more than any call has that a model would repeat."""
+
 MAX_ITEMS = 50
 """Items of a list argument: more than there are categories or tags to combine."""
 
@@ -39,6 +42,18 @@ def escape(text: str) -> str:
     )
     is_cut = len(text) > MAX_QUOTED or len(printable) > MAX_QUOTED
     return printable[: MAX_QUOTED - 1] + "…" if is_cut else printable
+
+
+def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the detail of an error that has the call to make next, ``{"next_call": {tool: arguments}}``.
+
+    It is empty for a call that is longer than :data:`MAX_NEXT_CALL` characters.
+    """
+    try:
+        length = len(json.dumps(arguments, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return {}
+    return {"next_call": {tool: dict(arguments)}} if length <= MAX_NEXT_CALL else {}
 
 
 def invalid(tool: str, message: str, suggestion: str, **details: Any) -> InvalidArguments:

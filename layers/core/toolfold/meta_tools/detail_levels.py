@@ -36,13 +36,18 @@ def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
 
 def medium(tool: Tool) -> tuple[dict[str, Any], str]:
     """Render the minimal entry with ``parameters``, reduced to names, types and ``required``."""
+    entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
+    return entry, safe_line(f"{signature(tool)}: {tool.summary}{_suffix(tool)}")
+
+
+def signature(tool: Tool) -> str:
+    """Return the name and the parameters of a tool: ``SMA(symbol, interval, time_period: integer, month?)``."""
     required = tool.parameters.get("required", ())
     parameters = ", ".join(
         name + ("" if name in required else "?") + ("" if (type_ := type_name(schema)) == "string" else f": {type_}")
         for name, schema in properties(tool.parameters).items()
     )
-    entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
-    return entry, safe_line(f"{tool.name}({parameters}): {tool.summary}{_suffix(tool)}")
+    return f"{tool.name}({parameters})"
 
 
 def full(tool: Tool) -> tuple[dict[str, Any], str]:

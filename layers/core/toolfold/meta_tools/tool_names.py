@@ -1,0 +1,129 @@
+"""Find the tool that a name means: other spellings of its name, and the closest names for an unknown one.
+
+A name is found when it can mean one tool only: in another letter case, with other signs between its words, or with what
+clients put around names (``functions.GLOBAL_QUOTE``, ``mcp__server__GLOBAL_QUOTE``, ``GLOBAL_QUOTE()``). A misspelt name
+is never taken for another: the error for it names the closest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import ToolNotFound
+from toolfold.fuzzy import normalize
+from toolfold.meta_tools.arguments import next_call, quote
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Tool
+
+META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
+
+MAX_NAME_LENGTH = 200
+"""Characters of a name that is looked for in other spellings."""
+
+_MAX_NORMALIZED = 2000
+"""Largest catalog in which names are compared by letters and digits alone, which needs all of them."""
+
+_SEPARATORS = re.compile(r"__|[.:/]")
+_JOINTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+_PREFIXES = frozenset({"api", "defaultapi", "function", "functions", "mcp", "tool", "tools", "toolfold"})
+"""What clients and models put before the name of a tool, as ``fuzzy.normalize`` spells it."""
+
+_META_TOOL_KEYS = {normalize(name): name for name in META_TOOLS}
+
+
+def find_meta_tool(name: str) -> str | None:
+    """Return which of :data:`META_TOOLS` is called ``name``, in any spelling; None for other names."""
+    if name in META_TOOLS:
+        return name
+    if len(name) > MAX_NAME_LENGTH:
+        return None
+    return next((found for text in _bare(name, ()) if (found := _META_TOOL_KEYS.get(normalize(text)))), None)
+
+
+def find_name(catalog: Catalog, name: str) -> str | None:
+    """Return the catalog's spelling of ``name``, or None when no tool, or more than one, may be meant."""
+    if len(name) > MAX_NAME_LENGTH:
+        return None
+    if (found := catalog.canonical_name(name)) is not None:
+        return found
+    bare = list(_bare(name, [source.id for source in catalog.sources]))
+    for text in bare:
+        words = [word for word in _JOINTS.split(text) if word]
+        for joint in ("_", "-", ".", ""):
+            if (found := catalog.canonical_name(joint.join(words))) is not None:
+                return found
+    if len(catalog) > _MAX_NORMALIZED:
+        return None
+    names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
+    return next((found for text in bare if (found := names.get(normalize(text)))), None)
+
+
+def _bare(name: str, sources: list[str] | tuple[()]) -> Iterator[str]:
+    """Yield ``name`` without quotes and brackets around it, then without the prefixes of clients."""
+    text = name.strip().strip("`'\"").strip().removesuffix("()").strip()
+    yield text
+    parts = _SEPARATORS.split(text)
+    known = _PREFIXES | {normalize(source) for source in sources}
+    # The name of the server in mcp__server__tool is the client's.
+    is_prefixed = normalize(parts[0]) == "mcp" or all(normalize(part) in known for part in parts[:-1])
+    if len(parts) > 1 and is_prefixed:
+        yield parts[-1] if normalize(parts[0]) != "mcp" or len(parts) < 3 else "__".join(parts[2:])
+
+
+def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
+    """Return letters and digits of a name → the name, or None where several tools have the same."""
+    names: dict[str, str | None] = {}
+    for name in catalog:
+        key = normalize(name)
+        names[key] = None if key in names else name
+    return names
+
+
+def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | None = None) -> ToolNotFound:
+    """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make.
+
+    Args:
+        catalog: the tools.
+        name: the unknown name.
+        arguments: what the tool was to be called with; None: it was not to be called.
+    """
+    from toolfold.catalog import search  # needed for errors only
+    from toolfold.catalog.tokenizer import in_words
+
+    closest = search.closest_names(catalog, name)
+    tool = catalog.get(closest[0]) if closest else None
+    if tool is None:
+        words = " ".join(in_words(name[:MAX_NAME_LENGTH]).lower().split())
+        suggestion = "Call TOOL_LIST with what you need as query."
+        return ToolNotFound(
+            f"There is no tool named {quote(name)}.",
+            suggestion,
+            closest=closest,
+            **next_call("TOOL_LIST", {"query": words} if words.isprintable() and words else {}),
+        )
+    from toolfold.meta_tools.detail_levels import signature
+
+    others = f" Similar: {', '.join(closest[1:])}." if closest[1:] else ""
+    if arguments is None:
+        following = next_call("TOOL_GET", {"tool_name": tool.name})
+    else:
+        following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": fitting_arguments(tool, arguments)})
+    return ToolNotFound(
+        f"There is no tool named {quote(name)}.",
+        f"Did you mean {signature(tool)}?{others}",
+        closest=closest,
+        **following,
+    )
+
+
+def fitting_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``arguments`` as far as ``tool`` has them, with those of its example that are required and missing."""
+    known = tool.parameters.get("properties", {})
+    required = set(tool.parameters.get("required", ()))
+    fitting = {name: value for name, value in arguments.items() if name in known}
+    missing = {name: value for name, value in tool.example.items() if name in required and name not in fitting}
+    # A tool that requires one of several parameters.
+    return {**missing, **fitting} or dict(tool.example)
