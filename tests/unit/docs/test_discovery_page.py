@@ -10,6 +10,7 @@ import pytest
 
 from scripts.doc_examples import render_examples
 from toolfold.meta_tools import list_request, tool_list
+from toolfold.meta_tools.arguments import ARGUMENTS
 from toolfold.meta_tools.dispatcher import MetaTools
 
 PAGE = Path("docs/reference/discovery.md")
@@ -32,7 +33,7 @@ def test_errors_are_the_documented_ones(tools: MetaTools, name: str, arguments: 
 def test_page_lists_every_argument_and_key(tools: MetaTools) -> None:
     rows = re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)
     structured = tools.call("TOOL_LIST", {"query": ""}).structured
-    assert [*list_request.ARGUMENTS, *structured, "tool_name", "detail", "known"] == rows
+    assert [*ARGUMENTS["TOOL_LIST"], *structured, *ARGUMENTS["TOOL_GET"]] == rows
     assert len(REFUSALS) > 9
 
 

@@ -15,6 +15,7 @@ from tests.support.meta_tools import tokens as real_tokens
 from toolfold.catalog.search import search
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.meta_tools import catalog_stats, list_request, tool_list
+from toolfold.meta_tools.arguments import ARGUMENTS
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.results import tokens
@@ -285,7 +286,7 @@ def test_meta_tools_return_the_same_result(tools: MetaTools) -> None:
 
 def test_definition_and_code_have_the_same_arguments(tools: MetaTools) -> None:
     properties = tools.definitions()[0]["inputSchema"]["properties"]
-    assert tuple(properties) == list_request.ARGUMENTS
+    assert tuple(properties) == ARGUMENTS[list_request.TOOL]
 
 
 def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None:

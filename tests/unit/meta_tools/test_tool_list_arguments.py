@@ -114,8 +114,8 @@ def test_filters_without_a_match_are_not_an_error() -> None:
         ({"tag": [1]}, "tag must be a string, or a list", "leave it out"),
         ({"tag": "[broken"}, "tag must be a string, or a list", '["a", "b"]'),
         ({"tag": ["price"] * 51}, "not a list of 51", "leave it out"),
-        ({"categroy": "forex"}, "there is no argument 'categroy'", "Did you mean category? It takes query, "),
-        ({"zzz": 1}, "there is no argument 'zzz'", "It takes query, "),
+        ({"categroy": "forex"}, "there is no argument 'categroy'", "Did you mean category? TOOL_LIST takes query, "),
+        ({"zzz": 1}, "there is no argument 'zzz'", "TOOL_LIST takes query, "),
     ],
     ids=str,
 )  # fmt: skip

@@ -9,9 +9,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
+
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "TOOL_LIST": ("query", "category", "tag", "tag_mode", "access", "limit", "offset", "token_budget", "detail"),
+    "TOOL_GET": ("tool_name", "detail", "known"),
+    "TOOL_CALL": ("tool_name", "arguments", "select", "max_tokens", "fresh"),
+}
+"""Meta-tool → its arguments."""
+
+MAX_ARGUMENTS = 1000
+"""Arguments of a call that are read: more than any tool has parameters."""
 
 MAX_QUOTED = 64
 """Characters of a value that an error repeats: enough to recognise it."""
@@ -22,10 +32,17 @@ MAX_NEXT_CALL = 600
 MAX_ITEMS = 50
 """Items of a list argument: more than there are categories or tags to combine."""
 
-MIN_SIMILARITY = 0.4
-"""How similar a known word must be to be suggested for an unknown one, as for the names of tools."""
+MIN_SIMILARITY = 0.6
+"""How similar a known word must be to be suggested for an unknown one."""
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
+
+
+class MetaCall(NamedTuple):
+    """A call of a meta-tool, with the arguments of :data:`ARGUMENTS` and no others."""
+
+    name: str
+    arguments: Mapping[str, Any]
 
 
 def quote(value: Any) -> str:
@@ -61,6 +78,12 @@ def invalid(tool: str, message: str, suggestion: str, **details: Any) -> Invalid
     return InvalidArguments(f"{tool}: {message}.", suggestion, **details)
 
 
+def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = None) -> dict[str, Any]:
+    """Return the detail :func:`next_call` with another ``value`` for an argument, or without it."""
+    others = {key: given for key, given in arguments.items() if key != name and key in ARGUMENTS[tool]}
+    return next_call(tool, others if value is None else {**others, name: value})
+
+
 def reject_unknown(tool: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise an error for the first argument that the meta-tool does not have, instead of ignoring it.
 
@@ -73,7 +96,10 @@ def reject_unknown(tool: str, arguments: Mapping[str, Any], known: Sequence[str]
 
             closest = closest_matches(name, known, least=MIN_SIMILARITY)
             hint = f"Did you mean {closest[0]}? " if closest else ""
-            raise invalid(tool, f"there is no argument {quote(name)}", f"{hint}It takes {', '.join(known)}.")
+            takes = f"{tool} takes {', '.join(known)}."
+            raise invalid(
+                tool, f"there is no argument {quote(name)}", hint + takes, **correction(tool, arguments, name)
+            )
 
 
 def is_blank(value: Any) -> bool:
@@ -94,7 +120,10 @@ def parse_integer(tool: str, arguments: Mapping[str, Any], name: str, minimum: i
     if value is None or not minimum <= value <= maximum:
         allowed = f"a whole number, {minimum:,} to {maximum:,}"
         raise invalid(
-            tool, f"{name} must be {allowed}, not {quote(given)}", f"Send {name} as {allowed}, or leave it out."
+            tool,
+            f"{name} must be {allowed}, not {quote(given)}",
+            f"Send {name} as {allowed}, or leave it out.",
+            **correction(tool, arguments, name, None if value is None else min(max(value, minimum), maximum)),
         )
     return value
 
@@ -129,8 +158,16 @@ def parse_choice(tool: str, arguments: Mapping[str, Any], name: str, options: Se
         return None
     value = given.strip().lower() if isinstance(given, str) else None
     if value not in options:
+        from toolfold.fuzzy import closest_matches  # needed for errors only
+
         allowed = ", ".join(options)
-        raise invalid(tool, f"{name} must be one of {allowed}, not {quote(given)}", f"Send {name} as one of {allowed}.")
+        closest = closest_matches(given, options) if isinstance(given, str) else []
+        raise invalid(
+            tool,
+            f"{name} must be one of {allowed}, not {quote(given)}",
+            f"Send {name} as one of {allowed}.",
+            **correction(tool, arguments, name, closest[0] if closest else None),
+        )
     return value
 
 
@@ -150,6 +187,7 @@ def parse_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[st
             tool,
             f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
             f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
+            **correction(tool, arguments, name),
         )
     return [item.strip() for item in items if item.strip()]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.meta_tools.arguments import boolean, whole_number
+from toolfold.meta_tools.arguments import boolean, correction, invalid, is_blank, quote, whole_number
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.tool_get import tool_not_found
+from toolfold.meta_tools.tool_names import tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -27,8 +26,9 @@ def find_tool(catalog: Catalog, name: Any) -> Tool:
         ToolNotFound: the catalog has no such tool; the error names the closest ones.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidArguments(
-            "tool_name must be the name of a tool.",
+        raise invalid(
+            "TOOL_CALL",
+            "tool_name must be the name of a tool",
             'Call TOOL_CALL again with {"tool_name": "NAME", "arguments": {…}}; TOOL_LIST has the names.',
         )
     tool = catalog.get(name)
@@ -40,47 +40,28 @@ def find_tool(catalog: Catalog, name: Any) -> Tool:
 def split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the tool's arguments and :data:`OPTIONS`.
 
-    Models put an option beside the tool's arguments or among them; the latter works unless the tool has a parameter of
-    that name.
+    Args:
+        tool: the tool to call.
+        arguments: those of TOOL_CALL in the documented form; ``call_envelope`` brings others into it.
+
+    Raises:
+        InvalidArguments: ``max_tokens`` is not a whole number above 0, or ``fresh`` neither true nor false.
     """
-    tool_arguments = dict(_tool_arguments(tool, arguments))
-    options = {}
-    for name in OPTIONS:
-        nested = None if name in properties(tool.parameters) else tool_arguments.pop(name, None)
-        options[name] = nested if arguments.get(name) is None else arguments[name]
-    return tool_arguments, options
+    options = {name: None if is_blank(arguments.get(name)) else arguments[name] for name in OPTIONS}
+    most = options["max_tokens"]
+    if most is not None and ((number := whole_number(most)) is None or number < 1):
+        raise _invalid_option(arguments, "max_tokens", "a whole number above 0")
+    if boolean(options["fresh"]) is None:
+        raise _invalid_option(arguments, "fresh", "true or false")
+    return dict(arguments.get("arguments") or {}), options
 
 
-def _tool_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the tool's own arguments: an object, the JSON text of one, or, as some models send them, one level up."""
-    given = arguments.get("arguments")
-    if given is None:
-        own = {"tool_name", "arguments"} | (set(OPTIONS) - set(properties(tool.parameters)))
-        return {name: value for name, value in arguments.items() if name not in own}
-    if isinstance(given, str):
-        given = _parse_arguments(tool, given) if given.strip() else {}
-    if not isinstance(given, dict):
-        raise _invalid_arguments(tool, "arguments must be an object, or the JSON text of one")
-    return given
-
-
-def _parse_arguments(tool: Tool, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise _invalid_arguments(tool, "arguments is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        problem = f"arguments is not valid JSON ({error.msg} at character {error.pos})"
-        raise _invalid_arguments(tool, problem) from None
-    except ValueError:
-        raise _invalid_arguments(tool, "arguments is not valid JSON") from None
-
-
-def _invalid_arguments(tool: Tool, problem: str) -> InvalidArguments:
-    return InvalidArguments(
-        f"{tool.name}: {problem}.",
-        "Send arguments as an object by the schema; nothing was sent.",
-        schema=tool.parameters,
+def _invalid_option(arguments: Mapping[str, Any], name: str, allowed: str) -> InvalidArguments:
+    return invalid(
+        "TOOL_CALL",
+        f"{name} must be {allowed}, not {quote(arguments[name])}",
+        f"Send {name} as {allowed}, or leave it out; nothing was sent.",
+        **correction("TOOL_CALL", arguments, name),
     )
 
 
@@ -104,18 +85,10 @@ def parse_select(value: Any) -> Selection | None:
 
 
 def parse_max_tokens(value: Any, default: int) -> int:
-    """Return ``max_tokens``."""
-    if value is None:
-        return default
-    number = whole_number(value)
-    if number is None or number < 1:
-        raise InvalidArguments("max_tokens must be a whole number above 0.", "Correct it, or leave it out.")
-    return number
+    """Return ``max_tokens``, which :func:`split_arguments` has checked."""
+    return whole_number(value) or default
 
 
 def parse_fresh(value: Any) -> bool:
-    """Return ``fresh``."""
-    fresh = boolean(value)
-    if fresh is None:
-        raise InvalidArguments("fresh must be true or false.", "Correct it, or leave it out.")
-    return fresh
+    """Return ``fresh``, which :func:`split_arguments` has checked."""
+    return bool(boolean(value))

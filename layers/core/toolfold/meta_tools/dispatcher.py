@@ -16,6 +16,7 @@ from toolfold.meta_tools.result import Result, error_result
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.executor import ToolExecutor
+    from toolfold.meta_tools.arguments import MetaCall
 
 logger = logging.getLogger("toolfold")
 
@@ -39,6 +40,41 @@ class MetaTools:
     def definitions(self) -> list[dict[str, Any]]:
         """Return the three tools for ``tools/list``."""
         return definitions(self._catalog_or_none())
+
+    def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
+        """Return the call that a ``tools/call`` of ``name`` stands for: of a meta-tool, or of a tool of the catalog.
+
+        Returns:
+            None when there is no such tool, or no catalog.
+        """
+        from toolfold.meta_tools.arguments import MetaCall
+
+        if name in NAMES:
+            return MetaCall(name, arguments)
+        from toolfold.meta_tools.tool_names import find_meta_tool, find_name
+
+        if (meta_tool := find_meta_tool(name)) is not None:
+            return MetaCall(meta_tool, arguments)
+        try:
+            found = find_name(self.catalog(), name)
+        except CallError:
+            return None
+        return None if found is None else MetaCall("TOOL_CALL", {"tool_name": found, "arguments": arguments})
+
+    def unknown_tool(self, name: str) -> str:
+        """Return the message for a ``tools/call`` of a name that no tool has: what to call instead."""
+        from toolfold.meta_tools.arguments import quote
+        from toolfold.meta_tools.result import to_text
+        from toolfold.meta_tools.tool_names import tool_not_found
+
+        step = f"The tools are {', '.join(NAMES)}."
+        try:
+            error = tool_not_found(self.catalog(), name, {})
+        except CallError:
+            return f"Unknown tool {quote(name)}. {step}"
+        (tool, arguments), *_ = error.details.get("next_call", {"TOOL_LIST": {}}).items()
+        similar = f"{error.suggestion} " if error.details["closest"] else ""
+        return f"Unknown tool {quote(name)}. {step} {similar}Call {tool} with {to_text(arguments)}."
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
@@ -71,19 +107,7 @@ class MetaTools:
         try:
             _check_unicode(name, arguments)
             catalog = self.catalog()
-            # Imported by the first call: a cold start waits only for what its request needs.
-            if name == "TOOL_LIST":
-                from toolfold.meta_tools.tool_list import tool_list
-
-                return tool_list(catalog, arguments)
-            if name == "TOOL_GET":
-                from toolfold.meta_tools.tool_get import tool_get
-
-                return tool_get(catalog, arguments)
-            from toolfold.meta_tools.tool_call import tool_call
-
-            turns = self._large_answer_turns
-            return tool_call(catalog, self.executor, arguments, credentials, turns, deadline, whole=whole)
+            return self._perform(catalog, _read_call(catalog, name, arguments), credentials, deadline, whole=whole)
         except CallError as error:
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
@@ -92,6 +116,64 @@ class MetaTools:
             return error_result(
                 InternalError("toolfold failed on this call.", "Try again; if it fails again, report it.")
             )
+
+    def _perform(
+        self,
+        catalog: Catalog,
+        call: MetaCall,
+        credentials: RequestCredentials,
+        deadline: float | None,
+        *,
+        whole: bool,
+    ) -> Result:
+        """Return the result of a call in the documented form.
+
+        Raises:
+            CallError: the call failed.
+        """
+        # Imported by the first call: a cold start waits only for what its request needs.
+        if call.name == "TOOL_LIST":
+            from toolfold.meta_tools.tool_list import tool_list
+
+            return tool_list(catalog, call.arguments)
+        if call.name == "TOOL_GET":
+            from toolfold.meta_tools.tool_get import tool_get
+
+            return tool_get(catalog, call.arguments)
+        from toolfold.meta_tools.tool_call import tool_call
+
+        try:
+            turns = self._large_answer_turns
+            return tool_call(catalog, self.executor, call.arguments, credentials, turns, deadline, whole=whole)
+        except InvalidArguments as error:
+            from toolfold.meta_tools.correction import add_next_call
+
+            add_next_call(catalog, call.arguments, error)
+            raise
+
+
+def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
+    """Return the call in the documented form.
+
+    Raises:
+        InvalidArguments: an argument has no place, or two contradict each other.
+        ToolNotFound: TOOL_CALL was called with a name that no tool has.
+    """
+    from toolfold.meta_tools.arguments import ARGUMENTS, MAX_ARGUMENTS, MetaCall
+
+    if len(arguments) > MAX_ARGUMENTS:
+        raise InvalidArguments(
+            f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(ARGUMENTS[name])}."
+        )
+    if name == "TOOL_CALL":
+        from toolfold.meta_tools.call_envelope import read_tool_call
+
+        return read_tool_call(catalog, arguments)
+    if all(key in ARGUMENTS[name] for key in arguments):
+        return MetaCall(name, arguments)
+    from toolfold.meta_tools.envelope import read_arguments
+
+    return MetaCall(name, read_arguments(catalog, name, arguments))
 
 
 def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:

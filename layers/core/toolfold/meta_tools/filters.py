@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.meta_tools.arguments import MIN_SIMILARITY, invalid, parse_choice, parse_strings, quote
+from toolfold.meta_tools.arguments import MIN_SIMILARITY, correction, invalid, parse_choice, parse_strings, quote
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 ACCESS = ("free", "mixed", "premium")
+
+_ACCESS_SYNONYMS = {"paid": "premium", "any": "", "all": ""}
+"""Other words for an access; empty: no condition."""
 
 _MAX_SUGGESTED = 10
 """Names suggested for an unknown one that resembles none: the most frequent."""
@@ -62,7 +65,8 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
         InvalidArguments: one of them has the wrong type, or a name that the catalog does not have.
     """
     access = [
-        parse_choice(tool, {"access": name}, "access", ACCESS) for name in parse_strings(tool, arguments, "access")
+        parse_choice(tool, {**arguments, "access": _ACCESS_SYNONYMS.get(normalize(name), name)}, "access", ACCESS)
+        for name in parse_strings(tool, arguments, "access")
     ]
     return Filters(
         _categories(tool, catalog, arguments),
@@ -84,7 +88,7 @@ def _categories(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tu
     for text in parse_strings(tool, arguments, "category"):
         if (found := spellings.get(normalize(text))) is None:
             first = {spelling: names[0] for spelling, names in spellings.items()}
-            raise _unknown(tool, "category", text, first, [category.name for category in catalog.categories])
+            raise _unknown(tool, arguments, "category", text, first, [category.name for category in catalog.categories])
         categories += found
     return tuple(dict.fromkeys(categories))
 
@@ -114,16 +118,24 @@ def _tags(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[st
     for text in given:
         if (found := names.get(normalize(text))) is None:
             by_count = sorted(counts, key=lambda tag: -counts[tag])
-            raise _unknown(tool, "tag", text, {tag: tag for tag in counts}, by_count)
+            raise _unknown(tool, arguments, "tag", text, {tag: tag for tag in counts}, by_count)
         tags.append(found)
     return tuple(dict.fromkeys(tags))
 
 
-def _unknown(tool: str, kind: str, text: str, names: Mapping[str, str], by_relevance: list[str]) -> InvalidArguments:
+def _unknown(
+    tool: str,
+    arguments: Mapping[str, Any],
+    kind: str,
+    text: str,
+    names: Mapping[str, str],
+    by_relevance: list[str],
+) -> InvalidArguments:
     """Return the error for an unknown name.
 
     Args:
         tool: the meta-tool.
+        arguments: its arguments.
         kind: what the name should have been one of.
         text: the name that was given.
         names: spelling to compare it with → name.
@@ -135,4 +147,5 @@ def _unknown(tool: str, kind: str, text: str, names: Mapping[str, str], by_relev
     else:
         more = ", …" if len(by_relevance) > _MAX_SUGGESTED else ""
         hint = f"There are {', '.join(by_relevance[:_MAX_SUGGESTED])}{more}; or search with query alone."
-    return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest)
+    following = correction(tool, arguments, kind, closest[0] if closest else None)
+    return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.arguments import invalid, parse_choice, parse_integer, quote, reject_unknown
+from toolfold.meta_tools.arguments import (
+    ARGUMENTS,
+    correction,
+    invalid,
+    parse_choice,
+    parse_integer,
+    quote,
+    reject_unknown,
+)
 from toolfold.meta_tools.filters import Filters, parse_filters
 
 if TYPE_CHECKING:
@@ -15,10 +23,11 @@ if TYPE_CHECKING:
 
 TOOL = "TOOL_LIST"
 
-ARGUMENTS = ("query", "category", "tag", "tag_mode", "access", "limit", "offset", "token_budget", "detail")
-
 MAX_QUERY_LENGTH = 1000
 """Characters. A request is a sentence or two; longer text is a pasted document, whose words say little about it."""
+
+_PROPOSED_LENGTH = 100
+"""Characters at the beginning of a query that is too long, with which an error proposes to search."""
 
 MAX_TOOLS = 200
 MIN_TOKENS, MAX_TOKENS = 100, 100_000
@@ -66,8 +75,8 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
         InvalidArguments: an argument is unknown, has the wrong type, is out of range, or has a name that the catalog
             does not have.
     """
-    reject_unknown(TOOL, arguments, ARGUMENTS)
-    query = _parse_query(arguments.get("query"))
+    reject_unknown(TOOL, arguments, ARGUMENTS[TOOL])
+    query = _parse_query(arguments)
     is_blank = arguments.get("query") is not None and not query
     return ListRequest(
         query=query,
@@ -80,8 +89,11 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
     )
 
 
-def _parse_query(given: Any) -> str:
+def _parse_query(arguments: Mapping[str, Any]) -> str:
     """Return the query on one line: control characters become spaces, a list of words a sentence."""
+    given = arguments.get("query")
+    if isinstance(given, dict) and len(given) == 1 and isinstance(inner := next(iter(given.values())), str):
+        given = inner
     if isinstance(given, list) and all(isinstance(word, str) for word in given):
         given = " ".join(given)
     if isinstance(given, int | float) and not isinstance(given, bool):
@@ -89,11 +101,21 @@ def _parse_query(given: Any) -> str:
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise invalid(TOOL, f"query must be text, not {quote(given)}", 'Send query as text, e.g. "price of a stock".')
+        raise invalid(
+            TOOL,
+            f"query must be text, not {quote(given)}",
+            'Send query as text, e.g. "price of a stock".',
+            **correction(TOOL, arguments, "query"),
+        )
     if len(given) > MAX_QUERY_LENGTH:
         raise invalid(
             TOOL,
             f"query has {len(given):,} characters, and {MAX_QUERY_LENGTH:,} are the most",
             "Send what is needed as a sentence or a few keywords.",
+            **correction(TOOL, arguments, "query", " ".join(_printable(given[:_PROPOSED_LENGTH]).split())),
         )
-    return " ".join("".join(character if character.isprintable() else " " for character in given).split())
+    return " ".join(_printable(given).split())
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)

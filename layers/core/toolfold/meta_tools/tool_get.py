@@ -6,9 +6,20 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import InvalidArguments, ToolNotFound
 from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.arguments import escape, invalid, is_blank, parse_choice, parse_json, parse_list, quote
+from toolfold.meta_tools.arguments import (
+    ARGUMENTS,
+    correction,
+    escape,
+    invalid,
+    is_blank,
+    next_call,
+    parse_choice,
+    parse_json,
+    parse_list,
+    quote,
+    reject_unknown,
+)
 from toolfold.meta_tools.result import Result, to_text
 
 if TYPE_CHECKING:
@@ -20,6 +31,7 @@ MAX_NAMES = 20
 """Names in one call: enough for any plan, and an answer of at most some 8,000 tokens."""
 
 _NAME = re.compile(r"\w+")
+_PARAMETERS = re.compile(r"\([^()]*\)\s*\Z")
 
 
 def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
@@ -37,10 +49,11 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         InvalidArguments: ``tool_name`` is missing, of the wrong type, or longer than :data:`MAX_NAMES`; ``detail`` or
             ``known`` cannot be used.
     """
+    reject_unknown(TOOL, arguments, ARGUMENTS[TOOL])
     given = arguments.get("tool_name")
     names = _parse_names(given)
     detail = parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)) or "full"
-    known_hashes = _parse_known(arguments.get("known"))
+    known_hashes = _parse_known(arguments)
     catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
@@ -59,19 +72,28 @@ def _single_result(entry: dict[str, Any]) -> Result:
 def _parse_names(given: Any) -> list[str]:
     if isinstance(given, str):
         # Some clients can send only strings: a list comes as its JSON text, or with commas.
-        given = parse_list(given)
+        given = parse_list(_PARAMETERS.sub("", given))
     if isinstance(given, list):
         names = [name.strip() for name in given if isinstance(name, str) and name.strip()]
         if names and len(names) == len(given) <= MAX_NAMES:
             return names
-    raise InvalidArguments(
-        f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names.",
+    following = next_call("TOOL_LIST", {})
+    received = f", not {quote(given)}"
+    if isinstance(given, list) and given:
+        received = f", not {len(given):,} items"
+        if first := list(dict.fromkeys(name.strip() for name in given if isinstance(name, str) and name.strip())):
+            following = next_call(TOOL, {"tool_name": first[:MAX_NAMES]})
+    raise invalid(
+        TOOL,
+        f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names{received}",
         'Call TOOL_GET again with {"tool_name": "NAME"}; TOOL_LIST has the names.',
+        **following,
     )
 
 
-def _parse_known(given: Any) -> dict[str, str]:
+def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the entries that the caller has: name in capitals → hash. They may come as JSON text."""
+    given = arguments.get("known")
     if is_blank(given):
         return {}
     known = parse_json(given) if isinstance(given, str) else given
@@ -80,12 +102,17 @@ def _parse_known(given: Any) -> dict[str, str]:
             TOOL,
             f"known must be an object of names and hashes, not {quote(given)}",
             'Send known as the hashes of entries that you have, e.g. {"NAME": "0a1b2c3d"}, or leave it out.',
+            **correction(TOOL, arguments, "known"),
         )
     return {name.strip().upper(): hash_ for name, hash_ in known.items() if isinstance(hash_, str)}
 
 
 def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
     tool = catalog.get(name)
+    if tool is None:
+        from toolfold.meta_tools.tool_names import find_name, tool_not_found  # few names need it
+
+        tool = catalog.get(find_name(catalog, name) or name)
     if tool is None:
         return {"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()}
     if known_hashes.get(tool.name.upper()) == tool.hash:
@@ -127,15 +154,3 @@ def _minimal(tool: Tool) -> dict[str, Any]:
 
 
 _FIELDS = {"full": _full, "medium": _medium, "minimal": _minimal}
-
-
-def tool_not_found(catalog: Catalog, name: str) -> ToolNotFound:
-    """Return the error for a name that no tool has, with the closest names that exist."""
-    from toolfold.catalog import search  # needed for errors only
-
-    closest = search.closest_names(catalog, name)
-    if closest:
-        suggestion = f"Did you mean {' or '.join(closest)}? TOOL_LIST has all names."
-    else:
-        suggestion = "Call TOOL_LIST with what you need as query."
-    return ToolNotFound(f"There is no tool named {quote(name)}.", suggestion, closest=closest)

@@ -1,8 +1,8 @@
 """Find the tool that a name means: other spellings of its name, and the closest names for an unknown one.
 
-A name is found when it can mean one tool only: in another letter case, with other signs between its words, or with what
-clients put around names (``functions.GLOBAL_QUOTE``, ``mcp__server__GLOBAL_QUOTE``, ``GLOBAL_QUOTE()``). A misspelt name
-is never taken for another: the error for it names the closest.
+A name is found when it can mean one tool only: in another letter case, with other signs between its words, or with
+what clients put around names: ``functions.GLOBAL_QUOTE``, ``mcp__server__GLOBAL_QUOTE``, ``GLOBAL_QUOTE()``. A misspelt
+name is never taken for another: the error for it names the closest.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
 
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
+
+_MAX_VALUE = 40
+"""Characters of an argument that is proposed under another name."""
 
 _MAX_NORMALIZED = 2000
 """Largest catalog in which names are compared by letters and digits alone, which needs all of them."""
@@ -110,7 +113,9 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     if arguments is None:
         following = next_call("TOOL_GET", {"tool_name": tool.name})
     else:
-        following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": fitting_arguments(tool, arguments)})
+        proposed = fitting_arguments(tool, arguments)
+        others += examples_note(arguments, proposed)
+        following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": proposed})
     return ToolNotFound(
         f"There is no tool named {quote(name)}.",
         f"Did you mean {signature(tool)}?{others}",
@@ -120,10 +125,30 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
 
 
 def fitting_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``arguments`` as far as ``tool`` has them, with those of its example that are required and missing."""
+    """Return ``arguments`` as far as ``tool`` has them, with those of its example that are required and missing.
+
+    A single text under an unknown name takes the place of a single missing text: ``ticker`` that of ``symbol``.
+    """
     known = tool.parameters.get("properties", {})
-    required = set(tool.parameters.get("required", ()))
     fitting = {name: value for name, value in arguments.items() if name in known}
-    missing = {name: value for name, value in tool.example.items() if name in required and name not in fitting}
-    # A tool that requires one of several parameters.
-    return {**missing, **fitting} or dict(tool.example)
+    missing = [name for name in tool.parameters.get("required", ()) if name not in fitting]
+    if missing and isinstance(tool.example.get(missing[0]), str):
+        others = [value for name, value in arguments.items() if name not in known and _is_value(name, value)]
+        if len(others) == 1:
+            fitting[missing.pop(0)] = others[0]
+    example = {name: tool.example[name] for name in missing if name in tool.example}
+    # The whole example for a tool that requires one of several parameters.
+    return {**fitting, **example} if fitting or example else dict(tool.example)
+
+
+def examples_note(given: Mapping[str, Any], proposed: Mapping[str, Any]) -> str:
+    """Return the sentence that says which arguments of a proposed call are those of the tool's example, or nothing."""
+    values = [value for value in given.values() if isinstance(value, str | int | float)]
+    names = [name for name, value in proposed.items() if name not in given and value not in values]
+    return (
+        f" In next_call {', '.join(names)} {'is an example' if len(names) == 1 else 'are examples'}." if names else ""
+    )
+
+
+def _is_value(name: str, value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _MAX_VALUE and "key" not in normalize(name)

@@ -1,0 +1,196 @@
+"""Divide what a TOOL_CALL has beside the tool's name into the tool's own arguments and the options of TOOL_CALL.
+
+A parameter of the tool itself comes first: an object named ``parameters`` is an argument of a tool that has a parameter
+of that name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import InvalidArguments
+from toolfold.fuzzy import closest_matches, normalize
+from toolfold.meta_tools.arguments import (
+    ARGUMENTS,
+    MAX_NEXT_CALL,
+    boolean,
+    invalid,
+    is_blank,
+    next_call,
+    quote,
+    whole_number,
+)
+from toolfold.meta_tools.call_arguments import OPTIONS
+from toolfold.meta_tools.detail_levels import properties
+from toolfold.meta_tools.envelope import MAX_UNWRAPPED, WRAPPERS
+from toolfold.meta_tools.object_text import json_problem, parse_object
+from toolfold.meta_tools.tool_names import find_name, fitting_arguments
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Tool
+
+TOOL = "TOOL_CALL"
+
+_DOCUMENTED = frozenset(ARGUMENTS[TOOL])
+
+_MAX_COMPARED = 20
+"""Unknown arguments that are compared with the options."""
+
+_PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
+
+
+def _as_given(value: Any) -> Any:
+    return value
+
+
+def _as_jmespath(value: Any) -> Any:
+    text = value.strip() if isinstance(value, str) else value
+    return f"jmespath: {text}" if isinstance(text, str) and not text.lower().startswith("jmespath:") else text
+
+
+def _as_columns(value: Any) -> Any:
+    is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return ",".join(value) if is_list else value
+
+
+def _as_limit(value: Any) -> Any:
+    number = whole_number(value)
+    return value if number is None else f"limit {number}"
+
+
+def _negated(value: Any) -> Any:
+    given = boolean(value)
+    return value if given is None else not given
+
+
+_OPTION_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    **{normalize(option): (option, _as_given) for option in OPTIONS},
+    **dict.fromkeys(["columns", "fields"], ("select", _as_columns)),
+    **dict.fromkeys(["filter", "sql"], ("select", _as_given)),
+    "jmespath": ("select", _as_jmespath),
+    **dict.fromkeys(["limit", "maxrows"], ("select", _as_limit)),
+    **dict.fromkeys(["maxoutputtokens", "tokenbudget", "tokenlimit"], ("max_tokens", _as_given)),
+    **dict.fromkeys(["bypasscache", "forcerefresh", "nocache", "refresh"], ("fresh", _as_given)),
+    **dict.fromkeys(["cache", "usecache"], ("fresh", _negated)),
+}
+"""Another name of an option → the option, and its value."""
+
+
+class ArgumentReader:
+    """Reads the arguments of one call of ``tool``."""
+
+    def __init__(self, catalog: Catalog, tool: Tool) -> None:
+        self._catalog, self._tool = catalog, tool
+        self._own = properties(tool.parameters)
+        self._arguments: dict[str, Any] = {}
+        self._options: dict[str, Any] = {}
+
+    def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of TOOL_CALL in the documented form."""
+        given = rest.get("arguments")
+        if isinstance(given, dict) and given.keys() <= self._own.keys() and rest.keys() <= _DOCUMENTED:
+            return {"tool_name": self._tool.name, **rest}
+        is_flat = all(is_blank(rest.get(key)) for key in rest if normalize(key) in WRAPPERS)
+        # Beside the arguments an option is TOOL_CALL's own, even where the tool has a parameter of that name.
+        options = {name: rest[name] for name in OPTIONS if name in rest and not (is_flat and name in self._own)}
+        self._collect({name: value for name, value in rest.items() if name not in options}, 0)
+        for name, value in options.items():
+            self._set_option(name, value, name)
+        self._check_spelling()
+        return self._call()
+
+    def _call(self, **more: Any) -> dict[str, Any]:
+        return {"tool_name": self._tool.name, "arguments": self._arguments, **self._options, **more}
+
+    def _collect(self, given: Mapping[str, Any], depth: int) -> None:
+        """Divide ``given`` into the tool's arguments and the options, which are changed."""
+        for key, value in given.items():
+            kind = normalize(key)
+            if kind in WRAPPERS and (key not in self._own or (depth == 0 and key == "arguments")):
+                if is_blank(value):
+                    continue
+                only = value[0] if isinstance(value, list) and len(value) == 1 else value
+                if (inner := parse_object(only)) is not None and depth < MAX_UNWRAPPED:
+                    self._collect(inner, depth + 1)
+                    continue
+                if kind == "arguments":
+                    raise self._not_an_object(value)
+            if key in self._own:
+                self._set_argument(key, value)
+            elif kind in _OPTION_KEYS:
+                name, convert = _OPTION_KEYS[kind]
+                self._set_option(name, convert(value), key)
+            elif not (kind == "toolname" and self._is_this_tool(value)):
+                self._set_argument(key, value)
+
+    def _is_this_tool(self, value: Any) -> bool:
+        return isinstance(value, str) and find_name(self._catalog, value) == self._tool.name
+
+    def _set_argument(self, name: str, value: Any) -> None:
+        known = self._arguments
+        if name in known and not is_blank(known[name]) and not is_blank(value) and known[name] != value:
+            raise invalid(
+                TOOL,
+                f"{quote(name)} is given twice, with different values",
+                "Send it once, in arguments.",
+                **next_call(TOOL, self._call()),
+            )
+        if name not in known or not is_blank(value):
+            known[name] = value
+
+    def _set_option(self, name: str, value: Any, given_as: str) -> None:
+        known = self._options.get(name)
+        if name == "select" and isinstance(known, str) and isinstance(value, str) and known != value:
+            # Rows of one and columns of the other.
+            self._options[name] = f"{known}; {value}"
+        elif known is None or known == value:
+            self._options[name] = value
+        elif value is not None:
+            raise invalid(TOOL, f"{quote(given_as)} and {name} are the same argument", f"Send {name} once.")
+
+    def _check_spelling(self) -> None:
+        """Raise an error for a misspelt option among the tool's arguments."""
+        unknown = (key for key in self._arguments if key not in self._own)
+        for key in list(itertools.islice(unknown, _MAX_COMPARED)):
+            closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"], least=0.7)
+            if closest and closest[0] not in self._own:
+                meant, value = closest[0], self._arguments.pop(key)
+                inner = parse_object(value)
+                if meant == "arguments" and inner is not None:
+                    self._arguments.update(inner)
+                call = self._call() if meant == "arguments" else self._call(**{meant: value})
+                takes = f"TOOL_CALL takes {', '.join(ARGUMENTS[TOOL])}."
+                raise invalid(
+                    TOOL,
+                    f"there is no argument {quote(key)}",
+                    f"Did you mean {meant}? {takes}",
+                    **next_call(TOOL, call),
+                )
+
+    def _not_an_object(self, value: Any) -> InvalidArguments:
+        """Return the error for ``arguments`` that are no object."""
+        problem = "arguments must be an object, or the JSON text of one"
+        text = value.strip() if isinstance(value, str) else ""
+        if text.startswith(("{", "[")):
+            problem = json_problem(text)
+        guessed = self._guessed(text)
+        return InvalidArguments(
+            f"{self._tool.name}: {problem}.",
+            "Send arguments as an object by the schema; nothing was sent.",
+            schema=self._tool.parameters,
+            **next_call(TOOL, {"tool_name": self._tool.name, "arguments": fitting_arguments(self._tool, guessed)}),
+        )
+
+    def _guessed(self, text: str) -> dict[str, Any]:
+        """Return the arguments that ``text`` may mean: pairs, or the value of the only required parameter."""
+        if not text or len(text) > MAX_NEXT_CALL:
+            return {}
+        pairs = [_PAIR.fullmatch(part) for part in re.split(r"[&,;\n]", text)]
+        if all(pairs):
+            return {pair[1]: pair[2].strip("'\"") for pair in pairs if pair is not None}
+        required = self._tool.parameters.get("required", ())
+        is_value = len(required) == 1 and re.fullmatch(r"[\"']?[\w.:-]{1,20}[\"']?", text)
+        return {required[0]: text.strip("'\"")} if is_value else {}

@@ -1,0 +1,200 @@
+"""Read a call of a meta-tool in the forms that models and clients send, and return it in the documented form.
+
+Accepted is what can mean one thing only: other names of an argument, other spellings of a tool's name, arguments one
+level too deep or too high, JSON text for an object. Nothing is dropped: an argument without a place is an error that
+says where it belongs, and has the call that would work.
+
+TOOL_LIST and TOOL_GET only read, and clients may run them without asking a person. A call that belongs to TOOL_CALL is
+therefore proposed by them, never performed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import InvalidArguments
+from toolfold.fuzzy import closest_matches, normalize
+from toolfold.meta_tools.arguments import ARGUMENTS, invalid, is_blank, next_call, quote, whole_number
+from toolfold.meta_tools.object_text import parse_object
+from toolfold.meta_tools.tool_names import find_name, fitting_arguments
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+
+WRAPPERS = frozenset(
+    {
+        *("args", "argument", "arguments", "functionargs", "functionarguments", "input", "inputs", "kwargs", "options"),
+        *("parameters", "params", "payload", "toolargs", "toolarguments", "toolinput", "toolparameters", "toolparams"),
+    }
+)
+"""Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
+
+_SYNONYMS: Mapping[str, Mapping[str, str]] = {
+    tool: {normalize(synonym): name for name, synonyms in names.items() for synonym in [name, *synonyms.split()]}
+    for tool, names in {
+        "TOOL_LIST": {
+            "query": "q search search_query search_term term terms keyword keywords text question prompt task need "
+            "request find intent name names tool tools tool_name tool_names",
+            "category": "categories group groups domain topic",
+            "tag": "tags label labels",
+            "tag_mode": "tags_mode",
+            "access": "access_level plan",
+            "limit": "max top_k k top n count size page_size per_page max_results max_tools num_results",
+            "offset": "skip start",
+            "token_budget": "max_tokens token_limit budget",
+            "detail": "details detail_level level verbosity",
+        },
+        "TOOL_GET": {
+            "tool_name": "name names tool tools tool_names",
+            "detail": "details detail_level level verbosity",
+            "known": "known_hashes hashes",
+        },
+    }.items()
+}
+"""Meta-tool → another name of an argument → the argument."""
+
+MAX_UNWRAPPED = 5
+"""Levels of objects around the arguments."""
+
+_PAGED_BY = 8
+"""Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
+
+MIN_SIMILARITY = 0.7
+"""How similar an argument must be to be suggested for an unknown one."""
+
+
+def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of TOOL_LIST or TOOL_GET under their own names.
+
+    Raises:
+        InvalidArguments: an argument has no place, or two contradict each other.
+    """
+    given = _unwrapped(tool, arguments)
+    read: dict[str, Any] = {}
+    unknown: list[str] = []
+    for key, value in given.items():
+        name = key if key in ARGUMENTS[tool] else _SYNONYMS[tool].get(normalize(key))
+        if name is None:
+            unknown.append(key)
+        else:
+            put(tool, read, name, value, key)
+    if tool == "TOOL_LIST":
+        unknown = _read_paging(read, given, unknown)
+    elif "tool_name" not in read and any(normalize(key) in _SYNONYMS["TOOL_LIST"] for key in unknown):
+        read["tool_name"] = _name_in_query(catalog, read, given)
+        unknown = [key for key in unknown if _SYNONYMS["TOOL_LIST"].get(normalize(key)) != "query"]
+    if unknown:
+        raise _no_such_argument(catalog, tool, read, given, unknown[0])
+    return read
+
+
+def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``arguments`` with those of an object around them one level up."""
+    given = dict(arguments)
+    for _ in range(MAX_UNWRAPPED):
+        wrapped = {
+            key: inner
+            for key in given
+            if key not in ARGUMENTS[tool]
+            and normalize(key) in WRAPPERS
+            and (inner := parse_object(given[key])) is not None
+            and all(normalize(name) in _SYNONYMS[tool] or normalize(name) in WRAPPERS for name in inner)
+        }
+        if not wrapped:
+            return given
+        given = {key: value for key, value in given.items() if key not in wrapped}
+        for inner in wrapped.values():
+            for key, value in inner.items():
+                put(tool, given, key, value, key)
+    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(ARGUMENTS[tool])} at the top.")
+
+
+def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequence[str]) -> list[str]:
+    """Turn ``page``, ``cursor`` and ``more`` into an offset, ``free`` into a filter; return what remains unknown.
+
+    ``read`` is changed.
+    """
+    left = []
+    for key in unknown:
+        value, kind = given[key], normalize(key)
+        number = whole_number(value.get("offset") if isinstance(value, dict) else value)
+        if kind == "page" and number is not None and number >= 1:
+            put("TOOL_LIST", read, "offset", (number - 1) * (whole_number(read.get("limit")) or _PAGED_BY), key)
+        elif kind in ("cursor", "more", "nextoffset") and (number is not None or is_blank(value)):
+            put("TOOL_LIST", read, "offset", number, key)
+        elif kind in ("free", "freeonly", "premium", "premiumonly") and value in (True, "true"):
+            put("TOOL_LIST", read, "access", kind.removesuffix("only"), key)
+        elif normalize(kind) == "input" and isinstance(value, str):
+            put("TOOL_LIST", read, "query", value, key)
+        else:
+            left.append(key)
+    return left
+
+
+def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -> None:
+    """Set an argument in ``read``, which is changed, unless it is there already.
+
+    Raises:
+        InvalidArguments: it has another value there.
+    """
+    if name not in read or is_blank(read[name]):
+        read[name] = value
+    elif not is_blank(value) and read[name] != value:
+        twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
+        following = next_call(tool, _sendable(tool, read)) if tool != "TOOL_CALL" or read.get("tool_name") else {}
+        raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
+
+
+def _sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in read.items() if key in ARGUMENTS[tool]}
+
+
+def _name_in_query(catalog: Catalog, read: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return the name of a tool that a TOOL_GET without ``tool_name`` has as ``query``.
+
+    Raises:
+        InvalidArguments: it has none; the next step is TOOL_LIST with its arguments.
+    """
+    renamed = {_SYNONYMS["TOOL_LIST"].get(normalize(key)): value for key, value in given.items()}
+    query = renamed.get("query")
+    if isinstance(query, str) and (found := find_name(catalog, query)) is not None:
+        return found
+    raise invalid(
+        "TOOL_GET",
+        "tool_name is missing",
+        "TOOL_GET describes tools by name; TOOL_LIST searches for them.",
+        **next_call("TOOL_LIST", {key: value for key, value in renamed.items() if key}),
+    )
+
+
+def _no_such_argument(
+    catalog: Catalog, tool: str, read: Mapping[str, Any], given: Mapping[str, Any], name: str
+) -> InvalidArguments:
+    """Return the error for an argument that the meta-tool does not have. Its value may be a key: it is not repeated."""
+    kept = _sendable(tool, read)
+    names = read.get("tool_name") if tool == "TOOL_GET" else read.get("query")
+    inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
+    found = find_name(catalog, names) if isinstance(names, str) else None
+    if found is not None and (inner is not None or name in ARGUMENTS["TOOL_CALL"]):
+        options = {key: given[key] for key in ARGUMENTS["TOOL_CALL"][2:] if key in given and key not in kept}
+        called = catalog.get(found)
+        fitting = {} if called is None else fitting_arguments(called, inner or {})
+        call = {"tool_name": found, "arguments": fitting, **options}
+        return invalid(
+            tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **next_call("TOOL_CALL", call)
+        )
+    takes = f"{tool} takes {', '.join(ARGUMENTS[tool])}."
+    closest = closest_matches(name, ARGUMENTS[tool], least=MIN_SIMILARITY)
+    elsewhere = [other for other, names in ARGUMENTS.items() if name in names]
+    if closest:
+        hint = f"Did you mean {closest[0]}? "
+        kept.setdefault(closest[0], given[name])
+    else:
+        hint = f"{name} belongs to {' and '.join(elsewhere)}. " if elsewhere else ""
+        if normalize(name) in ("cursor", "page", "more"):
+            hint = "Send offset, a number: an answer has the next one in more. "
+        elif not elsewhere and tool == "TOOL_LIST" and "key" not in normalize(name):
+            hint = "Arguments of a tool go into TOOL_CALL's arguments. "
+    following = next_call(tool, kept) if kept or tool == "TOOL_LIST" else {}
+    return invalid(tool, f"there is no argument {quote(name)}", f"{hint}{takes}", **following)

@@ -1,0 +1,228 @@
+"""Calls as models send them: each works, or its error has the call to make next, and that call works."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.support.meta_tools import error
+from tests.support.next_call import follow, proposed_call
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.mock_api.server import MockApi
+
+LIST, GET, CALL = "TOOL_LIST", "TOOL_GET", "TOOL_CALL"
+IBM = {"symbol": "IBM"}
+QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": IBM}
+GOLD = {"query": "gold price"}
+DAILY = {"tool_name": "TIME_SERIES_DAILY", "arguments": IBM}
+
+WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    # Other names of arguments
+    *((LIST, {name: "gold price"}, LIST, GOLD) for name in ("q", "search", "keyword", "text", "prompt", "input")),
+    (LIST, {"keywords": ["gold", "price"]}, LIST, GOLD),
+    (LIST, {"query": {"text": "gold price"}}, LIST, GOLD),
+    (LIST, {"searchQuery": "gold price", "maxResults": "3"}, LIST, {**GOLD, "limit": 3}),
+    (LIST, {**GOLD, "top_k": 3}, LIST, {**GOLD, "limit": 3}),
+    (LIST, {**GOLD, "n": 3}, LIST, {**GOLD, "limit": 3}),
+    (LIST, {**GOLD, "page_size": 3, "page": 2}, LIST, {**GOLD, "limit": 3, "offset": 3}),
+    (LIST, {**GOLD, "page": 1}, LIST, {**GOLD, "offset": 0}),
+    (LIST, {**GOLD, "page": "2"}, LIST, {**GOLD, "offset": 8}),
+    (LIST, {**GOLD, "cursor": "8"}, LIST, {**GOLD, "offset": 8}),
+    (LIST, {**GOLD, "more": {"offset": 8}}, LIST, {**GOLD, "offset": 8}),
+    (LIST, {"categories": ["forex"], "tagMode": "all", "tags": "price"}, LIST,
+     {"category": "forex", "tag_mode": "all", "tag": "price"}),
+    (LIST, {**GOLD, "free": True}, LIST, {**GOLD, "access": "free"}),
+    (LIST, {"access": "paid"}, LIST, {"access": "premium"}),
+    (LIST, {"name": "RSI"}, LIST, {"query": "RSI"}),
+    (GET, {"name": "RSI"}, GET, {"tool_name": "RSI"}),
+    (GET, {"names": ["RSI", "SMA"]}, GET, {"tool_name": ["RSI", "SMA"]}),
+    (GET, {"tools": "RSI,SMA"}, GET, {"tool_name": ["RSI", "SMA"]}),
+    (GET, {"tool": "RSI", "level": "minimal"}, GET, {"tool_name": "RSI", "detail": "minimal"}),
+    (GET, {"query": "rsi"}, GET, {"tool_name": "RSI"}),
+    (GET, {"tool_name": "RSI(symbol, interval)"}, GET, {"tool_name": "RSI"}),
+    *((CALL, {name: "GLOBAL_QUOTE", "arguments": IBM}, CALL, QUOTE)
+      for name in ("name", "tool", "command", "function", "toolName", "function_name", "action")),
+    *((CALL, {"tool_name": "GLOBAL_QUOTE", name: IBM}, CALL, QUOTE)
+      for name in ("input", "args", "params", "parameters", "kwargs", "tool_input")),
+    # Options
+    (CALL, {**DAILY, "outputsize": "full", "select": "close; last 1"}, CALL,
+     {**DAILY, "arguments": {**IBM, "outputsize": "full"}, "select": "close; last 1"}),  # F4
+    (CALL, {"tool_name": "TIME_SERIES_DAILY", "symbol": "IBM", "select": "close; last 1"}, CALL,
+     {**DAILY, "select": "close; last 1"}),
+    (CALL, {**DAILY, "columns": ["close", "volume"], "limit": 2}, CALL, {**DAILY, "select": "close,volume; limit 2"}),
+    (CALL, {**DAILY, "jmespath": "rows[0]"}, CALL, {**DAILY, "select": "jmespath: rows[0]"}),
+    (CALL, {**DAILY, "maxTokens": "900"}, CALL, {**DAILY, "max_tokens": 900}),
+    (CALL, {**QUOTE, "options": {"select": "price"}}, CALL, {**QUOTE, "select": "price"}),
+    (CALL, {**QUOTE, "symbol": "IBM"}, CALL, QUOTE),
+    # One level too deep, or text for an object
+    (LIST, {"arguments": GOLD}, LIST, GOLD),
+    (LIST, {"params": json.dumps(GOLD)}, LIST, GOLD),
+    (LIST, {"input": {"arguments": GOLD}, "limit": 2}, LIST, {**GOLD, "limit": 2}),
+    (GET, {"arguments": {"name": "RSI"}}, GET, {"tool_name": "RSI"}),
+    (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": {"arguments": IBM}}, CALL, QUOTE),
+    (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": {"params": json.dumps(IBM)}}, CALL, QUOTE),
+    (CALL, {"arguments": QUOTE}, CALL, QUOTE),
+    (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": QUOTE}, CALL, QUOTE),
+    (CALL, {"tool_name": {"name": "GLOBAL_QUOTE", "input": IBM}}, CALL, QUOTE),
+    (CALL, {"type": "function", "id": "call_1", "function": {"name": "GLOBAL_QUOTE", "arguments": json.dumps(IBM)}},
+     CALL, QUOTE),
+    (CALL, {"GLOBAL_QUOTE": IBM}, CALL, QUOTE),
+    (CALL, {"tool_name": ["GLOBAL_QUOTE"], "arguments": [IBM]}, CALL, QUOTE),
+    (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": "{'symbol': 'IBM'}"}, CALL, QUOTE),
+    (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": '```json\n{"symbol": "IBM"}\n```'}, CALL, QUOTE),
+    (CALL, {"tool_name": 'GLOBAL_QUOTE(symbol="IBM")'}, CALL, QUOTE),
+    (CALL, {"tool_name": "GLOBAL_QUOTE(symbol=IBM)"}, CALL, QUOTE),
+    # A meta-tool in a meta-tool  # F10
+    (CALL, {"tool_name": "TOOL_CALL", "arguments": QUOTE}, CALL, QUOTE),
+    (CALL, {"tool_name": "tool_call", "arguments": {"tool_name": "TOOL_CALL", "arguments": QUOTE}}, CALL, QUOTE),
+    (CALL, {"tool_name": "TOOL_CALL", "arguments": {**QUOTE, "select": "price"}}, CALL, {**QUOTE, "select": "price"}),
+    (CALL, {"tool_name": "TOOL_LIST", "arguments": GOLD}, LIST, GOLD),
+    (CALL, {"tool_name": "TOOL_LIST", "query": "gold price"}, LIST, GOLD),
+    (CALL, {"tool_name": "TOOL_LIST"}, LIST, {}),
+    (CALL, {"tool_name": "TOOL_GET", "arguments": {"tool_name": "RSI"}}, GET, {"tool_name": "RSI"}),
+    # Other spellings of a tool's name
+    *((CALL, {"tool_name": name, "arguments": IBM}, CALL, QUOTE)
+      for name in ("Global Quote", "global-quote", "globalQuote", "GLOBALQUOTE", "alpha_vantage.GLOBAL_QUOTE",
+                   "functions.GLOBAL_QUOTE", "mcp__stocks__GLOBAL_QUOTE", "toolfold:GLOBAL_QUOTE", "GLOBAL_QUOTE()",
+                   "`GLOBAL_QUOTE`")),
+]  # fmt: skip
+"""Meta-tool, arguments → the same call in the documented form."""
+
+REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
+    (LIST, {"querry": "gold"}, "Did you mean query?", LIST, {"query": "gold"}),
+    (LIST, {"catgory": "forex"}, "Did you mean category?", LIST, {"category": "forex"}),
+    (LIST, {**GOLD, "symbol": "IBM"}, "TOOL_CALL's arguments", LIST, GOLD),
+    (LIST, {**GOLD, "select": "close"}, "select belongs to TOOL_CALL", LIST, GOLD),
+    (LIST, {**GOLD, "cursor": "abc"}, "Send offset", LIST, GOLD),
+    (LIST, {**GOLD, "page": 0}, "Send offset", LIST, GOLD),
+    (LIST, {**GOLD, "q": "silver"}, "Send query once", LIST, GOLD),
+    (LIST, {**GOLD, "apikey": "SECRETSECRET"}, "TOOL_LIST takes query", LIST, GOLD),
+    (LIST, QUOTE, "TOOL_CALL runs the tool", CALL, QUOTE),
+    (LIST, {**GOLD, "limit": 0}, "1 to 200", LIST, {**GOLD, "limit": 1}),
+    (LIST, {**GOLD, "limit": "1000"}, "1 to 200", LIST, {**GOLD, "limit": 200}),
+    (LIST, {**GOLD, "limit": "five"}, "1 to 200", LIST, GOLD),
+    (LIST, {**GOLD, "offset": -1}, "0 to", LIST, {**GOLD, "offset": 0}),
+    (LIST, {**GOLD, "token_budget": 5}, "100 to", LIST, {**GOLD, "token_budget": 100}),
+    (LIST, {**GOLD, "detail": "high"}, "full, medium, minimal", LIST, GOLD),
+    (LIST, {**GOLD, "detail": "ful"}, "full, medium, minimal", LIST, {**GOLD, "detail": "full"}),
+    (LIST, {"tag": "price", "tag_mode": "both"}, "any, all", LIST, {"tag": "price"}),
+    (LIST, {"access": "gratis"}, "free, mixed, premium", LIST, {}),
+    (LIST, {"category": "forx"}, "Did you mean forex?", LIST, {"category": "forex"}),
+    (LIST, {"tag": "momentun"}, "Did you mean momentum", LIST, {"tag": "momentum"}),
+    (LIST, {"query": True}, "as text", LIST, {}),
+    (LIST, {"query": "gold " * 20_000}, "a sentence", LIST, {"query": "gold " * 19 + "gold"}),
+    (GET, {"query": "moving average"}, "TOOL_LIST searches", LIST, {"query": "moving average"}),
+    (GET, {"category": "forex"}, "TOOL_LIST searches", LIST, {"category": "forex"}),
+    (GET, {"tool_name": "RSI", "limit": 3}, "limit belongs to TOOL_LIST", GET, {"tool_name": "RSI"}),
+    (GET, QUOTE, "TOOL_CALL runs the tool", CALL, QUOTE),
+    (GET, {"tool_nmae": "RSI"}, "Did you mean tool_name?", GET, {"tool_name": "RSI"}),
+    (GET, {"tool_name": "RSI", "detail": "all"}, "full, medium, minimal", GET, {"tool_name": "RSI"}),
+    (GET, {"tool_name": "RSI", "known": "yes"}, "leave it out", GET, {"tool_name": "RSI"}),
+    (GET, {}, "TOOL_LIST has the names", LIST, {}),
+    (GET, {"tool_name": ["SMA", "RSI"] * 50_000}, "TOOL_LIST has the names", GET, {"tool_name": ["SMA", "RSI"]}),
+    (CALL, {}, "TOOL_LIST has the names", LIST, {}),
+    (CALL, GOLD, "TOOL_LIST has the names", LIST, GOLD),
+    (CALL, IBM, "TOOL_LIST has the names", LIST, {}),
+    (CALL, {"tool_name": 7}, "one tool", LIST, {}),
+    (CALL, {"tool_nme": "GLOBAL_QUOTE", "arguments": IBM}, "TOOL_LIST has the names", CALL, QUOTE),
+    (CALL, {**QUOTE, "tool_name": ["GLOBAL_QUOTE", "SMA"]}, "one tool", CALL, QUOTE),
+    (CALL, {**QUOTE, "tool_name": "GLOBAL_QUOT"}, "Did you mean GLOBAL_QUOTE(symbol, ", CALL, QUOTE),
+    (CALL, {"tool_name": "stock_price", "arguments": {"ticker": "IBM"}}, "Did you mean GLOBAL_QUOTE(", CALL, QUOTE),
+    (CALL, {"tool_name": "NOPE", "arguments": IBM}, "TOOL_LIST with what you need", LIST, {"query": "nope"}),
+    (CALL, {"tool_name": "getWeather"}, "TOOL_LIST with what you need", LIST, {"query": "get weather"}),
+    (CALL, {**DAILY, "selct": "close; last 1"}, "Did you mean select?", CALL, {**DAILY, "select": "close; last 1"}),
+    (CALL, {"tool_name": "GLOBAL_QUOTE", "argumets": IBM}, "Did you mean arguments?", CALL, QUOTE),
+    (CALL, {**QUOTE, "symbol": "AAPL"}, "once", CALL, QUOTE),
+    (CALL, {**QUOTE, "reason": "because"}, "schema", CALL, QUOTE),
+    (CALL, {**QUOTE, "apikey": "SECRETSECRET"}, "schema", CALL, QUOTE),
+    (CALL, {**QUOTE, "arguments": "symbol=IBM"}, "as an object", CALL, QUOTE),
+    (CALL, {**QUOTE, "arguments": "IBM"}, "as an object", CALL, QUOTE),
+    (CALL, {**QUOTE, "arguments": "{broken"}, "as an object", CALL, QUOTE),
+    (CALL, {**QUOTE, "max_tokens": 0}, "leave it out", CALL, QUOTE),
+    (CALL, {**QUOTE, "fresh": "perhaps"}, "leave it out", CALL, QUOTE),
+    (CALL, {**DAILY, "arguments": {**IBM, "outputsize": "ful"}}, "schema", CALL,
+     {**DAILY, "arguments": {**IBM, "outputsize": "full"}}),
+    (CALL, {"tool_name": "SMA", "arguments": IBM}, "time_period, series_type are examples", CALL,
+     {"tool_name": "SMA",
+      "arguments": {**IBM, "interval": "daily", "time_period": 50, "series_type": "close"}}),
+]  # fmt: skip
+"""Meta-tool, arguments → part of the suggestion, and the call that the error proposes."""
+
+
+def ids(row: Any) -> str:
+    return json.dumps(row)[:60] if isinstance(row, dict) else str(row)
+
+
+@pytest.mark.parametrize(("name", "given", "meant", "documented"), WORKING, ids=ids)
+def test_an_unambiguous_form_is_accepted(
+    tools: MetaTools, name: str, given: dict[str, Any], meant: str, documented: dict[str, Any]
+) -> None:
+    expected = tools.call(meant, documented)
+    assert not expected.is_error, expected.text
+    assert tools.call(name, given).text.splitlines()[-1] == expected.text.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("name", "given", "hint", "following", "arguments"), REFUSED, ids=ids)
+def test_an_error_has_the_call_that_works(
+    tools: MetaTools, name: str, given: dict[str, Any], hint: str, following: str, arguments: dict[str, Any]
+) -> None:
+    result = tools.call(name, given)
+    found = error(result)
+    assert hint in found["suggestion"]
+    assert proposed_call(found) == (following, arguments)
+    assert "SECRET" not in result.text
+    assert not follow(tools, result).is_error
+
+
+@pytest.mark.parametrize("name", [LIST, GET])
+@pytest.mark.parametrize("given", [QUOTE, {"arguments": QUOTE}, {"tool_name": "TOOL_CALL", "arguments": QUOTE}])
+def test_tools_that_only_read_never_perform_a_call(
+    tools: MetaTools, mock_api: MockApi, name: str, given: dict[str, Any]
+) -> None:
+    before = len(mock_api.requests)
+    tools.call(name, given)
+    assert len(mock_api.requests) == before
+
+
+DEEP: Any = IBM
+for _ in range(90):
+    DEEP = {"arguments": DEEP}
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        (LIST, {"query": "A pasted document. " * 5_000}),
+        (LIST, {"query": "A pasted document. " * 50_000}),
+        (LIST, {"q": "x" * 1_000_000}),
+        (LIST, {"x" * 1_000_000: 1}),
+        (LIST, dict.fromkeys(map(str, range(100_000)), 1)),
+        (LIST, DEEP),
+        (GET, {"tool_name": ["RSI"] * 100_000}),
+        (GET, {"tool_name": "RSI," * 100_000}),
+        (GET, {"tool_name": "(" * 1_000_000}),
+        (CALL, {"tool_name": "x" * 1_000_000}),
+        (CALL, {"tool_name": "_" * 1_000_000}),
+        (CALL, {"tool_name": "GLOBAL_QUOTE(" + "(" * 1_000_000}),
+        (CALL, {"tool_name": ["GLOBAL_QUOTE"] * 100_000}),
+        (CALL, {**QUOTE, "arguments": DEEP}),
+        (CALL, {"arguments": DEEP}),
+        (CALL, {**QUOTE, "arguments": "[" * 1_000_000}),
+        (CALL, {**QUOTE, "arguments": '{"a":' * 100_000}),
+        (CALL, {**QUOTE, "arguments": "a=" * 500_000}),
+        (CALL, {**QUOTE, **dict.fromkeys(map(str, range(100_000)), 1)}),
+        (CALL, {**QUOTE, **dict.fromkeys(map(str, range(900)), 1)}),
+        (CALL, {**QUOTE, "arguments": {"symbol": "x" * 1_000_000}}),
+    ],
+    ids=ids,
+)
+def test_huge_and_deep_arguments_are_refused_at_once(tools: MetaTools, name: str, given: Mapping[str, Any]) -> None:
+    before = time.thread_time()
+    result = tools.call(name, given)
+    assert time.thread_time() - before < 2
+    assert '"code":"INVALID_ARGUMENTS"' in result.text or '"code":"TOOL_NOT_FOUND"' in result.text
+    assert len(result.text) < 5_000
