@@ -18,7 +18,15 @@ _CLIENT = {"name": "test", "version": "1"}
 _METHODS = st.sampled_from(
     [
         *("initialize", "ping", "tools/list", "tools/call", "tools/call", "server/discover"),
-        *("resources/list", "resources/read", "prompts/get", "logging/setLevel", "completion/complete"),
+        *(
+            "resources/list",
+            "prompts/list",
+            "resources/templates/list",
+            "resources/read",
+            "prompts/get",
+            "logging/setLevel",
+            "completion/complete",
+        ),
         *("subscriptions/listen", "notifications/initialized", "notifications/cancelled"),
         *("Tools/List", "tools/list ", "", "é", "no/such", "x" * 3000),
     ]
@@ -44,7 +52,7 @@ _CONTENT_TYPE = st.sampled_from(
         *("application/json ; x", "text/plain", "application/jsonl", "text/plain, application/json", "", _NO),
     ]
 )
-_NAMES_SENT = st.sampled_from([*NAMES, "NO_SUCH", "tool_list", ""]) | _JSON
+_NAMES_SENT = st.sampled_from([*NAMES, "NO_SUCH", "tool_list", "CPI", "Global Quote", ""]) | _JSON
 _ARGUMENTS = st.sampled_from(
     [
         *(_NO, None, {}, [], "x", 5, {"tool_name": "CPI"}, {"tool_name": ["CPI", "NO_SUCH"]}, {"tool_name": None}),

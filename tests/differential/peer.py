@@ -16,7 +16,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from toolfold import __version__
-from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Request, Response
 from toolfold.protocol.mcp import LIST_TTL_MS
 
@@ -104,9 +104,10 @@ def server(tools: MetaTools) -> Server[Any]:
         return types.ListToolsResult(tools=listed)
 
     async def on_call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in NAMES:
+        call = tools.resolve(params.name, params.arguments or {})
+        if call is None:
             raise MCPError(types.INVALID_PARAMS, "There is no such tool.")
-        result = tools.call(params.name, params.arguments or {})
+        result = tools.call(call.name, call.arguments)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=result.text)],
             structured_content=dict(result.structured),

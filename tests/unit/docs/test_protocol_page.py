@@ -48,8 +48,8 @@ REQUESTS: dict[str, Request] = {
     "no method": request({"jsonrpc": "2.0", "id": 1}, host="localhost"),
     "params that are not an object": request({**PING, "params": [1]}, host="localhost"),
     "an unknown version in the header": request(PING, host="localhost", mcp_protocol_version="1999-01-01"),
-    "an unknown method, handshake": request(message("resources/list"), host="localhost"),
-    "an unknown meta-tool, handshake": request(message("tools/call", {"name": "NO_SUCH"}), host="localhost"),
+    "an unknown method, handshake": request(message("logging/setLevel"), host="localhost"),
+    "an unknown tool, handshake": request(message("tools/call", {"name": "NO_SUCH"}), host="localhost"),
     "arguments that are not an object": request(
         message("tools/call", {"name": "TOOL_LIST", "arguments": [1]}), host="localhost"
     ),
@@ -69,7 +69,7 @@ REQUESTS: dict[str, Request] = {
         "tools/list", {"_meta": FUTURE}, host="localhost", mcp_protocol_version="2030-01-01"
     ),
     "an unknown or removed method, 2026-07-28": stateless("ping", host="localhost"),
-    "an unknown meta-tool, 2026-07-28": stateless("tools/call", {"name": "NO_SUCH"}, host="localhost"),
+    "an unknown tool, 2026-07-28": stateless("tools/call", {"name": "NO_SUCH"}, host="localhost"),
 }
 ROWS = {
     row[0]: row[1:]

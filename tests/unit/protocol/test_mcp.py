@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
+from tests.support.next_call import proposed_call
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
@@ -96,6 +97,69 @@ def test_id_is_returned_unchanged() -> None:
     assert sent(request(message("ping", id_="a-7")))[1]["id"] == "a-7"
 
 
+LISTS = {"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+
+
+@pytest.mark.parametrize(("method", "member"), LISTS.items())
+def test_what_is_not_offered_is_an_empty_list(method: str, member: str) -> None:
+    assert result(request(message(method))) == {member: []}
+    answer = result(stateless(method))
+    assert answer[member] == []
+    assert (answer["cacheScope"], answer["resultType"]) == ("public", "complete")
+    assert answer["ttlMs"] > 0
+
+
+@pytest.mark.parametrize("name", ["CPI", "cpi", "functions.CPI"])
+def test_tool_of_the_catalog_is_called_as_by_tool_call(name: str) -> None:  # F10
+    arguments = {"nonsense": 1}
+    by_name = result(request(message("tools/call", {"name": name, "arguments": arguments})))
+    through = {"name": "TOOL_CALL", "arguments": {"tool_name": "CPI", "arguments": arguments}}
+    assert by_name == result(request(message("tools/call", through)))
+    assert by_name["structuredContent"]["error"]["code"] == "INVALID_ARGUMENTS"
+
+
+def test_call_by_name_is_logged_as_a_tool_call() -> None:
+    response = SERVER.handle_http(request(message("tools/call", {"name": "cpi", "arguments": {"nonsense": 1}})))
+    assert response.log_fields == {
+        "rpc": "tools/call", "tool": "TOOL_CALL", "inner_tool": "CPI", "error": "INVALID_ARGUMENTS",
+    }  # fmt: skip
+
+
+def test_call_by_name_needs_the_header_of_that_name() -> None:
+    answer = result(stateless("tools/call", {"name": "CPI", "arguments": {"nonsense": 1}}))
+    assert answer["isError"] is True
+    assert refused(stateless("tools/call", {"name": "CPI"}, mcp_name="TOOL_CALL")) == (400, -32020, 1)
+
+
+@pytest.mark.parametrize("name", ["tool_get", "Tool Get", "mcp__toolfold__TOOL_GET"])
+def test_meta_tool_is_found_in_any_spelling(name: str) -> None:
+    answer = result(request(message("tools/call", {"name": name, "arguments": {"tool_name": "CPI"}})))
+    assert answer["structuredContent"]["tools"][0]["name"] == "CPI"
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("GLOBAL_QUOT", ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}})),
+        ("get_stock_price", ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}})),
+        ("getWeather", ("TOOL_LIST", {"query": "get weather"})),
+        ("x" * 1_000_000, ("TOOL_LIST", {"query": "x" * 200})),
+        ("", ("TOOL_LIST", {})),
+    ],
+    ids=["misspelt", "synonym", "nothing like it", "long", "empty"],
+)
+def test_unknown_tool_is_refused_with_the_call_to_make(name: str, call: Any) -> None:  # F10
+    _, body = sent(request(message("tools/call", {"name": name})))
+    assert body["error"]["code"] == -32602
+    assert proposed_call(body["error"]["message"]) == call
+    assert len(body["error"]["message"]) < 500
+
+
+@pytest.mark.parametrize("name", [None, 7, ["TOOL_LIST"], {}])
+def test_name_that_is_no_text_is_refused(name: Any) -> None:
+    assert refused(request(message("tools/call", {"name": name}))) == (200, -32602, 1)
+
+
 # 2026-07-28
 
 
@@ -179,7 +243,8 @@ def test_name_header_may_be_base64() -> None:
         (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?%%?="), 400, -32020),
         (stateless("ping"), 404, -32601),
         (stateless("initialize"), 404, -32601),
-        (stateless("resources/list"), 404, -32601),
+        (stateless("resources/read", {"uri": "x"}, mcp_name="x"), 404, -32601),
+        (stateless("resources/list", {"cursor": "x"}), 400, -32602),
         (stateless("tools/list", {"cursor": "x"}), 400, -32602),
         (stateless("tools/call", {"name": "NO_SUCH"}), 400, -32602),
     ],

@@ -26,6 +26,13 @@ LIST_TTL_MS = 3_600_000
 
 _CAPABILITIES: Mapping[str, Any] = {"tools": {}}
 _CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
+_EMPTY_LISTS: Mapping[str, str] = {
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""Method that lists what the server does not offer → the member of its result."""
+
 _NO_HTTP_REQUEST = http.Request("", (), b"")
 
 # What may be logged of a client's words: short, and without characters that could forge a log line.
@@ -123,20 +130,35 @@ class Server:
     ) -> dict[str, Any]:
         return {**self._list_tools(request, message, log_fields), **_CACHE_HINTS}
 
+    def _list_nothing(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+        """Return an empty list of what the server does not offer. Some clients ask although nothing is declared."""
+        if message.params.get("cursor") is not None:
+            raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
+        return {_EMPTY_LISTS[message.method]: []}
+
+    def _list_nothing_cacheable(
+        self, request: http.Request, message: Message, log_fields: dict[str, str]
+    ) -> dict[str, Any]:
+        return {**self._list_nothing(request, message, log_fields), **_CACHE_HINTS}
+
     def _call_tool(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
         name, arguments = message.params.get("name"), message.params.get("arguments")
-        if name not in dispatcher.NAMES:
-            known = ", ".join(dispatcher.NAMES)
-            raise JsonRpcError(versions.INVALID_PARAMS, f"Unknown tool {str(name)[:64]!r}. The tools are {known}.")
+        if not isinstance(name, str):
+            raise JsonRpcError(
+                versions.INVALID_PARAMS, f"name must be the name of a tool: {', '.join(dispatcher.NAMES)}."
+            )
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
-        log_fields["tool"] = name
-        inner_tool = (arguments or {}).get("tool_name")
+        call = self.tools.resolve(name, arguments or {})
+        if call is None:
+            raise JsonRpcError(versions.INVALID_PARAMS, self.tools.unknown_tool(name))
+        log_fields["tool"] = call.name
+        inner_tool = call.arguments.get("tool_name")
         if isinstance(inner_tool, str) and _LOGGABLE_NAME.match(inner_tool):
             log_fields["inner_tool"] = inner_tool
         result = self.tools.call(
-            name,
-            arguments or {},
+            call.name,
+            call.arguments,
             read_credentials(request.headers, request.query_api_key, request.used_by_gateway),
             request.deadline,
         )
@@ -155,11 +177,13 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
         "ping": Server._ping,
         "tools/list": Server._list_tools,
         "tools/call": Server._call_tool,
+        **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing),
     },
     True: {
         "server/discover": Server._discover,
         "tools/list": Server._list_tools_cacheable,
         "tools/call": Server._call_tool,
+        **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing_cacheable),
     },
 }
 """Whether the version is stateless → method → its implementation."""
