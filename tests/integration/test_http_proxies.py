@@ -242,7 +242,7 @@ class TestFailure:
     ) -> None:
         with ForwardProxy(status=status) as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
-            with pytest.raises(ConnectionFailed, match=REFUSED):
+            with pytest.raises(ConnectionFailed, match="the proxy refuses to connect"):
                 send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize(
@@ -286,7 +286,10 @@ class TestFailure:
         self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str
     ) -> None:
         monkeypatch.setattr(os, "environ", {**os.environ, "HTTPS_PROXY": proxy})
-        with pytest.raises(ConnectionFailed, match=REFUSED):
+        with pytest.raises(
+            ConnectionFailed,
+            match=r"(no connection through the proxy|the proxy cannot be reached)\.",
+        ):
             send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize("proxy", ["https://localhost:9", "socks5://localhost:9"])

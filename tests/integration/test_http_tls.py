@@ -14,12 +14,13 @@ from typing import Any
 
 import certifi
 import pytest
+import requests.utils
 
 from tests.support.http import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import CallError, UpstreamError
-from toolfold.network import session
+from toolfold.network import session, sockets
 from toolfold.network.errors import CertificateError
 from toolfold.network.session import HttpClient
 from toolfold.network.sockets import create_tls_context
@@ -36,7 +37,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_bundle_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in session._BUNDLE_VARIABLES:
+    for name in sockets.BUNDLE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -101,15 +102,15 @@ def test_a_bundle_may_be_a_folder(
 def test_without_a_variable_certifi_is_trusted(
     send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert certifi.where() == session.DEFAULT_CA_BUNDLE_PATH
-    monkeypatch.setattr(session, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
+    assert certifi.where() == requests.utils.DEFAULT_CA_BUNDLE_PATH
+    monkeypatch.setattr(requests.utils, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
     assert send(serve(OK)).body == CSV
 
 
 def test_a_server_with_an_untrusted_certificate_is_sent_nothing(send: Send, serve: Any) -> None:
     with pytest.raises(ConnectionFailed, match=UNTRUSTED) as caught:
         send(serve(OK))
-    assert "SSL_CERT_FILE" in caught.value.suggestion
+    assert "REQUESTS_CA_BUNDLE" in caught.value.suggestion  # the first that decides
 
 
 def test_a_server_with_the_certificate_of_another_host_is_sent_nothing(

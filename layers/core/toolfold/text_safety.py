@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["escape_non_ascii", "escape_terminal", "escape_unsafe", "has_unsafe", "quoted_name"]
+__all__ = ["escape_terminal", "escape_unsafe", "has_unsafe", "quoted_name", "to_encoding"]
 
 MAX_NAME_CHARS = 60
 """Characters of a name from data in a notice: enough to recognise any column."""
@@ -24,6 +24,12 @@ _NOT_CONTROLS = (
 _UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
 _UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
 _NON_ASCII = re.compile("[^\x00-\x7f]")
+
+_LOOK_ALIKES = {
+    "→": "->", "…": "...", "–": "-", "—": "-", "│": "|", "─": "-", "‘": "'", "’": "'", "“": "'", "”": "'",
+    "≤": "<=", "≥": ">=", "×": "x", "−": "-", "\N{NO-BREAK SPACE}": " ",
+}  # fmt: skip
+"""Punctuation of toolfold's own texts → ASCII. Double quotes become single ones, which are no syntax of JSON."""
 
 _PLAIN_NAME = re.compile(r"[\w.()%+/&-]{1,60}")
 """A name that needs no quotes: it has neither white space nor a colon, so it is not a sentence or a URL."""
@@ -58,9 +64,22 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def escape_non_ascii(text: str) -> str:
-    r"""Return ``text`` with every character that is not ASCII as ``\uXXXX``, for a stream of another encoding."""
-    return _NON_ASCII.sub(_escape, text)
+def to_encoding(text: str, encoding: str) -> str:
+    r"""Return ``text`` as it can be written in ``encoding``: what that lacks as a look-alike, else as ``\uXXXX``.
+
+    Example:
+        >>> to_encoding("café → 茶…", "cp1252")
+        'café -> \\u8336…'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        try:
+            match[0].encode(encoding)
+        except (UnicodeEncodeError, LookupError):
+            return _LOOK_ALIKES.get(match[0]) or _escape(match)
+        return match[0]
+
+    return _NON_ASCII.sub(replace, text)
 
 
 def _escape(match: re.Match[str]) -> str:

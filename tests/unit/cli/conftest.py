@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from tests.conftest import KEY
+from toolfold import cli
+from toolfold.mock_api.server import MockApi
+
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +26,33 @@ def _unconfigured_log() -> Iterator[None]:
     logger.__dict__.clear()
     logger.__dict__.update(state)
     logger.manager._clear_cache()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mock_api: MockApi) -> Run:
+    """Exit code, stdout and stderr of a command."""
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+
+    def ran(*argv: str) -> tuple[int, str, str]:
+        try:
+            code = cli.main(argv)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return ran
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return a function that makes stdout and stderr a terminal of that width."""
+
+    def make(width: int) -> None:
+        monkeypatch.setenv("TERM", "xterm-256color")
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+    return make

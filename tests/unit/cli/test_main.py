@@ -6,34 +6,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import KEY
 from tests.unit.build.test_schema import written
-from toolfold import __version__, cli
+from tests.unit.cli.conftest import Run
+from toolfold import __version__
 from toolfold.mock_api.server import MockApi
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mock_api: MockApi) -> Run:
-    """Exit code, stdout and stderr of a command."""
-    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
-    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-
-    def ran(*argv: str) -> tuple[int, str, str]:
-        try:
-            code = cli.main(argv)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return ran
 
 
 def test_sandbox_is_a_hidden_deprecated_alias_of_mock_api(run: Run) -> None:
@@ -64,18 +44,19 @@ def test_long_answer_is_a_preview_and_saved_in_a_file(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    code, out, _ = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
+    code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
     assert code == 0
-    assert out.startswith("# Preview: ")
+    assert out.startswith("timestamp,open")
+    assert err.startswith("# Preview: ")
     (kept,) = (tmp_path / "toolfold" / "toolfold-answers").glob("answer-*")
-    assert str(kept) in out
+    assert str(kept) in err
     assert len(kept.read_text().splitlines()) == 101
 
 
 def test_invalid_option_is_rejected(run: Run) -> None:
     code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
     assert code == 1
-    assert "max_tokens must be a whole number above 0" in err
+    assert "--max-tokens must be a whole number above 0" in err
     assert run("mock-api", "--latency-ms", "-5")[0] == 2
 
 

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolfold.cli import output
+from toolfold.cli import answers, output
 from toolfold.errors import ToolfoldError
+
+if TYPE_CHECKING:
+    from toolfold.meta_tools.dispatcher import MetaTools
 
 _EXAMPLES = """examples:
   toolfold call GLOBAL_QUOTE symbol=IBM
   toolfold call TIME_SERIES_DAILY symbol=IBM --select "close,volume; last 5"
   toolfold call TIME_SERIES_DAILY symbol=IBM --select "max(close), change(close)"
-  toolfold call SMA symbol=IBM interval=daily time_period=20 series_type=close --json
+  toolfold call TIME_SERIES_DAILY symbol=IBM outputsize=full --output ibm.csv
+  toolfold call TIME_SERIES_DAILY symbol=IBM datatype=csv > ibm.csv       byte for byte as the service sent it
+  toolfold call NEWS_SENTIMENT tickers=AAPL --format json | jq '.[0].title'
+  toolfold call GLOBAL_QUOTE '{"symbol": "IBM"}' --json
+
+stdout has the data alone: a table on a terminal, and the whole answer as CSV in a file or a pipe (JSON where it is no
+table). How old it is, notes about it and progress are on stderr.
+exit code: 0 success, 1 the call failed, 2 wrong usage
 """
 
 
@@ -26,33 +37,94 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("tool_name", metavar="TOOL_NAME", help="as in `toolfold catalog list`")
-    parser.add_argument("arguments", metavar="key=value", nargs="*", help="its arguments; repeat a key for a list")
-    parser.add_argument("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"')
     parser.add_argument(
-        "--max-tokens", type=int, metavar="N", help="longest answer that is printed in full (default 8000)"
+        "arguments", metavar="key=value", nargs="*", help="its arguments, or one JSON object; repeat a key for a list"
     )
+    parser.add_argument("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"')
     parser.add_argument("--fresh", action="store_true", help="ask the source again, even if the answer is cached")
-    parser.add_argument("--json", action="store_true", help='print {"result": …} or {"error": …}')
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--all", action="store_true", help="print all rows on a terminal too (a file has them anyway)")
+    size.add_argument(
+        "--max-tokens", type=int, metavar="N", help="only what a model gets with that limit; no ceiling applies"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the whole answer into a file, completely or not")
+    parser.add_argument("-f", "--force", action="store_true", help="replace the file if it exists")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=answers.FORMATS, help="form of the data (default: by the destination)")
+    form.add_argument("--json", action="store_true", help='print {"result": …, "cached": …} or {"error": …}')
+    parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Call the tool and print its answer."""
+    """Call the tool and print or write its answer."""
+    from toolfold.cli import progress
+    from toolfold.cli.output_file import OutputFile
+
+    is_file = options.output not in (None, "-")
+    file = OutputFile(options.output, overwrite=options.force) if is_file else None
+    app = output.make_app()
+    tools = app.server.tools
     given = {"select": options.select, "max_tokens": options.max_tokens, "fresh": options.fresh or None}
     arguments = {
         "tool_name": options.tool_name,
-        "arguments": _parse_pairs(options.arguments),
+        "arguments": _parse_arguments(options.tool_name, options.arguments, tools),
         **{name: value for name, value in given.items() if value is not None},
     }
-    return output.print_result(output.meta_tools().call("TOOL_CALL", arguments), options.json)
+    if options.verbose:
+        from toolfold.cli import verbose
+
+        verbose.observe(app)
+    with progress.waiting(f"Waiting for {options.tool_name} …"):
+        result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
+    if result.is_error:
+        return output.print_result(result, options.json, options.tool_name)
+    form = "structured" if options.json else options.format or (answers.format_of(file.path) if file else "")
+    answers.print_answer(
+        result,
+        form,
+        file,
+        is_whole=options.max_tokens is None,
+        show_all=options.all,
+        max_tokens=app.settings.max_tokens,
+    )
+    return 0
 
 
-def _parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
-    """Parse ``key=value`` pairs; a key that is repeated has a list."""
+def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools) -> dict[str, Any]:
+    """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        return _parse_object(words[0])
     values: dict[str, list[str]] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
+    for word in words:
+        key, equals, value = word.removeprefix("--").partition("=")
         if not equals or not key:
-            raise ToolfoldError(f"Arguments are key=value, not {pair!r}; e.g. toolfold call GLOBAL_QUOTE symbol=IBM")
+            raise ToolfoldError(
+                f"Arguments are key=value, not {word!r}; e.g. toolfold call {_example(tool_name, word, tools)}"
+            )
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ToolfoldError(
+            f'The arguments are not valid JSON: {error}. Write them as \'{{"symbol": "IBM"}}\', or as symbol=IBM'
+        ) from None
+    return dict(found)
+
+
+def _example(tool_name: str, word: str, tools: MetaTools) -> str:
+    """Return the call that was probably meant: the word as the first argument that the tool requires."""
+    from toolfold.errors import CallError
+
+    try:
+        tool = tools.catalog().get(tool_name)
+    except CallError:
+        tool = None
+    required = list(tool.parameters.get("required", ())) if tool is not None else []
+    if tool is None or not required or not word.replace(".", "").isalnum():
+        return "GLOBAL_QUOTE symbol=IBM"
+    return f"{tool.name} {required[0]}={word}"

@@ -37,8 +37,8 @@ _DEPRECATED = {"sandbox": "mock-api"}
 """Former name of a command → its name. A former name works for one release."""
 
 
-class SafeStream:
-    """Write text without control sequences, in the encoding of the stream.
+class EncodingStream:
+    """Write text in the encoding of a stream; characters that the encoding lacks as look-alikes or escapes.
 
     Args:
         stream: stdout or stderr. Everything but writing is done by it.
@@ -51,20 +51,35 @@ class SafeStream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write ``text``; characters that the encoding lacks as escapes."""
-        from toolfold.text_safety import escape_non_ascii, escape_terminal  # by the first text: stdio prints none
-
-        safe = escape_terminal(text)
+        """Write ``text``."""
         try:
-            self._stream.write(safe)
+            self._stream.write(text)
         except UnicodeEncodeError:
-            self._stream.write(escape_non_ascii(safe))
+            from toolfold.text_safety import to_encoding
+
+            self._stream.write(to_encoding(text, self._stream.encoding))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write several texts."""
         for line in lines:
             self.write(line)
+
+
+class SafeStream(EncodingStream):
+    """The same without control sequences."""
+
+    def write(self, text: str) -> int:
+        """Write ``text``, control characters as escapes."""
+        from toolfold.text_safety import escape_terminal  # by the first text: stdio prints none
+
+        super().write(escape_terminal(text))
+        return len(text)
+
+    @property
+    def unescaped(self) -> EncodingStream:
+        """The stream for text that was made safe piece by piece, and has control sequences of our own."""
+        return EncodingStream(self._stream)
 
 
 @contextlib.contextmanager
@@ -127,7 +142,9 @@ def _exit_code(run: Callable[[], int]) -> int:
         code = run()
         sys.stdout.flush()
     except CallError as error:
-        print(f"{error.code}: {error.message}\n{error.suggestion}", file=sys.stderr)
+        from toolfold.cli.output import print_error
+
+        print_error(error.as_dict())
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:

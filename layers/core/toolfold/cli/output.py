@@ -1,20 +1,24 @@
-"""The meta-tools for a command, and printing their results."""
+"""The meta-tools for a command, and printing what they return."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from toolfold.cli import terminal
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
+    from toolfold.app import App
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
 
 
-def meta_tools() -> MetaTools:
-    """Return the meta-tools with the settings of the environment and the defaults of a user's machine."""
+def make_app() -> App:
+    """Return the App with the settings of the environment and the defaults of a user's machine."""
     from toolfold.app import build_app
     from toolfold.cache.factory import check_cache_file
     from toolfold.catalog.start_check import check_catalog
@@ -22,20 +26,62 @@ def meta_tools() -> MetaTools:
 
     settings = Settings.from_environment()
     check_cache_file(settings)
-    app = build_app(with_local_defaults(settings))
+    # The ceiling of tokens keeps a model's context small; a person chooses.
+    app = build_app(with_local_defaults(settings)._replace(max_tokens_ceiling=sys.maxsize))
     check_catalog(settings, app.catalog_store)
-    return app.server.tools
+    return app
 
 
-def print_result(result: Result, as_json: bool) -> int:
-    """Print a result to stdout, or an error to stderr; return the exit code: 0, or 1 for an error."""
+def meta_tools() -> MetaTools:
+    """Return the meta-tools of :func:`make_app`."""
+    return make_app().server.tools
+
+
+def print_json(value: Any, indent: int | None = None) -> None:
+    """Print a value as JSON; characters that stdout lacks as escapes, which keeps the value."""
+    print(json.dumps(value, ensure_ascii=not terminal.is_unicode(sys.stdout), indent=indent))
+
+
+def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
+    """Print a result to stdout, or an error to stderr; return the exit code: 0, or 1 for an error.
+
+    Args:
+        result: of a meta-tool.
+        as_json: whether to print it as JSON, also if it is an error.
+        tool_name: the tool that was named, for the next step after an error.
+    """
     if as_json:
-        print(json.dumps(result.structured, ensure_ascii=False))
-    elif not result.is_error:
-        print(result.text)
+        print_json(result.structured)
+    elif result.is_error:
+        print_error(result.structured["error"], tool_name)
     else:
-        error = result.structured["error"]
-        print(f"{error['code']}: {error['message']}\n{error['suggestion']}", file=sys.stderr)
-        for problem in error.get("problems", ()):
-            print(f"  {problem['parameter']} {problem['problem']}: {problem['expected']}", file=sys.stderr)
+        print(result.text)
     return 1 if result.is_error else 0
+
+
+def print_error(error: Mapping[str, Any], tool_name: str = "") -> None:
+    """Print an error to stderr, in the words for a person."""
+    from toolfold.cli.wording import for_person
+
+    message, next_step = for_person(error, tool_name)
+    print_wrapped(f"{error['code']}: {message}")
+    for problem in error.get("problems", ()):
+        print_wrapped(f"  {problem['parameter']} {problem['problem']}: {problem['expected']}", "    ")
+    if next_step:
+        print_wrapped(next_step)
+
+
+def print_notice(text: str) -> None:
+    """Print a notice about an answer to stderr, so that stdout has the data alone."""
+    print_wrapped(f"# {text}", "# ")
+
+
+def print_wrapped(text: str, indent: str = "") -> None:
+    """Print text to stderr, on a terminal in lines that end between words; ``indent`` begins those after the first."""
+    if terminal.is_terminal(sys.stderr):
+        columns = terminal.width()
+        text = "\n".join(
+            textwrap.fill(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+            for line in text.split("\n")
+        )
+    print(text, file=sys.stderr)

@@ -38,6 +38,7 @@ from toolfold.execution.result import CallResult
 from toolfold.execution.retry import Request, RetryingClient
 from toolfold.execution.single_flight import SingleFlight
 from toolfold.execution.upstream import Upstream
+from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.registry import AdapterRegistry
@@ -203,7 +204,7 @@ class CachedExecutor:
         except TimeoutError:
             raise UpstreamTimeout(
                 f"{request.source.title} did not answer in time.",
-                "Try again in a moment; if it keeps failing, tell the user that the service is slow.",
+                SLOW.for_model,
                 retryable=True,
             ) from None
 

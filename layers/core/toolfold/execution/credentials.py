@@ -258,7 +258,9 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool) -> Auth
         is_named = unused or not is_only_one
         header = f", or to send it as {header_for(source.id) if is_named else 'Authorization: Bearer or X-API-Key'}"
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
+    from toolfold.messages import SET_KEY  # needed for an error only
+
     return AuthRequired(
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or _NO_KEY}.",
-        f"Ask the user to set {auth.environment}{header}{signup}.",
+        SET_KEY.for_model.format(variable=auth.environment, header=header, signup=signup),
     )

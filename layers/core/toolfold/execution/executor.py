@@ -184,12 +184,14 @@ class ToolExecutor:
 
 
 def _invalid(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
+    from toolfold.messages import CORRECT_ARGUMENTS  # needed for an error only
+
     problems = resolved.problems
     first = problems[0]
     more = f" ({len(problems) - 1} more in problems)" if len(problems) > 1 else ""
     return InvalidArguments(
         f"{tool.name}: {first['parameter']} {first['problem']}: {first['expected']}{more}.",
-        resolved.suggestion or "Correct the arguments by the schema and call again; nothing was sent.",
+        resolved.suggestion or CORRECT_ARGUMENTS.for_model,
         problems=problems,
         schema=tool.parameters,
     )

@@ -25,6 +25,7 @@ from cachetools import LRUCache
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore
 from toolfold.errors import RateLimited
+from toolfold.messages import DAY_USED_UP
 
 if TYPE_CHECKING:
     from toolfold.cache.fail_safe import FailSafeStore
@@ -125,7 +126,7 @@ class RateLimiter:
         if limit and count > limit:
             raise RateLimited(
                 f"The {limit} calls that are allowed in a day are used up.",
-                "Do not call again today; tell the user. Earlier answers are still cached.",
+                DAY_USED_UP.for_model,
                 retry_after_s=_whole_seconds(self._quota_resets_at(now) - now),
                 limit=f"{limit} per day",
                 used=limit,

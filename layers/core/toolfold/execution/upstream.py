@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolfold.errors import CallError, UpstreamError, UpstreamTimeout
 from toolfold.execution.circuit_breaker import CircuitBreaker, CircuitBreakers
+from toolfold.messages import WAIT_OR_TELL
 from toolfold.sources.errors import NotSent
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Upstream:
             paused = "calls to it are" if source_wait_s else "this call is"
             raise UpstreamError(
                 f"{self.source.title} keeps failing, so {paused} paused.",
-                "Wait as long as retry_after_s says and call again; if it keeps failing, tell the user.",
+                WAIT_OR_TELL.for_model,
                 retry_after_s=round(max(source_wait_s, call_wait_s)),
                 retryable=True,
             )

@@ -15,22 +15,26 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
 
 from toolfold.network.errors import (
-    CertificateError,
     ConnectError,
     ConnectionBroken,
     ConnectionRefused,
+    ConnectionReset,
+    ConnectTimeout,
     ForbiddenAddress,
     InvalidResponse,
     NameResolutionError,
     ProxyAuthenticationError,
     ProxyError,
+    ProxyRefused,
+    ProxyTimeout,
+    ProxyUnreachable,
     TlsError,
     TransportError,
 )
 from toolfold.network.framing import MAX_HEADER_BYTES
 from toolfold.network.resolver import Address
 from toolfold.network.response import FramedResponse
-from toolfold.network.sockets import DeadlineSocket, RequestState, current_request
+from toolfold.network.sockets import DeadlineSocket, RequestState, certificate_error, current_request
 
 MAX_IDLE_S = 55.0
 """Servers close idle connections, many after 60 seconds:
@@ -44,6 +48,7 @@ class _Connection(HTTPConnection):
     sock: DeadlineSocket | None
     response_class = FramedResponse
     _tunnel_headers: dict[str, str]  # of http.client
+    _is_tunneled = False
     debuglevel = 0  # a process-wide flag of http.client prints requests, with their keys
 
     @property
@@ -61,30 +66,40 @@ class _Connection(HTTPConnection):
 
     def connect(self) -> None:
         request = current_request.get()
+        self._is_tunneled = False
         request.expires_at = min(request.deadline, time.monotonic() + request.connect_timeout_s)
         request.is_connecting = True
         try:
             super().connect()
         except TimeoutError:
-            raise request.timeout() from None
-        except ssl.SSLCertVerificationError:
-            raise CertificateError from None
+            raise self._connect_timeout(request) from None
+        except ConnectTimeout:
+            raise self._connect_timeout(request) from None
+        except ssl.SSLCertVerificationError as error:
+            raise certificate_error(error) from None
         except ssl.SSLError:
             raise TlsError from None
         except (ConnectionBroken, OSError, ValueError, http.client.HTTPException):
-            raise ProxyError if self.proxy else TlsError from None
+            raise ProxyError if self.proxy and not self._is_tunneled else TlsError from None
         request.expires_at, request.is_connecting = request.deadline, False
         if self.sock is not None:
             self.sock.process, self.sock.last_used = os.getpid(), time.time()
+            if request.trace is not None:
+                request.trace.record_connection(self.sock)
             if self.sock.has_arrived():
                 raise InvalidResponse  # to no request
+
+    def _connect_timeout(self, request: RequestState) -> TransportError:
+        """Return the error for a time-out while connecting: of the proxy, or of the host."""
+        error = request.timeout()
+        return ProxyTimeout() if self.proxy and not self._is_tunneled and type(error) is ConnectTimeout else error
 
     def _tunnel(self) -> None:
         """Connect to the host through the proxy: RFC 9110, section 9.3.6.
 
         http.client sends HTTP/1.0 in some versions, reads the response leniently, and has the status in a text only.
         """
-        sock = self.sock
+        sock, request = self.sock, current_request.get()
         if sock is None or not self._tunnel_host:
             raise ProxyError
         host = f"[{self._tunnel_host.strip('[]')}]" if ":" in self._tunnel_host else self._tunnel_host
@@ -96,13 +111,20 @@ class _Connection(HTTPConnection):
             status = response.read_head()[0].status
         if status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             raise ProxyAuthenticationError
-        if not 200 <= status < 300 or sock.has_unread_bytes:
+        if request.trace is not None:
+            request.trace.mark("proxy")
+        if not 200 <= status < 300:
+            raise ProxyRefused
+        if sock.has_unread_bytes:
             raise ProxyError
+        self._is_tunneled = True
 
     def _new_conn(self) -> DeadlineSocket:
         """Connect to one of the host's addresses, in their order, none of which may be forbidden."""
         request = current_request.get()
         addresses = self._resolve(request)
+        if request.trace is not None:
+            request.trace.mark("dns")
         for *_, address in addresses:
             self._check_address(address[0])
         error: Exception = ConnectError()
@@ -110,6 +132,8 @@ class _Connection(HTTPConnection):
             reversed(range(len(addresses))), addresses, strict=True
         ):
             sock = DeadlineSocket(family, kind, protocol)
+            if request.trace is not None:
+                request.trace.addresses.append(str(address[0]))
             try:
                 # Half of what is left, so that an address that does not answer leaves time for the next one.
                 remaining = request.remaining_s()
@@ -117,6 +141,8 @@ class _Connection(HTTPConnection):
                 sock.connect(address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._check_address(sock.getpeername()[0])
+                if request.trace is not None:
+                    request.trace.mark("connect")
                 return sock
             except OSError as failure:
                 sock.close()
@@ -127,7 +153,7 @@ class _Connection(HTTPConnection):
         if isinstance(error, TimeoutError):
             raise request.timeout()
         if self.proxy:
-            raise ProxyError
+            raise ProxyUnreachable
         raise ConnectionRefused if isinstance(error, ConnectionRefusedError) else ConnectError
 
     def _resolve(self, request: RequestState) -> list[Address]:
@@ -137,7 +163,7 @@ class _Connection(HTTPConnection):
             raise request.timeout() from None
         except NameResolutionError:
             if self.proxy:
-                raise ProxyError from None
+                raise ProxyUnreachable from None
             raise
 
     def _check_address(self, address: str) -> None:
@@ -150,6 +176,8 @@ class _Connection(HTTPConnection):
         if self.sock is not None and not self.sock.is_new:
             self._check_address(self.sock.getpeername()[0])
             request.idle_s = time.time() - self.sock.last_used
+            if request.trace is not None:
+                request.trace.record_connection(self.sock)
         super().request(*args, **kwargs)
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
@@ -159,11 +187,15 @@ class _Connection(HTTPConnection):
             response = super().getresponse()
         except TransportError:
             raise
+        except ConnectionResetError:
+            raise ConnectionReset from None
         except OSError:
             raise ConnectionBroken from None
         except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException
             raise InvalidResponse from None
         request.header_bytes_left = math.inf
+        if request.trace is not None:
+            request.trace.mark("response")
         return response
 
 

@@ -9,10 +9,17 @@
     │   │   │   └── LookupsExhausted  too many lookups of names do not end
     │   │   ├── ConnectionRefused     nothing listens on the port
     │   │   ├── ConnectTimeout        no connection in time, including the proxy and TLS
+    │   │   │   └── ProxyTimeout      the proxy did not answer in time
     │   │   ├── TlsError              the TLS handshake failed
-    │   │   │   └── CertificateError  the certificate is not trusted, or is another host's
-    │   │   └── ProxyError            the proxy cannot be used, or refuses to connect
-    │   └── ConnectionBroken          closed or reset before the response was complete
+    │   │   │   └── CertificateError  the certificate is not trusted
+    │   │   │       ├── SelfSignedCertificate   signed with its own key, or its authority's is
+    │   │   │       ├── CertificateExpired      expired, or not valid yet
+    │   │   │       └── CertificateHostMismatch it belongs to another host
+    │   │   └── ProxyError            the proxy cannot be used
+    │   │       ├── ProxyUnreachable  there is no connection to the proxy
+    │   │       └── ProxyRefused      the proxy refuses to connect to the host
+    │   └── ConnectionBroken          closed before the response was complete
+    │       ├── ConnectionReset       reset before the response was complete
     │       └── InvalidResponse       not HTTP, or not encoded as it says
     └── PermanentTransportError       another attempt would fail as well, or come too late
         ├── InvalidRequest            a URL or a header that cannot be sent
@@ -89,6 +96,12 @@ class ConnectTimeout(ConnectError):
     reason = "connection timed out"
 
 
+class ProxyTimeout(ConnectTimeout):
+    """The proxy did not answer in time."""
+
+    reason = "the proxy does not answer in time"
+
+
 class TlsError(ConnectError):
     """The TLS handshake failed."""
 
@@ -96,21 +109,57 @@ class TlsError(ConnectError):
 
 
 class CertificateError(TlsError):
-    """The certificate is not trusted, has expired, or belongs to another host."""
+    """The certificate is not trusted: its issuer is not known here."""
 
     reason = "TLS certificate check failed"
 
 
+class SelfSignedCertificate(CertificateError):
+    """The certificate, or that of the authority which issued it, is signed with its own key and not trusted."""
+
+    reason = "TLS certificate is self-signed"
+
+
+class CertificateExpired(CertificateError):
+    """The certificate has expired, or is not valid yet."""
+
+    reason = "TLS certificate is not valid at this time"
+
+
+class CertificateHostMismatch(CertificateError):
+    """The certificate belongs to another host."""
+
+    reason = "TLS certificate belongs to another host"
+
+
 class ProxyError(ConnectError):
-    """The proxy cannot be used, or refuses to connect to the host."""
+    """The proxy cannot be used."""
 
     reason = "no connection through the proxy"
+
+
+class ProxyUnreachable(ProxyError):
+    """There is no connection to the proxy: its name is not known, or nothing listens."""
+
+    reason = "the proxy cannot be reached"
+
+
+class ProxyRefused(ProxyError):
+    """The proxy refuses to connect to the host."""
+
+    reason = "the proxy refuses to connect"
 
 
 class ConnectionBroken(RetryableTransportError):
     """The connection was closed or reset before the response was complete."""
 
     reason = "connection closed before the response was complete"
+
+
+class ConnectionReset(ConnectionBroken):
+    """The connection was reset before the response was complete."""
+
+    reason = "connection reset before the response was complete"
 
 
 class InvalidResponse(ConnectionBroken):

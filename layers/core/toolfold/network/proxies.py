@@ -7,6 +7,7 @@ program (https://httpoxy.org) and is ignored. ``NO_PROXY`` lists hosts that are 
 
 from __future__ import annotations
 
+import os
 import urllib.request
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
@@ -41,6 +42,25 @@ def proxy_for(url: str) -> str:
             return ""
     proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
     return _checked(proxy if "://" in proxy else f"http://{proxy}") if proxy else ""
+
+
+def describe_proxy(url: str) -> str:
+    """Return host and port of the proxy for ``url`` and the variable that names it; empty without a proxy.
+
+    A user name and a password in it are left out.
+    """
+    try:
+        proxy = proxy_for(url)
+    except (ProxyError, UnsupportedProxy):
+        proxy = "://"
+    if not proxy:
+        return ""
+    scheme = urlsplit(url).scheme
+    names = (f"{scheme}_proxy", f"{scheme}_PROXY".upper(), "all_proxy", "ALL_PROXY")
+    name = next((name for name in names if os.environ.get(name)), "")
+    given = os.environ.get(name, proxy)
+    place = given.rpartition("://")[2].rpartition("@")[2].partition("/")[0]
+    return f"{place} ({name})" if name else place
 
 
 def is_direct(host: str, port: int, no_proxy: str) -> bool:

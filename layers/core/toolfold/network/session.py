@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.exceptions import HTTPError
 
 from toolfold.network.connection import POOL_CLASSES
@@ -35,8 +33,11 @@ from toolfold.network.errors import (
 )
 from toolfold.network.proxies import proxy_for
 from toolfold.network.resolver import Resolver
-from toolfold.network.sockets import RequestState, create_tls_context, current_request
+from toolfold.network.sockets import RequestState, ca_bundle, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
+
+if TYPE_CHECKING:
+    from toolfold.network.trace import RequestTrace
 
 _MIN_BOMB_BYTES = 1_000_000
 
@@ -45,7 +46,6 @@ _MAX_POOLED_CONNECTIONS = 16
 _MIN_IDLE_S = 1.0
 """Servers do not close a connection as idle so soon after a response: if it breaks, the request broke it."""
 
-_BUNDLE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 _LOGGERS_OF_URLS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
 
 
@@ -69,7 +69,12 @@ class HttpClient:
 
     Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; trusted certificates from
     ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
+
+    Attributes:
+        on_request: Called after each attempt with what happened; None: nothing is recorded.
     """
+
+    on_request: Callable[[RequestTrace], None] | None = None
 
     def __init__(self) -> None:
         for name in _LOGGERS_OF_URLS:
@@ -148,18 +153,31 @@ class HttpClient:
         self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
     ) -> Response | type[TransportError]:
         """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
+        if self.on_request is not None:
+            from toolfold.network.trace import RequestTrace
+
+            state.trace = RequestTrace(str(prepared.method), str(prepared.url))
         token = current_request.set(state)
+        failure: Exception | None = None
         try:
             proxy = self._proxy_for(str(prepared.url), state)
             proxies = {"all": proxy} if proxy else {}
             with self._session.send(prepared, stream=True, allow_redirects=False, proxies=proxies) as response:
-                return Response(response.status_code, response.headers, _read_body(response.raw, max_bytes, state))
+                body = _read_body(response.raw, max_bytes, state)
+                if state.trace is not None:
+                    state.trace.status, state.trace.body_bytes = response.status_code, len(body)
+                return Response(response.status_code, response.headers, body)
         except TransportError as error:
+            failure = error
             return type(error)
-        except Exception:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
+        except Exception as error:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
+            failure = error
             return ConnectionBroken
         finally:
             current_request.reset(token)
+            if state.trace is not None and self.on_request is not None:
+                state.trace.end(failure)
+                self.on_request(state.trace)
 
     def _proxy_for(self, url: str, state: RequestState) -> str:
         """Return the URL of the proxy for ``url``, which resolves names and does not know what is forbidden here."""
@@ -211,9 +229,7 @@ class _Adapter(HTTPAdapter):
                 pool.close()
 
     def tls_context(self) -> ssl.SSLContext:
-        bundle = (
-            next((os.environ[name] for name in _BUNDLE_VARIABLES if os.environ.get(name)), "") or DEFAULT_CA_BUNDLE_PATH
-        )
+        _, bundle = ca_bundle()
         if bundle not in self._contexts:
             try:
                 self._contexts[bundle] = create_tls_context(bundle)

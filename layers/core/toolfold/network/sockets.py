@@ -13,22 +13,30 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import (
+    CertificateError,
+    CertificateExpired,
+    CertificateHostMismatch,
     ConnectionBroken,
+    ConnectionReset,
     ConnectTimeout,
     DeadlineBeforeConnection,
     InvalidResponse,
     ReadTimeout,
+    SelfSignedCertificate,
     TransportError,
 )
 from toolfold.network.framing import MAX_HEADER_BYTES
 from toolfold.network.resolver import Resolver
+
+if TYPE_CHECKING:
+    from toolfold.network.trace import RequestTrace
 
 
 @dataclass
@@ -46,6 +54,7 @@ class RequestState:
         received_bytes: Bytes of the response that were received.
         idle_s: Seconds that a pooled connection was idle before this request; None for a new one.
         is_connecting: Whether the current step is to connect.
+        trace: Records what happens, for ``--verbose``; None: nothing does.
     """
 
     deadline: float
@@ -58,6 +67,7 @@ class RequestState:
     received_bytes: int = 0
     idle_s: float | None = None
     is_connecting: bool = False
+    trace: RequestTrace | None = None
 
     def __post_init__(self) -> None:
         self.expires_at = self.deadline
@@ -113,7 +123,10 @@ class DeadlineSocket(socket.socket):
             size = min(len(buffer), request.header_bytes_left)
             if size <= 0:
                 raise InvalidResponse
-            count = super().recv_into(memoryview(buffer)[: int(size)])
+            try:
+                count = super().recv_into(memoryview(buffer)[: int(size)])
+            except ConnectionResetError:
+                raise ConnectionReset from None
         if not count and request.header_bytes_left < math.inf:
             raise ConnectionBroken  # http.client would take the end of the stream for the end of the headers
         request.received_bytes += count
@@ -192,6 +205,37 @@ class _ResponseReader(io.BufferedReader):
         if not self.closed:
             self._sock.end_response(self)
         super().close()
+
+
+BUNDLE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+"""Variables that name trusted certificates, in the order of requests: the first that is set decides."""
+
+
+def ca_bundle(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
+    """Return the variable that decides which certificates are trusted, or an empty string, and the path they are at."""
+    variable = next((name for name in BUNDLE_VARIABLES if environment.get(name)), "")
+    if variable:
+        return variable, environment[variable]
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH
+
+    return "", DEFAULT_CA_BUNDLE_PATH
+
+
+_EXPIRED, _NOT_YET_VALID = 10, 9
+_SELF_SIGNED = (18, 19)
+_WRONG_HOST = (62, 64)
+"""Codes of X509_verify_cert, which ``ssl.SSLCertVerificationError.verify_code`` has:
+https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/"""
+
+
+def certificate_error(error: ssl.SSLCertVerificationError) -> CertificateError:
+    """Return the error for a certificate that was refused, by the reason."""
+    code = error.verify_code
+    if code in (_EXPIRED, _NOT_YET_VALID):
+        return CertificateExpired()
+    if code in _WRONG_HOST:
+        return CertificateHostMismatch()
+    return SelfSignedCertificate() if code in _SELF_SIGNED else CertificateError()
 
 
 def create_tls_context(bundle: str) -> ssl.SSLContext:

@@ -1,0 +1,313 @@
+"""Print the answer to a call: as a table, CSV or JSON, on a terminal, in a pipe or into a file.
+
+The data alone are printed to stdout. What a reader must know about them is printed to stderr: how old they are, notes,
+metadata that a table has no column for, and what is not shown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolfold.cli import tables, terminal
+from toolfold.cli.output import print_json, print_notice
+from toolfold.errors import ToolfoldError
+
+if TYPE_CHECKING:
+    from toolfold.cli.output_file import OutputFile
+    from toolfold.meta_tools.result import Result
+
+FORMATS = ("table", "csv", "json")
+
+_MAX_SHOWN = 100
+"""Rows that a terminal shows in full: two or three screens."""
+
+_FIRST, _LAST = 40, 5
+"""Rows shown of a longer table: its newest, as most series begin with them, and its end."""
+
+_MAX_RECORDS = 10
+"""Rows shown one below the other, with the name of each value, where the terminal is too narrow for the columns."""
+
+_BYTES_PER_TOKEN = 3
+"""Of tables of numbers, about. For a notice only."""
+
+_MIN_AGE_S = 300
+
+
+class Table(NamedTuple):
+    """A table of an answer; ``name`` is empty where it is the only one."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+def format_of(path: Path) -> str:
+    """Return the format that the name of a file stands for; empty: none."""
+    return {".csv": "csv", ".json": "json", ".txt": "table"}.get(path.suffix.lower(), "")
+
+
+def print_answer(
+    result: Result,
+    form: str,
+    file: OutputFile | None = None,
+    *,
+    is_whole: bool = True,
+    show_all: bool = False,
+    max_tokens: int = 8000,
+) -> None:
+    """Print or write an answer.
+
+    Args:
+        result: of a call that succeeded.
+        form: one of :data:`FORMATS`, or ``structured``; empty: by the data and their destination.
+        file: where to write it; None: to stdout.
+        is_whole: whether the call requested the whole answer.
+        show_all: whether a terminal shows all rows.
+        max_tokens: tokens from which on an answer is long for a model, to mention that it is whole.
+
+    Raises:
+        ToolfoldError: the data have no such form, or the file cannot be written.
+    """
+    data = result.structured["result"]
+    is_terminal = file is None and terminal.is_terminal(sys.stdout)
+    _print_notices(result.structured)
+    if form == "structured":
+        if file is None:
+            print_json(result.structured)
+        else:
+            file.write(_json_line(result.structured).encode())
+            _print_written(file, data)
+        return
+    raw = data if isinstance(data, str) else result.text if is_whole else ""
+    if raw:
+        content = _raw(raw, data, form)
+        if is_terminal:
+            _print_lines(content, show_all)
+            return
+    elif form == "table" or (not form and is_terminal):
+        if file is None:
+            _print_tables(data, show_all or not is_terminal)
+            return
+        content = _captured(data)
+    else:
+        content = _to_json(data) if form == "json" or (not form and not _is_table_form(data)) else _to_csv(data)
+    if file is not None:
+        file.write(content.encode("utf-8", "surrogatepass"))
+        _print_written(file, data)
+        return
+    _print_content(content, is_raw=bool(raw))
+    if not is_terminal and len(content) > max_tokens * _BYTES_PER_TOKEN:
+        size = _size(data, len(content.encode()))
+        print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
+
+
+def _print_notices(structured: Mapping[str, Any]) -> None:
+    """Print what is known about the answer."""
+    age_s = structured.get("age_s", 0)
+    if "late" in structured:
+        print_notice(f"{_age(age_s)} old and expired: {structured['late']} now, so there is nothing newer.")
+    elif structured.get("cached") and age_s >= _MIN_AGE_S:
+        print_notice(f"Cached {_age(age_s)} ago; --fresh requests it again.")
+    for note in structured.get("notes", ()):
+        print_notice(note)
+    preview = structured.get("preview")
+    if preview:
+        full = preview["full"]
+        where = full.get("path") or full.get("url")
+        saved = f"; saved as {where}" if where else ""
+        print_notice(
+            f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows; left out: {preview['left_out']}. "
+            f"Without --max-tokens it is whole ({full['tokens']:,} tokens{saved})."
+        )
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def _is_table_form(data: Any) -> bool:
+    return isinstance(data, dict) and ({"columns", "rows", "row_count"} <= data.keys() or _has_tables(data))
+
+
+def _has_tables(data: Mapping[str, Any]) -> bool:
+    return isinstance(data.get("tables"), dict) and data.keys() <= {"tables", "meta"}
+
+
+def tables_of(data: Any) -> list[Table]:
+    """Return the tables of a structured result."""
+    if not _is_table_form(data):
+        return []
+    if _has_tables(data):
+        return [Table(name, table["columns"], table["rows"]) for name, table in data["tables"].items()]
+    return [Table("", data["columns"], data["rows"])]
+
+
+def _raw(text: str, data: Any, form: str) -> str:
+    """Return the upstream's own text."""
+    if form in ("", "csv" if isinstance(data, str) else "json"):
+        return text
+    raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
+
+
+def _to_csv(data: Any) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    found = tables_of(data)
+    if not found:
+        if not _is_flat(data):
+            raise ToolfoldError("This answer is not a table: use --format json, or --select a table of it.")
+        found = [Table("", list(data), [list(data.values())])]
+    _print_meta(data)
+    columns = found[0].columns
+    if all(list(table.columns) == list(columns) for table in found):
+        is_named = len(found) > 1
+        writer.writerow([*(["table"] if is_named else []), *columns])
+        for table in found:
+            writer.writerows([*([table.name] if is_named else []), *map(_cell, row)] for row in table.rows)
+        return buffer.getvalue()
+    print_notice(f"{len(found)} tables with different columns, an empty line before each. --format json has names.")
+    for number, table in enumerate(found):
+        buffer.write("\n" if number else "")
+        writer.writerow(table.columns)
+        writer.writerows(map(_cell, row) for row in table.rows)
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool | list | dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return value
+
+
+def _to_json(data: Any) -> str:
+    """Return tables as lists of objects, a row in a line; other data as they are."""
+    found = tables_of(data)
+    if not found:
+        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    if not _has_tables(data):
+        _print_meta(data)
+        return _records(found[0]) + "\n"
+    members = [f"{json.dumps(table.name, ensure_ascii=False)}: {_records(table)}" for table in found]
+    if data.get("meta"):
+        members.insert(0, f'"meta": {json.dumps(data["meta"], ensure_ascii=False)}')
+    return "{" + ",\n".join(members) + "}\n"
+
+
+def _records(table: Table) -> str:
+    rows = (json.dumps(dict(zip(table.columns, row, strict=False)), ensure_ascii=False) for row in table.rows)
+    return "[" + ",\n".join(rows) + "]"
+
+
+def _json_line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _is_flat(data: Any) -> bool:
+    return isinstance(data, dict) and bool(data) and not any(isinstance(cell, list | dict) for cell in data.values())
+
+
+def _print_meta(data: Any) -> None:
+    if isinstance(data, dict) and data.get("meta") and _is_table_form(data):
+        print_notice(tables.cell_text(data["meta"]))
+
+
+def _print_tables(data: Any, show_all: bool) -> None:
+    """Print an answer for a person: its metadata, then its tables."""
+    found = tables_of(data)
+    if not found:
+        if _is_flat(data):
+            tables.print_fields(data)
+        else:
+            print_json(data, indent=2)
+        return
+    meta = data.get("meta")
+    if meta:
+        tables.print_fields(meta if isinstance(meta, dict) else {"": meta})
+    for number, table in enumerate(found):
+        if meta or number:
+            print()
+        if table.name:
+            print(f"{tables.cell_text(table.name)}:")
+        _print_table(table, show_all)
+
+
+def _print_table(table: Table, show_all: bool) -> None:
+    rows = table.rows
+    if not rows:
+        print(", ".join(map(tables.cell_text, table.columns)))
+        print_notice("No rows.")
+        return
+    if terminal.can_draw(sys.stdout) and (
+        len(rows) == 1 or (len(rows) <= _MAX_RECORDS and not tables.fits(table.columns, rows))
+    ):
+        for number, row in enumerate(rows):
+            if number:
+                print()
+            tables.print_fields(dict(zip(table.columns, row, strict=False)))
+        return
+    is_cut = not show_all and len(rows) > _MAX_SHOWN
+    shown = [*rows[:_FIRST], ["…"] * len(table.columns), *rows[-_LAST:]] if is_cut else rows
+    hidden = tables.print_table(table.columns, shown)
+    sys.stdout.flush()
+    if is_cut:
+        print_notice(f"{_FIRST + _LAST} of {len(rows):,} rows. --all prints all of them; --output FILE writes them.")
+    if hidden:
+        print_notice(f"No room for {', '.join(hidden)}: --select the columns you need, or --format csv.")
+
+
+def _captured(data: Any) -> str:
+    """Return what :func:`_print_tables` prints, for a file."""
+    import contextlib
+
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        _print_tables(data, show_all=True)
+    return text.getvalue()
+
+
+def _print_lines(text: str, show_all: bool) -> None:
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    is_cut = not show_all and len(lines) > _MAX_SHOWN
+    for line in _shortened(lines) if is_cut else lines:
+        print(line)
+    if is_cut:
+        sys.stdout.flush()
+        print_notice(f"{_FIRST + _LAST} of {len(lines):,} lines. --all prints all of them; --output FILE writes them.")
+
+
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_FIRST]
+    yield "…"
+    yield from lines[-_LAST:]
+
+
+def _print_content(content: str, *, is_raw: bool) -> None:
+    """Print data to a file or a pipe; the upstream's own text byte for byte."""
+    binary = getattr(sys.stdout, "buffer", None)
+    if not is_raw or binary is None:
+        print(content, end="")
+        return
+    sys.stdout.flush()
+    binary.write(content.encode("utf-8", "surrogatepass"))
+    binary.flush()
+
+
+def _print_written(file: OutputFile, data: Any) -> None:
+    print_notice(f"Wrote {_size(data, file.size)} to {file.path}")
+
+
+def _size(data: Any, size: int) -> str:
+    if isinstance(data, str):
+        rows = max(data.rstrip().count("\n"), 0)
+    else:
+        rows = sum(len(table.rows) for table in tables_of(data))
+    return f"{f'{rows:,} rows, ' if rows else ''}{size:,} bytes"

@@ -1,0 +1,312 @@
+"""``toolfold call``: where the data go, in which form, and the notices beside them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import KEY
+from tests.support.upstream import Upstream
+from tests.unit.cli.conftest import Run
+from toolfold.cli import answers, progress, tables
+from toolfold.mock_api.server import MockApi
+
+Terminal = Callable[[int], None]
+
+DAILY = ("call", "TIME_SERIES_DAILY", "symbol=IBM")
+SENT = b'date,value\r\n2026-01-02,"1,5"\r\n2026-01-01,caf\xc3\xa9 \r\n\r\n'
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bytes], None]]:
+    """Return a function that replaces the mock API by a server of one body."""
+
+    def serve(body: bytes) -> None:
+        upstream = Upstream((200, {}, body))
+        upstream.__enter__()
+        servers.append(upstream)
+        monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", upstream.url)
+
+    servers: list[Upstream] = []
+    yield serve
+    for server in servers:
+        server.__exit__()
+
+
+def records(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_a_pipe_gets_the_whole_answer(run: Run) -> None:  # N2
+    code, out, err = run(*DAILY, "outputsize=full")
+    rows = records(out)
+    assert code == 0
+    assert rows[0] == ["timestamp", "open", "high", "low", "close", "volume"]
+    assert len(rows) > 6_000
+    assert {len(row) for row in rows} == {6}
+    assert re.fullmatch(r"# The whole answer: 6,\d{3} rows, [\d,]+ bytes\. For a part: .*\n", err)
+
+
+def test_short_answer_in_a_pipe_has_no_notice(run: Run) -> None:  # N2
+    assert run(*DAILY, "--select", "timestamp,close; last 2")[2] == ""
+
+
+@pytest.mark.parametrize("body", [SENT, b'{"data": [ {"x" : 1.50, "name": "IPO"} ],\r\n "b": null}\n \n'])
+def test_raw_answer_in_a_pipe_is_what_was_sent(body: bytes, sent: Callable[[bytes], None]) -> None:  # N2
+    sent(body)
+    form = "csv" if body is SENT else "json"
+    command = [sys.executable, "-m", "toolfold", "call", "WTI", f"datatype={form}"]
+    environment = {**os.environ, "ALPHA_VANTAGE_API_KEY": KEY, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert (done.stdout, done.stderr) == (body, b"")
+
+
+def test_raw_answer_has_no_key(run: Run, sent: Callable[[bytes], None]) -> None:
+    sent(f"date,value\r\n2026-01-02,{KEY}\r\n".encode())
+    assert run("call", "WTI", "datatype=csv")[1] == "date,value\n2026-01-02,[key]\n"
+
+
+def test_raw_answer_on_a_terminal_is_escaped_and_shortened(
+    run: Run, sent: Callable[[bytes], None], terminal: Terminal
+) -> None:
+    sent("".join(["date,value\r\n", *(f"2026-01-02,{number}\x1b[2J\r\n" for number in range(200))]).encode())
+    terminal(80)
+    _, out, err = run("call", "WTI", "datatype=csv")
+    lines = out.split("\n")
+    assert lines[1] == "2026-01-02,0\\u001b[2J"
+    assert len(lines) == 47
+    assert "45 of 201 lines" in err
+    assert len(run("call", "WTI", "datatype=csv", "--all")[1].split("\n")) == 202
+
+
+def test_notices_are_on_stderr(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N2
+    quote = ("call", "GLOBAL_QUOTE", "symbol=IBM")
+    run(*quote)
+    monkeypatch.setattr(answers, "_MIN_AGE_S", 0)
+    code, out, err = run(*quote)
+    assert (code, json.loads(out)["symbol"]) == (0, "IBM")
+    assert re.fullmatch(r"# Cached \d+ s ago; --fresh requests it again\.\n", err)
+
+
+def test_max_tokens_beyond_the_ceiling_is_not_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N2
+    monkeypatch.setenv("TOOLFOLD_MAX_TOKENS_CEILING", "1000")
+    code, out, err = run(*DAILY, "--max-tokens", "100000")
+    assert (code, err) == (0, "")
+    assert len(records(out)) == 101
+    _, out, err = run(*DAILY, "--max-tokens", "700")
+    assert len(records(out)) < 50
+    assert re.match(r"# Preview: \d+ of 100 rows; left out: .*Without --max-tokens it is whole", err)
+
+
+def test_formats(run: Run) -> None:
+    last = (*DAILY, "--select", "timestamp,close; last 2")
+    rows = json.loads(run(*last, "--format", "json")[1])
+    assert [list(row) for row in rows] == [["timestamp", "close"]] * 2
+    assert records(run(*last, "--format", "csv")[1])[1:] == [[row["timestamp"], str(row["close"])] for row in rows]
+    drawn = run(*last, "--format", "table")[1].splitlines()
+    assert drawn[0] == "timestamp    close"
+    assert drawn[1] == f"{rows[0]['timestamp']}  {rows[0]['close']:>6}"
+    structured = json.loads(run(*last, "--json")[1])
+    assert structured["result"]["row_count"] == 2
+    assert {"cached", "age_s"} <= structured.keys()
+
+
+def test_object_as_csv_is_one_row(run: Run) -> None:
+    names, values = records(run("call", "GLOBAL_QUOTE", "symbol=IBM", "--format", "csv")[1])
+    assert (names[0], values[0]) == ("symbol", "IBM")
+
+
+def test_several_tables_are_one_file_with_a_column_for_the_table(run: Run) -> None:
+    code, out, _ = run("call", "TOP_GAINERS_LOSERS")
+    rows = records(out)
+    assert code == 0
+    assert rows[0][:2] == ["table", "ticker"]
+    assert {row[0] for row in rows[1:]} == {"top_gainers", "top_losers", "most_actively_traded"}
+    assert set(json.loads(run("call", "TOP_GAINERS_LOSERS", "--format", "json")[1])) >= {"top_gainers", "meta"}
+
+
+def test_tables_with_different_columns_are_parted_by_an_empty_line(run: Run) -> None:
+    out, err = run("call", "EARNINGS", "symbol=IBM")[1:]
+    assert out.startswith("fiscalDateEnding,reportedEPS\n")
+    assert "\n\nfiscalDateEnding,reportedDate," in out
+    assert "2 tables with different columns" in err
+
+
+def test_what_is_no_table_cannot_be_csv(run: Run) -> None:
+    code, out, err = run(
+        "call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "jmespath: length(rows)", "--format", "csv"
+    )
+    assert (code, out) == (1, "")
+    assert "--format json" in err
+    code, _, err = run(*DAILY, "datatype=csv", "--format", "table")
+    assert code == 1
+    assert "leave it out for --format table" in err
+
+
+def test_output_is_written_completely_or_not(run: Run, tmp_path: Path) -> None:  # N2
+    file = tmp_path / "ibm.csv"
+    code, out, err = run(*DAILY, "--output", str(file))
+    assert (code, out) == (0, "")
+    assert err == f"# Wrote 100 rows, {file.stat().st_size:,} bytes to {file}\n"
+    assert len(records(file.read_text())) == 101
+    before = file.read_bytes()
+    code, out, err = run(*DAILY, "--output", str(file))
+    assert (code, out, file.read_bytes()) == (1, "", before)
+    assert "--force" in err
+    assert run("call", "GLOBAL_QUOTE", "symbol=IBM", "-o", str(file), "-f")[0] == 0
+    assert records(file.read_text())[0][0] == "symbol"
+    assert sorted(tmp_path.glob("*ibm*")) == [file]
+
+
+def test_a_file_that_exists_costs_no_call(run: Run, tmp_path: Path, mock_api: MockApi) -> None:  # N2
+    file = tmp_path / "x.json"
+    file.touch()
+    asked = len(mock_api.requests)
+    for path in (file, tmp_path, tmp_path / "none" / "x.csv", tmp_path / "x\0"):
+        code, _, err = run("call", "WTI", "--fresh", "--output", str(path))
+        assert code == 1
+        assert len(err.splitlines()) == 1
+    assert len(mock_api.requests) == asked
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.csv", "x.txt", "x"])
+def test_name_of_the_file_decides_its_format(run: Run, tmp_path: Path, name: str) -> None:
+    assert run(*DAILY, "--select", "timestamp,close; last 2", "-o", str(tmp_path / name))[0] == 0
+    first = (tmp_path / name).read_text().splitlines()[0]
+    expected = {".json": '[{"timestamp": "', ".csv": "timestamp,close", ".txt": "timestamp    close"}
+    assert first.startswith(expected.get(Path(name).suffix, "timestamp,close"))
+
+
+def test_output_keeps_the_bytes_and_the_rights_of_a_file(
+    run: Run, sent: Callable[[bytes], None], tmp_path: Path
+) -> None:
+    sent(SENT)
+    file, link = tmp_path / "x.csv", tmp_path / "link.csv"
+    file.touch(0o640)
+    link.symlink_to(file)
+    assert run("call", "WTI", "datatype=csv", "-o", str(link), "-f")[0] == 0
+    assert file.read_bytes() == SENT
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+
+
+def test_failed_call_leaves_no_file(run: Run, tmp_path: Path) -> None:
+    assert run("call", "GLOBAL_QUOTE", "-o", str(tmp_path / "x.csv"))[0] == 1
+    assert list(tmp_path.glob("*x.csv*")) == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 140, 200])
+def test_table_on_a_terminal_fits_and_splits_no_word(run: Run, terminal: Terminal, width: int) -> None:  # N2
+    terminal(width)
+    code, out, err = run("call", "NEWS_SENTIMENT", "tickers=AAPL", "--select", "title,source,time_published; first 11")
+    shown = re.sub(r"\x1b\[\d+m", "", out)
+    assert code == 0
+    assert max(map(len, (shown + err).splitlines())) <= width
+    data = json.loads(run("call", "NEWS_SENTIMENT", "tickers=AAPL", "--json")[1])["result"]
+    words = {word for row in data["rows"] for cell in row for word in str(cell).split()}
+    assert {word for word in shown.split() if word.isalpha()} <= words | {"title", "source"}
+
+
+def test_numbers_are_right_aligned_and_whole(run: Run, terminal: Terminal) -> None:
+    terminal(60)
+    out = run(*DAILY, "--select", "timestamp,close,volume; last 3")[1]
+    lines = re.sub(r"\x1b\[\d+m", "", out).splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d +[\d.]+ +\d+", line) for line in lines[2:])
+
+
+def test_long_table_on_a_terminal_shows_its_ends(run: Run, terminal: Terminal) -> None:
+    terminal(80)
+    _, out, err = run(*DAILY, "outputsize=full")
+    assert len(out.splitlines()) == 2 + 40 + 1 + 5
+    assert re.search(r"45 of 6,\d{3} rows\. --all prints all", err)
+    assert len(run(*DAILY, "outputsize=full", "--all")[1].splitlines()) > 6_000
+
+
+def test_narrow_terminal_shows_one_value_a_line(run: Run, terminal: Terminal) -> None:
+    terminal(40)
+    out = re.sub(r"\x1b\[\d+m", "", run(*DAILY, "--select", "last 2")[1])
+    assert out.split("\n\n")[0].splitlines()[0].split()[0] == "timestamp"
+    assert len(out.split("\n\n")) == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "has_colour"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False)],
+)
+def test_colour_is_wanted(
+    run: Run, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], has_colour: bool
+) -> None:
+    terminal(80)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[1m" in run(*DAILY, "--select", "last 2")[1]) is has_colour
+
+
+def test_pipe_has_no_colour(run: Run) -> None:
+    assert "\x1b" not in run(*DAILY, "--format", "table")[1]
+
+
+def test_rich_is_imported_for_a_table_on_a_terminal_only(run: Run) -> None:
+    program = (
+        "import sys; from toolfold.cli import main; code = main(['call', 'WTI', '--format', 'csv']); "
+        "sys.exit(code or sum(name.split('.')[0] == 'rich' for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("GLOBAL_QUOTE", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
+        (("wti", "IBM"), "key=value"),
+        (("NO_TOOL", "x y"), "key=value"),
+        (("GLOBAL_QUOTE", '{"symbol": '), "not valid JSON"),
+    ],
+)
+def test_arguments_that_are_no_pairs_are_explained(run: Run, arguments: tuple[str, ...], hint: str) -> None:
+    code, out, err = run("call", *arguments)
+    assert (code, out) == (1, "")
+    assert hint in err
+
+
+def test_arguments_may_be_json(run: Run) -> None:
+    assert json.loads(run("call", "GLOBAL_QUOTE", '{"symbol": "IBM"}')[1])["symbol"] == "IBM"
+
+
+def test_spinner_appears_after_a_while_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+    with progress.waiting("Waiting …"):
+        pass
+    assert capsys.readouterr().err == ""
+    terminal(80)
+    shown = ""
+    with progress.waiting("Waiting …"):
+        while "Waiting" not in shown:
+            shown += capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("\x1b[2K")
+
+
+def test_cells_are_text_of_one_line() -> None:
+    values = [None, True, 1.5, 10**20, "a\nb\x1b", ["a", 1], [{"a": 1}], {"a": [1]}]
+    expected = ["", "true", "1.5", "1" + "0" * 20, "a b\\u001b", "a, 1", '[{"a": 1}]', '{"a": [1]}']
+    assert [tables.cell_text(value) for value in values] == expected
