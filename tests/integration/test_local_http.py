@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import http.client
 import json
 import socket
@@ -15,8 +16,13 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
+from toolfold import __version__
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import bundled_path
+from toolfold.errors import CatalogUnavailable
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
+from toolfold.transports.local_http.health import Health
 from toolfold.transports.local_http.server import LocalServer
 
 JSON = {"content-type": "application/json", "accept": "application/json"}
@@ -65,6 +71,26 @@ def test_a_call_reaches_the_upstream(connection: http.client.HTTPConnection, moc
 
 def test_only_the_endpoint_is_served(connection: http.client.HTTPConnection) -> None:
     assert ask(connection, PING, path="/")[0] == 404
+
+
+def test_the_state_of_the_server_has_its_version_and_its_catalog(connection: http.client.HTTPConnection) -> None:
+    status, answer = ask(connection, b"", path="/health", method="GET")
+    content = bundled_path().read_bytes()
+    catalog = {"sha256": hashlib.sha256(content).hexdigest(), "tools": 129}
+    assert (status, json.loads(answer)) == (200, {"status": "ok", "version": __version__, "catalog": catalog})
+    assert ask(connection, b"", path="/health", method="HEAD") == (200, b"")
+    assert ask(connection, b"", path="/health", method="POST")[0] == 405
+    assert ask(connection, b"", path="/health", method="GET", host="evil.test")[0] == 421
+    assert ask(connection, b"", path="/health", method="GET", origin="https://evil.test")[0] == 403
+
+
+def test_a_server_without_a_catalog_is_not_healthy() -> None:
+    def unavailable() -> Catalog:
+        raise CatalogUnavailable("The tool catalog cannot be read.", "Tell the operator.")
+
+    response = Health(unavailable).respond("GET")
+    assert response.status == 503
+    assert json.loads(response.body)["problem"] == "The tool catalog cannot be read."
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])

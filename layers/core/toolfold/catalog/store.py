@@ -105,10 +105,13 @@ class FileStore:
     Args:
         path: The file.
         allow_list: What its sources may name; None: not checked here.
+
+    Attributes:
+        path: The file.
     """
 
     def __init__(self, path: str | os.PathLike[str], allow_list: AllowList | None = None) -> None:
-        self._path, self._allow_list = path, allow_list
+        self.path, self._allow_list = path, allow_list
         self._catalog: Catalog | None = None
 
     def __call__(self) -> Catalog:
@@ -121,12 +124,12 @@ class FileStore:
             try:
                 self._catalog = self._open()
             except (OSError, ValueError) as error:
-                logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self._path)), _reason(error))
+                logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), _reason(error))
                 raise unavailable("cannot be read", _TO_COMPILE) from None
         return self._catalog
 
     def _open(self) -> Catalog:
-        with open(open_regular_file(self._path), "rb") as file:
+        with open(open_regular_file(self.path), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size <= SMALL:
                 return parse_catalog(file.read(SMALL + 1), allow_list=self._allow_list)

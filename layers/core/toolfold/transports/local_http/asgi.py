@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -17,6 +18,7 @@ from typing import Any, TypeAlias
 
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.local_http.health import HEALTH_PATH, Health
 from toolfold.transports.workers import WorkerPool
 
 __all__ = ["MAX_CALLS", "MAX_QUEUED", "AsgiApp"]
@@ -40,15 +42,16 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 class AsgiApp:
-    """Answer requests with ``handler``.
+    """Answer requests with ``handler``, and those for the state of the server with ``health``.
 
     Args:
         handler: The handler.
+        health: Returns the state of the server.
         timeout_s: Seconds in which it must answer, including the time in the queue.
     """
 
-    def __init__(self, handler: LambdaHandler, timeout_s: float) -> None:
-        self._handler, self._timeout_s = handler, timeout_s
+    def __init__(self, handler: LambdaHandler, health: Health, timeout_s: float) -> None:
+        self._handler, self._health, self._timeout_s = handler, health, timeout_s
         self._calls = WorkerPool("call", MAX_CALLS, MAX_QUEUED)
         self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
 
@@ -57,7 +60,11 @@ class AsgiApp:
         body = await _read_body(receive)
         if body is None:
             return
-        response = await self._respond(_event(scope, body), self._calls if _may_call(body) else self._others)
+        if scope["path"].rstrip("/") == HEALTH_PATH:
+            response = await self._run(lambda _: _encode(self._health.respond(scope["method"])), self._others)
+        else:
+            answer = functools.partial(self._handler, _event(scope, body))
+            response = await self._run(answer, self._calls if _may_call(body) else self._others)
         content = response["body"].encode()
         headers = [(name.encode(), value.encode()) for name, value in response["headers"].items()]
         if response["statusCode"] != 204:
@@ -68,8 +75,8 @@ class AsgiApp:
         await send({"type": "http.response.start", "status": response["statusCode"], "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    async def _respond(self, event: dict[str, Any], pool: WorkerPool) -> dict[str, Any]:
-        """Return the handler's response, or one that says why it is missing."""
+    async def _run(self, answer: Callable[[float], dict[str, Any]], pool: WorkerPool) -> dict[str, Any]:
+        """Return the response of ``answer``, a function of the seconds left, or one that says why it is missing."""
         started = time.monotonic()
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[dict[str, Any] | None] = loop.create_future()
@@ -79,7 +86,7 @@ class AsgiApp:
                 return
             response = None
             try:
-                response = self._handler(event, started + self._timeout_s - time.monotonic())
+                response = answer(started + self._timeout_s - time.monotonic())
             except Exception as error:  # noqa: BLE001 - a defect must end one request only
                 logger.error("defect in the handler: %s", type(error).__name__)
             with suppress(RuntimeError):  # the loop was closed

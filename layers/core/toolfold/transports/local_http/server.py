@@ -29,6 +29,7 @@ from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.asgi import AsgiApp
+from toolfold.transports.local_http.health import HEALTH_PATH, Health
 from toolfold.transports.local_http.limits import ConnectionLimits, allowed_connections
 from toolfold.transports.local_http.log import BackgroundStdout
 from toolfold.transports.local_http.protocol import LimitedProtocol
@@ -89,7 +90,7 @@ class LocalServer:
         # Its messages quote requests, and those about errors have tracebacks.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
         config = Config(
-            AsgiApp(self.lambda_handler, timeout_s),
+            AsgiApp(self.lambda_handler, Health(app.catalog_store), timeout_s),
             interface="asgi3",
             loop="asyncio",
             http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it
@@ -189,6 +190,6 @@ def _listen(host: str, port: int) -> socket.socket:
 def _check_head(policy: OriginPolicy, headers: Headers, path: str) -> Response | None:
     """Return the response to a request that the handler does not see."""
     refused = refuse_caller(headers, policy)
-    if refused is None and path.rstrip("/") != PATH:
-        return error_response(404, f"MCP is served at {PATH}.")
+    if refused is None and path.rstrip("/") not in (PATH, HEALTH_PATH):
+        return error_response(404, f"MCP is served at {PATH}, the state of this server at {HEALTH_PATH}.")
     return refused
