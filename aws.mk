@@ -4,7 +4,7 @@
 export SAM_CLI_TELEMETRY := 0
 
 venv_sam := .venv-sam/bin
-# First on PATH, because SAM needs a python3.13 with pip there, and the Makefiles of the layers need uv and python3.13.
+# First on PATH, because SAM needs a python3.13 with pip there, and the Makefiles of the layers use uv and python3.13.
 with_sam := PATH="$(CURDIR)/$(venv_sam):$$PATH"
 # `sam build` and `sam validate` require a region without using it. `sam deploy` uses the one of the AWS configuration.
 any_region := AWS_DEFAULT_REGION="$${AWS_DEFAULT_REGION:-us-east-1}"

@@ -232,6 +232,18 @@ class TestFunction:
 
         assert {name for name in variables if name.startswith("TOOLFOLD_")} <= set(VARIABLES)
 
+    def test_what_a_catalog_may_name_is_a_parameter_that_is_empty_by_default(
+        self, resources: dict[str, Resource]
+    ) -> None:
+        variables = only(resources, "AWS::Lambda::Function")["Environment"]["Variables"]
+
+        assert variables["TOOLFOLD_KEY_VARIABLES"] == {"Ref": "KeyVariables"}
+        assert variables["TOOLFOLD_ALLOWED_HOSTS"] == {"Ref": "AllowedHosts"}
+        for name, text in [("KeyVariables", "weather=WEATHER_KEY, KEY"), ("AllowedHosts", "a=b.example:8443, [::1]:1")]:
+            parameter = sam_template.load(TEMPLATE)["Parameters"][name]
+            assert parameter["Default"] == ""
+            assert re.fullmatch(parameter["AllowedPattern"], text)
+
     def test_its_log_is_kept_for_a_limited_time(self, resources: dict[str, Resource]) -> None:
         group = only(resources, "AWS::Lambda::Function")["LoggingConfig"]["LogGroup"]["Ref"]
 
