@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.aws.clients import AwsClients
@@ -33,6 +34,7 @@ from toolfold.errors import (
 )
 from toolfold.execution.call_log import CallLog
 from toolfold.execution.clock import Clock
+from toolfold.execution.plan_memory import PlanMemory
 from toolfold.execution.rate_limiter import RateLimiter
 from toolfold.execution.result import CallResult
 from toolfold.execution.retry import Request, RetryingClient
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from toolfold.models import SourceCredentials
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
+
+
+NOTHING_ADDED: Mapping[str, Any] = MappingProxyType({})
 
 
 class _CacheKeys(NamedTuple):
@@ -99,6 +104,7 @@ class CachedExecutor:
             else ResponseCache(self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s)
         )
         self._get_http_client = get_http_client or functools.cache(_create_http_client)
+        self._plans = PlanMemory(self._clock.monotonic)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._upstreams: dict[str, Upstream] = {}
         self._lock = threading.Lock()
@@ -113,6 +119,7 @@ class CachedExecutor:
         operator_key: str = "",
         bypass_cache: bool = False,
         deadline: float | None = None,
+        added: Mapping[str, Any] = NOTHING_ADDED,
     ) -> CallResult:
         """Return the result of one call with validated ``arguments``.
 
@@ -124,6 +131,8 @@ class CachedExecutor:
             operator_key: the API key of the deployment, which no caller may see.
             bypass_cache: whether to ignore what is cached.
             deadline: when the result must be there, by the monotonic clock.
+            added: those of the arguments that toolfold added to the caller's. A refusal because of the plan is then
+                stored, and raised again without a request.
 
         Raises:
             CallError: every way in which a call can fail.
@@ -137,7 +146,8 @@ class CachedExecutor:
             key_id = hash_api_key(source, upstream.adapter.endpoint, credentials.api_key, self._settings.key_salt)
             request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
             if tool.effect == "read":
-                result = self._read(upstream, request, bypass_cache, log)
+                with self._plans.trying(request, added):
+                    result = self._read(upstream, request, bypass_cache, log)
             else:
                 log.cache = "bypass"
                 kind, body, _ = upstream.fetch(request, self._keys(upstream, request, True).own, log)

@@ -7,9 +7,12 @@ listing and describing tools never pays for it.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
@@ -22,7 +25,7 @@ from toolfold.execution.credentials import (
 )
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.model import Catalog, Source, Tool
     from toolfold.execution.cached_executor import CachedExecutor
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.clock import Clock
@@ -74,6 +77,7 @@ class ToolExecutor:
         *,
         bypass_cache: bool = False,
         deadline: float | None = None,
+        added: Mapping[str, Any] | None = None,
     ) -> CallResult:
         """Perform one call, or answer it from the cache.
 
@@ -84,6 +88,7 @@ class ToolExecutor:
             credentials: the keys that came with the request.
             bypass_cache: whether to ask the upstream even when a fresh response is cached.
             deadline: when the result must be there, by the monotonic clock; the settings' time-out holds in any case.
+            added: arguments that toolfold adds to those of the caller, to complete an answer.
 
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
@@ -91,7 +96,7 @@ class ToolExecutor:
         from toolfold.execution.validation import validator_of
         from toolfold.models import SourceCredentials
 
-        resolved = validator_of(catalog, tool).resolve(arguments)
+        resolved = validator_of(catalog, tool).resolve({**arguments, **(added or {})})
         if resolved.problems:
             raise _invalid(tool, resolved)
         source = catalog.source(tool.source)
@@ -108,8 +113,21 @@ class ToolExecutor:
             operator_key=known_operator_key(source, secrets),
             bypass_cache=bypass_cache,
             deadline=deadline,
+            added=added or {},
         )
         return replace(result, notes=resolved.notes) if resolved.notes else result
+
+    def today(self) -> date:
+        """Return the day, in UTC."""
+        now = time.time() if self._clock is None else self._clock.now()
+        return datetime.fromtimestamp(now, UTC).date()
+
+    def is_imitated(self, source: Source) -> bool:
+        """Return whether calls of a source go to this machine: to an imitation, whose data end on a day of its own."""
+        url = self.settings.source_urls.get(source.id, "")
+        from toolfold.network.ssrf import LOOPBACK  # the first call imports it in any case
+
+        return bool(url) and urlsplit(url).hostname in LOOPBACK
 
     def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
         """Return the next step after an answer of ``tool`` that is too large."""

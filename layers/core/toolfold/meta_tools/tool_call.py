@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
+from toolfold.errors import CallError
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.result import Result
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.result import CallResult
+    from toolfold.meta_tools.completion import Gap
     from toolfold.meta_tools.large_answers import LargeAnswerTurn
     from toolfold.results.output import AnswerStatus, OutputOptions, RenderedResult
     from toolfold.results.tables import Document
@@ -115,11 +117,13 @@ def tool_call(
         response = fetch_response(call, sent)
         if output_options.raw_by or response.arguments.get(format_parameter) is not None:
             return _with_notes(_render_raw(call, response, format_parameter), response.notes)
-        return render_answer(call, read_answer(call, response))
+        return render_answer(call, complete_answer(call, sent, response))
 
 
 def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
-    """Perform a call and select what it requests, in toolfold's own form.
+    """Perform a call and select what it requests, in toolfold's own form; complete it where the catalog says how.
+
+    At most one more request is sent: with the arguments that bring what the defaults of the tool left out.
 
     Args:
         call: the call.
@@ -128,41 +132,110 @@ def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
     Raises:
         CallError: the call failed, or its ``select`` does not fit the answer.
     """
-    return read_answer(call, fetch_response(call, arguments))
+    return complete_answer(call, arguments, fetch_response(call, arguments))
 
 
-def fetch_response(call: Call, arguments: Mapping[str, Any]) -> CallResult:
+def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+    """Select what a call requests of its response, and fetch what the response lacks of that.
+
+    Args:
+        call: the call.
+        arguments: the arguments of its tool, as the caller sent them.
+        response: what they returned.
+
+    Raises:
+        CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
+    """
+    answer, gap = _read(call, response)
+    if gap is None:
+        return answer
+    from toolfold.meta_tools import completion
+
+    if not gap.is_fetched:
+        return _add_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
+    call.turn.release()  # the first answer is small: it lacks something
+    if call.fetch_deadline is None:
+        call = replace(call, fetch_deadline=call.budget.deadline - _MAX_RESERVE_S)
+    try:
+        fuller_response = fetch_response(call, arguments, gap.complete)
+        fuller, rest = _read(call, fuller_response)
+    except CallError as error:
+        return _add_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
+    notes = [completion.used_note(gap)]
+    if rest is not None:
+        notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
+    return _add_notes(fuller, *notes)
+
+
+def fetch_response(call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> CallResult:
     """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
+
+    Args:
+        call: the call.
+        arguments: the arguments of its tool, as the caller sent them.
+        added: further arguments, with which the answer is complete.
 
     Raises:
         CallError: the call failed.
     """
-    return call.executor.call(
-        call.catalog,
-        call.tool,
-        arguments,
-        call.credentials,
-        bypass_cache=call.bypass_cache,
-        deadline=call.fetch_deadline,
-    )
+    try:
+        return call.executor.call(
+            call.catalog,
+            call.tool,
+            arguments,
+            call.credentials,
+            bypass_cache=call.bypass_cache,
+            deadline=call.fetch_deadline,
+            added=added,
+        )
+    except CallError as error:
+        from toolfold.meta_tools.next_steps import add_next_step
+
+        raise add_next_step(error, call.catalog, call.tool, arguments) from None
 
 
 def read_answer(call: Call, response: CallResult) -> Answer:
     """Parse a response and select what the call requests. One response of a call at a time: they share its budget.
 
+    Its notes say what it lacks; :func:`fetch_answer` fetches that where it can.
+
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
+    answer, gap = _read(call, response)
+    if gap is None:
+        return answer
+    from toolfold.meta_tools import completion
+
+    return _add_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
+
+
+def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
+    """Return the selected part of a response, with notes, and what it lacks of what is selected."""
+    from toolfold.meta_tools import answer_notes
     from toolfold.results import output
 
     _begin_shaping(call, response)
-    document = output.read_document(
-        response.body, response.kind, call.tool.answer, call.options.select, call.budget, response.redactor
-    )
-    if response.notes:
-        document = replace(document, notes=(*response.notes, *document.notes))
+    selection, today, tool = call.options.select, call.executor.today(), call.tool
+    reading = output.read_document(response.body, response.kind, tool.answer, selection, call.budget, response.redactor)
+    gap: Gap | None = None
+    notes = response.notes
+    if reading.whole is not None:
+        is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
+        notes += answer_notes.notes_on(tool, response.arguments, selection, reading, today if is_live else None)
+        if selection is not None:
+            from toolfold.meta_tools import completion
+
+            gap = completion.find_gap(tool, response.arguments, selection, reading.whole, today)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    return Answer(document, status, sys.getsizeof(response.body))
+    answer = Answer(reading.selected, status, sys.getsizeof(response.body))
+    return _add_notes(answer, *notes), gap
+
+
+def _add_notes(answer: Answer, *notes: str) -> Answer:
+    """Return an answer with further notes, each once."""
+    added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
+    return replace(answer, document=replace(answer.document, notes=added))
 
 
 def render_answer(call: Call, answer: Answer) -> Result:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
@@ -46,6 +46,18 @@ FETCHED_NOW = AnswerStatus()
 """The status of an answer that has just been fetched."""
 
 
+class Reading(NamedTuple):
+    """What was read of an answer.
+
+    Attributes:
+        selected: the selected part.
+        whole: the whole; None where an expression in JMESPath was applied to it before it was a document.
+    """
+
+    selected: Document
+    whole: Document | None = None
+
+
 def render_result(
     body: str,
     kind: str,
@@ -75,7 +87,7 @@ def render_result(
     budget = WorkBudget() if budget is None else budget
     size = sys.getsizeof(body)
     if not options.raw_by:
-        document = read_document(body, kind, answer, options.select, budget, redactor)
+        document = read_document(body, kind, answer, options.select, budget, redactor).selected
         return render_document(document, options, status, budget, size)
     budget.reserve(size)
     try:
@@ -91,7 +103,7 @@ def read_document(
     selection: Selection | None,
     budget: WorkBudget,
     redactor: Redactor = NO_REDACTION,
-) -> Document:
+) -> Reading:
     """Return the selected part of an answer in toolfold's own form. The arguments are those of :func:`render_result`.
 
     Raises:
@@ -141,22 +153,24 @@ def _select(
     selection: Selection | None,
     budget: WorkBudget,
     redactor: Redactor,
-) -> Document:
+) -> Reading:
     def parse() -> Document:
         return tables.parse_tables(body, kind, answer, budget, redactor)
 
     if selection is None:
-        return parse()
+        whole = parse()
+        return Reading(whole, whole)
     from toolfold.results.select import evaluator, jmespath_query
 
     if not selection.jmespath:
-        return evaluator.evaluate(selection, parse(), budget)
+        whole = parse()
+        return Reading(evaluator.evaluate(selection, whole, budget), whole)
     if kind == "json":
         data = tables.parse_json(body, answer, budget, redactor)
     else:
         document = parse()
         data = {"rows": document.tables[0].objects()} if document.tables else document.metadata
-    return tables.from_value(jmespath_query.search(selection.jmespath, data, budget), budget)
+    return Reading(tables.from_value(jmespath_query.search(selection.jmespath, data, budget), budget))
 
 
 @dataclass(frozen=True)

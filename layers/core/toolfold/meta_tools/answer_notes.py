@@ -1,0 +1,175 @@
+"""Notes on an answer that may be mistaken for another: of another symbol, of another day, out of date, with a split."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from toolfold.fuzzy import normalize
+from toolfold.meta_tools.detail_levels import properties
+from toolfold.results.columns import DATE_NAMES
+from toolfold.results.coverage import coverage_of, first_date_field, has_dates, is_late, requested_of
+from toolfold.results.tables import Document
+from toolfold.text_safety import quoted_name
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Tool
+    from toolfold.results.output import Reading
+    from toolfold.results.select.parser import Selection
+
+_MAX_LISTED = 10
+"""Values that one note lists."""
+
+_LIVE = ("realtime", "intraday")
+"""Freshness classes of tools whose date field is the day of a quote."""
+
+_MAX_QUOTE_DAYS = 7
+"""Age of a quote that is usual: over a week of holidays."""
+
+_DATE_IN_ARGUMENT = re.compile(r"(?:19|20)\d\d-?(?:[01Q]\d)?")
+"""The beginning of an argument that names a day, a month, a quarter or a year."""
+
+_PRICES = frozenset({"open", "high", "low", "close"})
+
+_OF_ONE_ROW = frozenset({"count", "first", "last"})
+"""Functions whose value no split changes."""
+
+_SPLITS = ((1.5, 0.03), *((factor, 0.06) for factor in (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 50)))
+"""Usual factors of splits → how far prices of the same day may be from them. Prices fall by a third without a split,
+too, so that factor must fit better."""
+_LEAST_SPLIT = 1.45
+
+
+def notes_on(
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    selection: Selection | None,
+    reading: Reading,
+    today: date | None,
+) -> tuple[str, ...]:
+    """Return notes on an answer; none on an ordinary one.
+
+    Args:
+        tool: the tool that was called.
+        arguments: its validated arguments.
+        selection: what is selected; None: everything.
+        reading: the whole answer, and what is selected of it.
+        today: the day in UTC; None: the data end on another day.
+    """
+    whole = reading.whole
+    if whole is None:
+        return ()
+    notes = [*_other_values(tool, arguments, whole)]
+    if selection is None:
+        notes += _default_limit(tool, arguments, whole)
+    if today is not None and not any(map(_names_a_date, arguments.values())):
+        notes += _out_of_date(tool, whole, today)
+    if selection is not None:
+        notes += _date_left_out(whole, reading.selected)
+        if "adjusted_by" in tool.hints:
+            notes += _jumps(tool, selection, whole)
+    return tuple(notes)
+
+
+def _other_values(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:
+    """Yield what was requested and is not what the answer is for."""
+    for parameter, field in tool.hints.get("repeated_as", {}).items():
+        requested, found = arguments.get(parameter), _values_of(document, field)
+        if requested is None or not found:
+            continue
+        separator = tool.call.get("lists", {}).get(parameter, {}).get("separator")
+        wanted = [part.strip() for part in str(requested).split(separator)] if separator else [str(requested)]
+        known = {text.lower() for text in found}
+        missing = [quoted_name(text) for text in wanted if text.lower() not in known]
+        if missing and not separator:
+            yield f"Asked for {parameter} {missing[0]}; the answer is for {quoted_name(found[0])}."
+        elif missing:
+            more = f" and {len(missing) - _MAX_LISTED} more" if len(missing) > _MAX_LISTED else ""
+            yield f"Nothing for {parameter} {', '.join(missing[:_MAX_LISTED])}{more}."
+
+
+def _values_of(document: Document, field: str) -> list[str]:
+    """Return the different texts of a field, or else of a column."""
+    metadata = document.metadata if isinstance(document.metadata, dict) else {}
+    for name, value in metadata.items():
+        if name.lower() == field:
+            return [value] if isinstance(value, str) else []
+    for table in document.tables:
+        for index, name in enumerate(table.columns):
+            if name.lower() == field:
+                return list({row[index]: None for row in table.rows if isinstance(row[index], str)})
+    return []
+
+
+def _default_limit(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:
+    """Yield that a period has more rows than the default number of them, which the tool returned."""
+    if not any(map(_names_a_date, arguments.values())):
+        return
+    for name, most in tool.hints.get("complete", {}).items():
+        default = properties(tool.parameters).get(name, {}).get("default")
+        if type(default) is int and name not in arguments and any(len(t.rows) == default for t in document.tables):
+            yield f"There may be more: {default} rows are the default; {name} {most} is the most."
+
+
+def _names_a_date(argument: Any) -> bool:
+    texts = argument if isinstance(argument, list) else [argument]
+    return any(isinstance(text, str) and _DATE_IN_ARGUMENT.match(text) is not None for text in texts)
+
+
+def _out_of_date(tool: Tool, document: Document, today: date) -> Iterator[str]:
+    """Yield that the newest row or the day of a quote is older than it usually is."""
+    series = [table for table in document.tables if table.columns and normalize(table.columns[0]) in DATE_NAMES]
+    covered = coverage_of(Document(tuple(series)))
+    if covered is not None and is_late(covered, today):
+        yield f"The newest row is of {covered.last}; nothing newer was returned."
+    field = None if document.tables or tool.freshness not in _LIVE else first_date_field(document.metadata)
+    if field is not None and (today - date.fromisoformat(field[1][:10])).days > _MAX_QUOTE_DAYS:
+        yield f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}."
+
+
+def _date_left_out(whole: Document, selected: Document) -> Iterator[str]:
+    """Yield the day of an answer that is of one day, where the selection leaves it out."""
+    field = first_date_field(whole.metadata)
+    if field is not None and coverage_of(whole) is None and not has_dates(selected):
+        yield f"{quoted_name(field[0])} is {quoted_name(field[1])}."
+
+
+def _jumps(tool: Tool, selection: Selection, document: Document) -> Iterator[str]:
+    """Yield that prices jump as after a split, between two rows of the period that is selected."""
+    columns = {name.text.lower() for name in (*selection.columns, *selection.names)}
+    functions = {aggregate.function for aggregate in selection.aggregates}
+    if (columns and columns.isdisjoint(_PRICES)) or (functions and functions <= _OF_ONE_ROW):
+        return
+    for table in document.tables[:1]:
+        names = [name.lower() for name in table.columns]
+        if not names or "close" not in names:
+            return
+        rows = sorted((str(row[0]), row[names.index("close")]) for row in _rows_of(selection, table.rows))
+        for (_, before), (day, after) in itertools.pairwise(rows):
+            if _is_split(before, after):
+                verb = "falls" if after < before else "rises"
+                adjusted = tool.hints["adjusted_by"]
+                yield f"close {verb} from {before} to {after} by {day}, as by a split; {adjusted} corrects that."
+                return
+
+
+def _rows_of(selection: Selection, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    """Return the rows of the period of a selection; the newest ones of a number of rows."""
+    requested = requested_of(selection)
+    if requested.has_period:
+        high = f"{requested.high}~" if requested.high else "~"  # after every time of that day
+        return [row for row in rows if requested.low <= str(row[0]) <= high]
+    if not requested.row_count:
+        return rows
+    ordered = sorted(rows, key=lambda row: str(row[0]))
+    return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]
+
+
+def _is_split(before: Any, after: Any) -> bool:
+    if not (isinstance(before, int | float) and isinstance(after, int | float) and before > 0 and after > 0):
+        return False
+    ratio = max(before, after) / min(before, after)
+    return ratio > _LEAST_SPLIT and any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS)

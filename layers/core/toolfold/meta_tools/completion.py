@@ -1,0 +1,191 @@
+"""Complete an answer that lacks what was requested, and state what it lacks.
+
+Some tools return a part of their data unless an argument requests the rest: the latest hundred days, fifty articles,
+monthly rows. The catalog names these arguments (``hints`` of a tool). A call that lacks rows is sent once more with
+them, unless the caller gave the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import CallError, PremiumOnly
+from toolfold.meta_tools.detail_levels import properties
+from toolfold.meta_tools.result import dumps_compact
+from toolfold.results import coverage
+from toolfold.results.coverage import Coverage, Requested
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Tool
+    from toolfold.results.select.parser import Selection
+    from toolfold.results.tables import Document
+
+
+class GapKind(Enum):
+    """What is lacking."""
+
+    BEGINNING = "rows before the oldest one"
+    END = "rows after the newest one"
+    FUTURE = "rows after the newest one, of days to come"
+    ROWS = "as many rows"
+    OLDEST = "perhaps the oldest rows"
+    SUMMARY = "perhaps older rows, in figures computed from all rows"
+    RESOLUTION = "rows near enough to each other for the period"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What a document lacks of what a ``select`` requests.
+
+    Attributes:
+        kind: what is lacking.
+        requested: what is requested.
+        covered: its dates.
+        complete: arguments that the call lacks and with which the tool returns more; may be empty.
+    """
+
+    kind: GapKind
+    requested: Requested
+    covered: Coverage
+    complete: Mapping[str, Any]
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether the call is sent once more with the arguments: not for a summary without a period."""
+        return bool(self.complete) and self.kind is not GapKind.SUMMARY
+
+    @property
+    def note(self) -> str:
+        """What is lacking, as a sentence."""
+        covered, low, high = self.covered, self.requested.low, self.requested.high
+        rows = coverage.describe_rows(covered.row_count)
+        match self.kind:
+            case GapKind.BEGINNING:
+                return f"Asked {f'from {low}' if low else f'until {high}'}; the data begin {covered.first}."
+            case GapKind.END | GapKind.FUTURE:
+                return f"Asked {f'until {high}' if high else f'from {low}'}; the data end {covered.last}."
+            case GapKind.ROWS:
+                return f"Asked for {self.requested.row_count:,} rows; the data have {covered.row_count:,}."
+            case GapKind.OLDEST:
+                return f"The oldest of the {rows} since {covered.first}, not of the whole series."
+            case GapKind.SUMMARY:
+                return f"Computed from the {rows} since {covered.first}."
+            case GapKind.RESOLUTION:
+                return f"The rows are {covered.step_name}, too far apart for this period."
+
+    @property
+    def default(self) -> str:
+        """What the call returns without the arguments."""
+        match self.kind:
+            case GapKind.RESOLUTION:
+                return f"has {self.covered.step_name} rows"
+            case GapKind.ROWS:
+                return f"has {coverage.describe_rows(self.covered.row_count)}"
+            case GapKind.FUTURE:
+                return f"ends {self.covered.last}"
+        return f"begins {self.covered.first}"
+
+
+def find_gap(
+    tool: Tool, arguments: Mapping[str, Any], selection: Selection, document: Document, today: date
+) -> Gap | None:
+    """Return what a document lacks of what a selection requests, or None.
+
+    Args:
+        tool: the tool that was called.
+        arguments: the validated arguments of the call.
+        selection: what is selected of the document.
+        document: the whole answer.
+        today: the day in UTC.
+    """
+    requested = coverage.requested_of(selection)
+    covered = None if requested == Requested() else coverage.coverage_of(document, selection)
+    if covered is None:
+        return None
+    kind = _kind(requested, covered, today)
+    complete = _missing_arguments(tool, arguments, "finest" if kind is GapKind.RESOLUTION else "complete", covered)
+    month, parameter = coverage.single_month(requested), tool.hints.get("month", "")
+    if kind is GapKind.END or kind is None:
+        complete = {}
+    elif kind is GapKind.ROWS:  # a number of rows need not be the greatest
+        complete = {
+            name: min(value, requested.row_count) if type(value) is int else value for name, value in complete.items()
+        }
+    elif kind is GapKind.BEGINNING and month and parameter and parameter not in arguments and covered.step_days < 1:
+        complete = {**complete, parameter: month}
+    if kind is None or (not complete and kind in _ONLY_WITH_ARGUMENTS):
+        return None
+    if kind is GapKind.RESOLUTION and not complete and coverage.has_rows(requested, covered):
+        return None
+    return Gap(kind, requested, covered, complete)
+
+
+def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, covered: Coverage) -> dict[str, Any]:
+    """Return the arguments that the call lacks and with which the tool returns more."""
+    found = {}
+    for name, value in tool.hints.get(hint, {}).items():
+        default = properties(tool.parameters).get(name, {}).get("default")
+        # Fewer rows than the default number of them are all there are.
+        if name not in arguments and value != default and not (type(default) is int and covered.row_count < default):
+            found[name] = value
+    return found
+
+
+_ONLY_WITH_ARGUMENTS = (GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY)
+"""Kinds that lack nothing, as far as is known, unless an argument brings more."""
+
+
+def _kind(requested: Requested, covered: Coverage, today: date) -> GapKind | None:
+    if coverage.is_too_coarse(requested, covered):
+        return GapKind.RESOLUTION
+    if coverage.lacks_beginning(requested, covered):
+        return GapKind.BEGINNING
+    if coverage.lacks_rows(requested, covered):
+        return GapKind.ROWS
+    if coverage.lacks_future(requested, covered, today):
+        return GapKind.FUTURE
+    if coverage.lacks_end(requested, covered, today):
+        return GapKind.END
+    if requested.has_period or covered.last[:10] > today.isoformat():
+        return None
+    return GapKind.OLDEST if requested.is_oldest_first else GapKind.SUMMARY if requested.is_summary else None
+
+
+def used_note(gap: Gap) -> str:
+    """Return the note on an answer that was completed."""
+    return f"{_arguments(gap.complete)} {'was' if len(gap.complete) == 1 else 'were'} used: the default {gap.default}."
+
+
+def lacking_note(tool: Tool, arguments: Mapping[str, Any], gap: Gap, failure: CallError | None = None) -> str:
+    """Return the note on an answer that lacks something, with what would help.
+
+    Args:
+        tool: the tool that was called.
+        arguments: its arguments.
+        gap: what is lacking.
+        failure: the reason for which the answer was not completed.
+    """
+    if failure is not None:
+        reason = (
+            "this key's plan does not include it" if isinstance(failure, PremiumOnly) else f"failed: {failure.code}"
+        )
+        return " ".join([gap.note, f"{_arguments(gap.complete)} has more, but {reason}.", *_free_tool(tool, failure)])
+    others = gap.complete
+    if not others and gap.kind in (GapKind.BEGINNING, GapKind.ROWS, GapKind.RESOLUTION):  # given another value
+        hints = tool.hints.get("finest" if gap.kind is GapKind.RESOLUTION else "complete", {}).items()
+        others = {name: value for name, value in hints if arguments.get(name, value) != value}
+    return f"{gap.note} {_arguments(others)} has more." if others else gap.note
+
+
+def _free_tool(tool: Tool, failure: CallError) -> Iterator[str]:
+    free = tool.hints.get("free_instead")
+    if free and isinstance(failure, PremiumOnly):
+        yield f"{free['tool']} is free."
+
+
+def _arguments(arguments: Mapping[str, Any]) -> str:
+    return " and ".join(f"{name} {dumps_compact(value)}" for name, value in arguments.items())

@@ -1,0 +1,114 @@
+"""Replace the next step of a failed call by a call that would work, where the catalog names one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly
+from toolfold.meta_tools.detail_levels import properties
+from toolfold.meta_tools.result import dumps_compact
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Tool
+
+_MAX_ARGUMENTS_CHARS = 300
+"""Characters of arguments that an error repeats: longer ones are named instead."""
+
+_MAX_KEYWORDS = 60
+"""Characters of a symbol that is searched for."""
+
+
+def add_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> CallError:
+    """Return ``error`` with a suggestion that names the next call, where there is a better one than it has.
+
+    Args:
+        error: the failure of a call, as the source reports it.
+        catalog: the current catalog.
+        tool: the tool that was called.
+        arguments: its arguments, as the caller sent them.
+    """
+    if not isinstance(error, PremiumOnly | NoData | InvalidArguments) or "schema" in error.details:
+        return error
+    from toolfold.execution.validation import validator_of
+
+    arguments = validator_of(catalog, tool).resolve(arguments).arguments  # under the names of the parameters
+    if isinstance(error, PremiumOnly):
+        steps = list(_without_premium(catalog, tool, arguments))
+        if steps:
+            steps.append("tell the user that a premium plan is needed")
+            text = "; or ".join(steps)
+            error.suggestion = f"{text[0].upper()}{text[1:]}."
+    else:
+        error.suggestion = _check_values(error, catalog, tool, arguments)
+    return error
+
+
+def _without_premium(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield calls that every plan includes."""
+    if tool.access != "premium":
+        premium = tool.hints.get("premium", {})
+        dropped = [name for name, values in premium.items() if arguments.get(name) in values]
+        if not dropped and not tool.hints.get("free_items"):
+            return  # the source refused something that is not in the catalog, and says what
+        if dropped:
+            rest = {name: value for name, value in arguments.items() if name not in dropped}
+            yield f"call again without {' and '.join(dropped)}: {_call(tool.name, rest)}"
+        for name, most in tool.hints.get("free_items", {}).items():
+            items = _items(tool, name, arguments.get(name))
+            if len(items) > most:
+                fewer = {**arguments, name: ",".join(items[:most])}
+                yield f"call again with at most {most} {name}: {_call(tool.name, fewer)}"
+    free = tool.hints.get("free_instead")
+    other = None if free is None else catalog.get(free["tool"])
+    if free is not None and other is not None:
+        yield f"take {_call(other.name, _arguments_of(other, tool, arguments, free['arguments']))}, which is free"
+
+
+def _arguments_of(other: Tool, tool: Tool, arguments: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments for another tool: the caller's where it has such a parameter, else those of its example."""
+    premium, hints = other.hints.get("premium", {}), other.hints.get("complete", {})
+    parameters, required = properties(other.parameters), other.parameters.get("required", ())
+    given = {name: other.example[name] for name in required if name in other.example}
+    for name, value in arguments.items():
+        rule = parameters.get(name)
+        allowed = rule is not None and name not in hints and ("enum" not in rule or value in rule["enum"])
+        if allowed and value not in premium.get(name, ()):
+            # Of several symbols the first, where the other tool takes one.
+            items = _items(tool, name, value)
+            given[name] = value if name in other.call.get("lists", {}) or not items else items[0]
+    return {**given, **fixed}
+
+
+def _items(tool: Tool, name: str, value: Any) -> list[str]:
+    """Return the items of a joined list; empty for another argument."""
+    listed = tool.call.get("lists", {}).get(name)
+    if listed is None or value is None:
+        return []
+    texts = value if isinstance(value, list) else str(value).split(listed["separator"])
+    return [str(text).strip() for text in texts if str(text).strip()]
+
+
+def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Return how to find values that the source knows."""
+    if isinstance(error, NoData) and "no_data" in tool.hints:
+        return str(tool.hints["no_data"])
+    for name, finder in tool.hints.get("found_by", {}).items():
+        value = arguments.get(name)
+        other = None if value is None else catalog.get(finder["tool"])
+        if other is not None:
+            guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
+            search = {finder["parameter"]: guess} if finder["parameter"] else {}
+            return (
+                f"Check {name}: {_call(other.name, search)}; or change the other arguments, such as dates and filters."
+            )
+    if isinstance(error, InvalidArguments) and tool.hints.get("found_by"):
+        return error.suggestion
+    return f"Change dates and filters, or check the arguments: TOOL_GET {dumps_compact({'tool_name': tool.name})}."
+
+
+def _call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as the client would make it."""
+    call = {"tool_name": name, "arguments": dict(arguments)}
+    text = dumps_compact(call)
+    return f"TOOL_CALL {text}" if len(text) <= _MAX_ARGUMENTS_CHARS else name

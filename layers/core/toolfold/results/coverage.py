@@ -1,0 +1,241 @@
+"""Compare the period and the rows that a ``select`` requests with those of an answer.
+
+Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days.
+"""
+
+from __future__ import annotations
+
+import calendar
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from toolfold.fuzzy import normalize
+from toolfold.results import values
+from toolfold.results.columns import DATE_NAMES
+from toolfold.results.tables import Document, Table
+
+if TYPE_CHECKING:
+    from toolfold.results.select.parser import Selection
+
+DAILY_DAYS = 4.0
+"""Longest usual distance of daily rows: over a weekend with a holiday."""
+
+_STEP_ROWS = 12
+"""Rows from whose dates the usual distance of rows is computed."""
+
+_LATE_STEPS = 4
+"""Rows that a series may lack at its end: statistics are published up to three periods late."""
+
+_STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (45.0, "monthly"), (120.0, "quarterly"))
+"""Longest distance in days → what such rows are called. Anything longer is annual."""
+
+
+@dataclass(frozen=True)
+class Requested:
+    """What a ``select`` requests, as far as that depends on the length of a series.
+
+    Attributes:
+        low: the first date, perhaps only a part of one; empty: without a lower bound.
+        high: the last date, in the same way.
+        row_count: how many rows; 0: not a number of them.
+        is_oldest_first: whether the oldest rows are requested, so that nothing may be missing before them.
+        is_summary: whether the answer is computed from all rows there are: functions or the largest rows.
+    """
+
+    low: str = ""
+    high: str = ""
+    row_count: int = 0
+    is_oldest_first: bool = False
+    is_summary: bool = False
+
+    @property
+    def has_period(self) -> bool:
+        """Whether there is a bound on dates."""
+        return bool(self.low or self.high)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The dates of an answer.
+
+    Attributes:
+        first: the oldest.
+        last: the newest.
+        row_count: rows of the longest table.
+        step_days: the usual distance of two rows.
+        dates: those of the longest table.
+    """
+
+    first: str
+    last: str
+    row_count: int
+    step_days: float
+    dates: Sequence[str]
+
+    @property
+    def step_name(self) -> str:
+        """What rows at this distance are called: ``monthly``."""
+        return next((name for most, name in _STEP_NAMES if self.step_days <= most), "annual")
+
+
+def requested_of(selection: Selection) -> Requested:
+    """Return what a ``select`` requests of a series."""
+    bounds = [*selection.dates, *_conditions_on_dates(selection)]
+    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
+    if selection.dates:  # each is one of several periods
+        low, high = ("" if "" in lows else min(lows)), ("" if "" in highs else max(highs))
+    else:
+        low, high = max(lows, default=""), min(filter(None, highs), default="")
+    limit = selection.row_limit
+    is_count = limit is not None and limit.by is None
+    return Requested(
+        low,
+        high,
+        row_count=limit.count if limit is not None and is_count else 0,
+        is_oldest_first=limit is not None and limit.which == "first",
+        is_summary=bool(selection.aggregates) or (limit is not None and not is_count),
+    )
+
+
+def _conditions_on_dates(selection: Selection) -> Iterator[tuple[str, str]]:
+    for condition in selection.conditions:
+        if normalize(condition.column.text) in DATE_NAMES and values.is_date(condition.value):
+            if condition.operator in (">", ">="):
+                yield condition.value, ""
+            elif condition.operator in ("<", "<="):
+                yield "", condition.value
+            elif condition.operator == "=":
+                yield condition.value, condition.value
+
+
+def coverage_of(document: Document, selection: Selection | None = None) -> Coverage | None:
+    """Return the dates of the tables of an answer, or None where no table has dates."""
+    name = "" if selection is None or selection.table is None else normalize(selection.table.text)
+    tables = [table for table in document.tables if not name or normalize(table.name).endswith(name)]
+    columns = [dates for table in tables if (dates := _dates(table))]
+    if not columns:
+        return None
+    longest = max(columns, key=len)
+    return Coverage(min(map(min, columns)), max(map(max, columns)), len(longest), _step_days(longest), longest)
+
+
+def _dates(table: Table) -> list[str]:
+    """Return the dates of the first column that has some in its first and in its last row."""
+    if not table.rows:
+        return []
+    first, last = table.rows[0], table.rows[-1]
+    for index in range(len(table.columns)):
+        if values.is_date(first[index]) and values.is_date(last[index]):
+            return [row[index] for row in table.rows if isinstance(row[index], str)]
+    return []
+
+
+def _step_days(dates: Sequence[str]) -> float:
+    newest = sorted(set(dates[:_STEP_ROWS] if dates[0] >= dates[-1] else dates[-_STEP_ROWS:]))
+    days = [_day(text) for text in newest]
+    steps = sorted((later - earlier).days for earlier, later in itertools.pairwise(days))
+    if not steps:
+        return 0.0
+    return float(steps[len(steps) // 2])
+
+
+def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
+    """Return whether rows of the requested period are older than all rows of the answer."""
+    low = requested.low or (requested.high if requested.high and requested.high < covered.first else "")
+    if not low or _padded(low, "-01") >= covered.first[: len(_padded(low, "-01"))]:
+        return False
+    begins, wanted = _day(covered.first), _day(low)
+    if wanted == begins:  # times of one day
+        return "T" in low and low < covered.first
+    if covered.step_days > DAILY_DAYS:
+        return (begins - wanted).days >= covered.step_days
+    has_weekends = any(_day(text).weekday() > 4 for text in covered.dates[:_STEP_ROWS])
+    days = ((wanted + timedelta(days=number)).weekday() for number in range(min(7, (begins - wanted).days)))
+    return has_weekends or any(weekday < 5 for weekday in days)
+
+
+def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
+    """Return whether rows of the requested period, up to ``today``, are newer than all rows of the answer."""
+    bound = requested.high or requested.low
+    if not bound:
+        return False
+    wanted, ends = min(_last_day(bound), today), _day(covered.last)
+    if not requested.high and wanted <= ends:
+        return False
+    return wanted > ends + timedelta(days=_LATE_STEPS * covered.step_days + DAILY_DAYS)
+
+
+def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
+    """Return whether the answer has rows of the future, and the requested period goes beyond them."""
+    ends = _day(covered.last)
+    return bool(requested.high) and ends > today and _last_day(requested.high) > ends
+
+
+def lacks_rows(requested: Requested, covered: Coverage) -> bool:
+    """Return whether more rows are requested than there are."""
+    return not requested.has_period and requested.row_count > covered.row_count
+
+
+def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
+    """Return whether the period is given in days, and the rows of the answer are too far apart for it."""
+    if covered.step_days <= DAILY_DAYS or len(requested.low or requested.high) < len("2024-01-01"):
+        return False
+    low, high = requested.low or covered.first, requested.high or covered.last
+    # A row is for the time until the next one, or since the one before.
+    if (_day(low) - _day(covered.last)).days >= covered.step_days or high < covered.first or low in covered.dates:
+        return False
+    return (_day(high) - _day(low)).days < 2 * covered.step_days
+
+
+def has_rows(requested: Requested, covered: Coverage) -> bool:
+    """Return whether rows of the answer are in the requested period."""
+    high = f"{requested.high}~" if requested.high else "~"  # after every time of that day
+    return any(requested.low <= text <= high for text in covered.dates)
+
+
+def single_month(requested: Requested) -> str:
+    """Return the month of a period within one, as ``2024-01``; empty for any other period."""
+    low, high = requested.low[:7], requested.high[:7]
+    return low if len(low) == 7 and low == high else ""
+
+
+def is_late(covered: Coverage, today: date) -> bool:
+    """Return whether the newest row is older than rows at this distance usually are."""
+    return (today - _day(covered.last)).days > _LATE_STEPS * max(covered.step_days, 1) + 7
+
+
+def _padded(text: str, part: str) -> str:
+    """Return a date of which parts may be missing with ``part`` (``-01``) for these."""
+    return text + part * ((10 - len(text)) // 3) if len(text) < 10 else text
+
+
+def _day(text: str) -> date:
+    """Return the day that ``text`` begins with; of one that does not exist, like 2024-02-31, the nearest before it."""
+    year, month, day = (int(part) for part in _padded(text, "-01")[:10].split("-"))
+    year, month = min(max(year, 1), date.max.year - 1), min(max(month, 1), 12)
+    return date(year, month, min(max(day, 1), calendar.monthrange(year, month)[1]))
+
+
+def _last_day(text: str) -> date:
+    """Return the last of the days that ``text`` stands for."""
+    return _day(f"{text}-12-31" if len(text) == 4 else f"{text}-31" if len(text) == 7 else text)
+
+
+def describe_rows(count: int) -> str:
+    """Return a number of rows in words."""
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def first_date_field(metadata: Any) -> tuple[str, str] | None:
+    """Return the first field of an object that is a date, with its value."""
+    fields = metadata.items() if isinstance(metadata, dict) else ()
+    return next(((name, value) for name, value in fields if values.is_date(value)), None)
+
+
+def has_dates(document: Document) -> bool:
+    """Return whether a date is in the first row of a table, or in a field."""
+    rows = (row for table in document.tables for row in table.rows[:1])
+    return any(values.is_date(cell) for row in rows for cell in row) or first_date_field(document.metadata) is not None

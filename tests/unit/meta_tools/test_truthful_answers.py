@@ -1,0 +1,375 @@
+"""An answer says what it lacks of what was requested, and completes itself where the catalog says how.
+
+Through the mock API over HTTP. The newest day of its data is 2026-01-13.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.agent.raw_data import RawData, within
+from tests.support.clocks import timestamp
+from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
+from tests.support.meta_tools import error, tokens
+from toolfold.budget import WorkBudget
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution.clock import Clock
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools import answer_notes, completion
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.mock_api.server import MockApi
+from toolfold.results.output import Reading
+from toolfold.results.select.parser import parse_select
+from toolfold.results.tables import Document, Table, parse_tables
+from toolfold.settings import Settings
+
+CATALOG = FileStore(bundled_path())
+PREMIUM, FREE = "premium-key-of-a-user", "free"
+TODAY = Clock(now=lambda: timestamp("2026-01-13 20:00"))
+IBM = {"symbol": "IBM"}
+EURUSD = {"from_symbol": "EUR", "to_symbol": "USD"}
+HOURLY = {"symbol": "IBM", "interval": "60min"}
+FULL = 'outputsize "full" was used: the default begins 2025-08-21.'
+NOT_IN_PLAN = (
+    'outputsize "full" has more, but this key\'s plan does not include it. TIME_SERIES_WEEKLY_ADJUSTED is free.'
+)
+
+
+@pytest.fixture(scope="module")
+def mock_api() -> Iterator[MockApi]:
+    with MockApi() as api:
+        yield api
+
+
+def tools(mock_api: MockApi, **settings: str) -> MetaTools:
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_CACHE": "memory", **settings}
+    return MetaTools(CATALOG, ToolExecutor(Settings.from_environment(environment), clock=TODAY))
+
+
+@pytest.fixture(scope="module")
+def gateway(mock_api: MockApi) -> MetaTools:
+    return tools(mock_api)
+
+
+def call(
+    tools: MetaTools, name: str, arguments: dict[str, Any], select: str | None = None, key: str = PREMIUM
+) -> Result:
+    given = {"tool_name": name, "arguments": arguments, **({"select": select} if select else {})}
+    return tools.call("TOOL_CALL", given, RequestCredentials(x_api_key=key))
+
+
+def notes(result: Result) -> list[str]:
+    assert not result.is_error, result.text
+    return list(result.structured.get("notes", []))
+
+
+# F1
+@pytest.mark.parametrize(
+    ("tool", "arguments", "select", "expected"),
+    [
+        # A period that begins before the default: fetched, and stated.
+        ("TIME_SERIES_DAILY", IBM, "2025-01-13..2026-01-13; min(close)", [FULL]),
+        ("TIME_SERIES_DAILY", IBM, "since 2025; count()", [FULL]),
+        ("TIME_SERIES_DAILY", IBM, "until 2020; last(close)", [FULL]),
+        ("TIME_SERIES_DAILY", IBM, "2024-06-03", [FULL]),
+        ("TIME_SERIES_DAILY", IBM, "close; date>=2025-01-02; date<=2025-01-10", [FULL]),
+        ("TIME_SERIES_DAILY", IBM, "since 1990; count()", [FULL, "Asked from 1990; the data begin 2000-01-03."]),
+        ("FX_DAILY", EURUSD, "2025-01; mean(close)", ['outputsize "full" was used: the default begins 2025-08-27.']),
+        # More rows than the default.
+        ("TIME_SERIES_DAILY", IBM, "close; last 250", ['outputsize "full" was used: the default has 100 rows.']),
+        ("TIME_SERIES_DAILY", IBM, "first 3", [FULL]),
+        ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title; last 70", ["limit 70 was used: the default has 50 rows."]),
+        # The argument of the caller is respected.
+        (
+            "TIME_SERIES_DAILY",
+            {**IBM, "outputsize": "compact"},
+            "2025-01-13..2026-01-13; min(close)",
+            ['Asked from 2025-01-13; the data begin 2025-08-21. outputsize "full" has more.'],
+        ),
+        (
+            "TIME_SERIES_DAILY",
+            {**IBM, "outputsize": "compact"},
+            "close; last 250",
+            ['Asked for 250 rows; the data have 100. outputsize "full" has more.'],
+        ),
+        # Nothing has the rest.
+        ("TIME_SERIES_WEEKLY", IBM, "1990..1995; max(close)", ["Asked from 1990; the data begin 2000-01-07."]),
+        ("TIME_SERIES_MONTHLY", IBM, "close; last 400", ["Asked for 400 rows; the data have 313."]),
+        (
+            "TIME_SERIES_DAILY",
+            {**IBM, "outputsize": "full"},
+            "since 1999; sum(volume)",
+            ["Asked from 1999; the data begin 2000-01-03."],
+        ),
+        # A month of bars in minutes.
+        (
+            "TIME_SERIES_INTRADAY",
+            HOURLY,
+            "2025-11-03; max(high)",
+            ['outputsize "full" and month "2025-11" were used: the default begins 2026-01-05T16:00:00.'],
+        ),
+        (
+            "SMA",
+            {**HOURLY, "time_period": 10, "series_type": "close"},
+            "2025-06-10; max(SMA)",
+            ['month "2025-06" was used: the default begins 2025-12-15T13:00.'],
+        ),
+        (
+            "TIME_SERIES_INTRADAY",
+            {**HOURLY, "month": "2025-11", "outputsize": "full"},
+            "2025-12; max(high)",
+            ["Asked until 2025-12; the data end 2025-11-28T19:00:00."],
+        ),
+        # Rows too far apart for the period.
+        (
+            "WTI",
+            {},
+            "2025-01-10..2025-01-20; mean(value)",
+            ['interval "daily" was used: the default has monthly rows.'],
+        ),
+        ("WTI", {}, "2025-01-15", ['interval "daily" was used: the default has monthly rows.']),
+        ("REAL_GDP", {}, "2025-04-01..2025-06-30", ['interval "quarterly" was used: the default has annual rows.']),
+        (
+            "WTI",
+            {"interval": "monthly"},
+            "2025-01-15",
+            ['The rows are monthly, too far apart for this period. interval "daily" has more.'],
+        ),
+        ("COPPER", {}, "2025-01-15", ["The rows are monthly, too far apart for this period."]),
+        # A period that ends after the data, of the past or of days to come.
+        ("HISTORICAL_OPTIONS", {**IBM, "date": "2024-06-03", "expiration": "2024-06-21"}, "strike=185", []),
+        ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC", "market": "EUR"}, "2026; max(close)", []),
+        (
+            "EARNINGS_CALENDAR",
+            IBM,
+            "until 2026-06-30; reportDate",
+            ['horizon "12month" was used: the default ends 2026-01-22.'],
+        ),
+        # A figure of all rows, which are not the whole series.
+        (
+            "TIME_SERIES_DAILY",
+            IBM,
+            "max(close)",
+            ['Computed from the 100 rows since 2025-08-21. outputsize "full" has more.'],
+        ),
+        (
+            "NEWS_SENTIMENT",
+            {"tickers": "AAPL", "time_from": "20250101T0000"},
+            "count()",
+            ["Computed from the 50 rows since 2026-01-10T20:48:18. limit 1000 has more."],
+        ),
+        (
+            "NEWS_SENTIMENT",
+            {"tickers": "AAPL", "time_from": "20250101T0000"},
+            None,
+            ["There may be more: 50 rows are the default; limit 1000 is the most."],
+        ),
+        # The day of figures, where it is left out.
+        ("GLOBAL_QUOTE", IBM, "price", ["latestDay is 2026-01-13."]),
+        ("GLOBAL_QUOTE", IBM, "price,latestDay", []),
+        ("TOP_GAINERS_LOSERS", {}, "from top_gainers; ticker", ['last_updated is "2026-01-13 16:16:00 US/Eastern".']),
+        # What was requested and is not there.
+        ("REALTIME_BULK_QUOTES", {"symbol": "IBM,NOSUCHX"}, "symbol,close", ["Nothing for symbol NOSUCHX."]),
+        # Prices that are not adjusted.
+        (
+            "TIME_SERIES_DAILY",
+            {**IBM, "outputsize": "full"},
+            "2007-06..2008-06; change(close)",
+            ["close falls from 95.85 to 32.09 by 2007-11-12, as by a split; TIME_SERIES_DAILY_ADJUSTED corrects that."],
+        ),
+        ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; sum(volume)", []),
+        ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; last(close)", []),
+        ("TIME_SERIES_DAILY_ADJUSTED", {**IBM, "outputsize": "full"}, "2007-06..2008-06; change(close)", []),
+        # Nothing is lacking.
+        ("TIME_SERIES_DAILY", IBM, None, []),
+        ("TIME_SERIES_DAILY", IBM, "close; last 5", []),
+        ("TIME_SERIES_DAILY", IBM, "since 2025-08-23; max(close)", []),
+        ("TIME_SERIES_DAILY", IBM, "2026; max(close)", []),
+        ("TIME_SERIES_MONTHLY", IBM, "since 2000; max(close)", []),
+        ("CPI", {}, "2025-01", []),
+        ("WTI", {}, "2025-01-01", []),
+        ("WTI", {}, "2025-01-01..2025-12-31; mean(value)", []),
+        ("INCOME_STATEMENT", IBM, "from annualReports; since 2006; totalRevenue", []),
+    ],
+)
+def test_note_names_what_is_lacking(
+    gateway: MetaTools, tool: str, arguments: dict[str, Any], select: str | None, expected: list[str]
+) -> None:
+    assert notes(call(gateway, tool, arguments, select)) == expected
+
+
+# F1
+@pytest.mark.parametrize(
+    ("select", "lacking"),
+    [
+        ("2025-01-13..2026-01-13; min(close)", "Asked from 2025-01-13; the data begin 2025-08-21."),
+        ("close; last 250", "Asked for 250 rows; the data have 100."),
+        ("first 3", "The oldest of the 100 rows since 2025-08-21, not of the whole series."),
+    ],
+)
+def test_note_names_what_a_plan_does_not_include(mock_api: MockApi, select: str, lacking: str) -> None:
+    assert notes(call(tools(mock_api), "TIME_SERIES_DAILY", IBM, select, FREE)) == [f"{lacking} {NOT_IN_PLAN}"]
+
+
+# F1
+def test_completed_answer_has_the_right_value(gateway: MetaTools, mock_api: MockApi) -> None:
+    rows = RawData(mock_api.url).rows("TIME_SERIES_DAILY", symbol="IBM", outputsize="full", datatype="csv")
+    closes = [row["close"] for row in within(rows, "2025-01-13", by="timestamp")]
+    answer = call(gateway, "TIME_SERIES_DAILY", IBM, "2025-01-13..2026-01-13; min(close), mean(close)")
+    found = {row[0]: row[1] for row in answer.structured["result"]["rows"]}
+    assert found["min(close)"] == min(closes)
+    assert found["mean(close)"] == pytest.approx(statistics.fmean(closes))
+
+
+def test_completion_sends_one_more_request_and_reads_it_from_the_cache_afterwards(mock_api: MockApi) -> None:
+    gateway, before = tools(mock_api), len(mock_api.requests)
+    call(gateway, "FX_DAILY", EURUSD, "2025-01; mean(close)")
+    assert len(mock_api.requests) == before + 2
+    again = call(gateway, "FX_DAILY", EURUSD, "2025-02; mean(close)")
+    assert len(mock_api.requests) == before + 2
+    assert again.structured["cached"]
+
+
+def test_refusal_by_the_plan_is_remembered_for_the_key(mock_api: MockApi) -> None:
+    gateway = tools(mock_api)
+    call(gateway, "TIME_SERIES_DAILY", IBM, "since 2025; max(close)", FREE)
+    before = len(mock_api.requests)
+    assert NOT_IN_PLAN in notes(call(gateway, "TIME_SERIES_DAILY", {"symbol": "MSFT"}, "since 2025", FREE))[0]
+    assert len(mock_api.requests) == before + 1
+    assert notes(call(gateway, "TIME_SERIES_DAILY", {"symbol": "MSFT"}, "close; since 2025", PREMIUM))[-1].startswith(
+        'outputsize "full" was used'
+    )
+
+
+def test_argument_of_the_caller_is_sent_although_a_refusal_is_remembered(mock_api: MockApi) -> None:
+    gateway = tools(mock_api)
+    call(gateway, "TIME_SERIES_DAILY", IBM, "since 2025", FREE)
+    before = len(mock_api.requests)
+    refused = call(gateway, "TIME_SERIES_DAILY", {"symbol": "AAPL", "outputsize": "full"}, None, FREE)
+    assert error(refused)["code"] == "PREMIUM_ONLY"
+    assert len(mock_api.requests) == before + 1
+
+
+def test_answer_that_cannot_be_completed_is_returned_with_the_reason() -> None:
+    with MockApi(plan="free") as limited:  # two requests in a second are refused
+        gateway = tools(limited, TOOLFOLD_MAX_QUEUE_WAIT_S="0.01")
+        answer = call(gateway, "FX_DAILY", EURUSD, "2025-01; count()")
+    assert notes(answer) == [
+        'Asked from 2025-01; the data begin 2025-08-27. outputsize "full" has more, but failed: RATE_LIMITED.'
+    ]
+
+
+def test_wrong_select_costs_one_request(gateway: MetaTools, mock_api: MockApi) -> None:
+    before = len(mock_api.requests)
+    call(gateway, "FX_DAILY", {"from_symbol": "GBP", "to_symbol": "USD"}, "kolumn; since 2001")
+    assert len(mock_api.requests) == before + 1
+
+
+@pytest.mark.parametrize("datatype", ["csv", "json"])
+def test_upstreams_own_form_is_untouched(gateway: MetaTools, mock_api: MockApi, datatype: str) -> None:
+    raw = RawData(mock_api.url).get("TIME_SERIES_DAILY", symbol="IBM", outputsize="compact", datatype=datatype)
+    answer = call(gateway, "TIME_SERIES_DAILY", {**IBM, "datatype": datatype})
+    assert re.sub(r"\s", "", answer.text) == re.sub(r"\s", "", raw)
+
+
+@pytest.mark.parametrize("response_id", ONE_RESPONSE_PER_TOOL)
+def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(response_id: str) -> None:
+    """Over all tools, with their own examples."""
+    response = example_responses()[response_id]
+    tool, today = response.tool, TODAY_DATE
+    document = parse_tables(response.body, response.kind, tool.answer, WorkBudget())
+    arguments = {**tool.example, "interval": "monthly"} if "interval" in tool.example else dict(tool.example)
+    assert answer_notes.notes_on(tool, arguments, None, Reading(document, document), today) == ()
+    past = parse_select("1901-03..1902-03")
+    assert past is not None
+    gap = completion.find_gap(tool, arguments, past, document, today)
+    has_dates = any(re.match(r"\d{4}-\d\d-\d\d", str(cell)) for table in document.tables for cell in table.rows[0])
+    if has_dates:
+        assert gap is not None
+        assert completion.lacking_note(tool, arguments, gap).startswith("Asked from 1901-03; the data begin ")
+    else:
+        assert gap is None
+    newest = parse_select("last 1")
+    assert newest is not None
+    assert completion.find_gap(tool, arguments, newest, document, today) is None
+
+
+TODAY_DATE = ToolExecutor(Settings.from_environment({}), clock=TODAY).today()
+
+
+def series(*dates: str) -> Document:
+    return Document((Table("", ("timestamp", "close"), [(date, 1.0) for date in dates]),))
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (
+            series("2019-05-02", "2019-05-01", "2019-04-30"),
+            "The newest row is of 2019-05-02; nothing newer was returned.",
+        ),
+        (series("2026-01-09", "2026-01-08", "2026-01-07"), None),
+        (series("2025-12-31", "2025-11-30", "2025-10-31"), None),
+        (
+            series("2025-06-30", "2025-05-31", "2025-04-30"),
+            "The newest row is of 2025-06-30; nothing newer was returned.",
+        ),
+        (series("2024-01-01", "2023-01-01", "2022-01-01"), None),
+        (
+            Document(metadata={"symbol": "IBM", "latestDay": "2025-12-01"}),
+            "These figures are old: latestDay is 2025-12-01.",
+        ),
+        (Document(metadata={"symbol": "IBM", "latestDay": "2026-01-09"}), None),
+    ],
+)
+def test_old_data_are_named(document: Document, expected: str | None) -> None:
+    tool = CATALOG().get("GLOBAL_QUOTE" if not document.tables else "TIME_SERIES_WEEKLY")
+    assert tool is not None
+    found = answer_notes.notes_on(tool, IBM, None, Reading(document, document), TODAY_DATE)
+    assert found == ((expected,) if expected else ())
+    assert answer_notes.notes_on(tool, {**IBM, "month": "2019-05"}, None, Reading(document, document), TODAY_DATE) == ()
+
+
+def test_other_symbol_is_named() -> None:
+    tool, document = CATALOG().get("GLOBAL_QUOTE"), Document(metadata={"symbol": "TSCO.LON", "price": 1})
+    assert tool is not None
+    found = answer_notes.notes_on(tool, {"symbol": "TSCO"}, None, Reading(document, document), None)
+    assert found == ("Asked for symbol TSCO; the answer is for TSCO.LON.",)
+
+
+def test_finding_gaps_takes_little_of_a_call() -> None:
+    """A select over a long series is compared with it in a fraction of the time in which the series is parsed."""
+    response = "timestamp,close\n" + "".join(
+        f"20{n // 400:02}-{n // 32 % 12 + 1:02}-{n % 28 + 1:02},1.5\n" for n in range(9000)
+    )
+    tool, selection = CATALOG().get("TIME_SERIES_DAILY"), parse_select("since 1990; max(close)")
+    assert tool is not None
+    assert selection is not None
+    started = time.thread_time()
+    document = parse_tables(response, "csv", tool.answer, WorkBudget())
+    parsed = time.thread_time()
+    completion.find_gap(tool, {}, selection, document, TODAY_DATE)
+    assert time.thread_time() - parsed < parsed - started
+
+
+@pytest.mark.parametrize("date", ["2024-02-31", "0000-00-00", "9999-99", "9999-12-31", "2024-13"])
+@pytest.mark.parametrize("form", ["{}", "since {}", "until {}", "{}..{}"])
+def test_days_that_do_not_exist_end_in_no_defect(gateway: MetaTools, date: str, form: str) -> None:
+    result = call(gateway, "WTI", {}, form.format(date, date))
+    assert not result.is_error or error(result)["code"] == "INVALID_ARGUMENTS"
+
+
+def test_note_costs_few_tokens(gateway: MetaTools) -> None:
+    answer = call(gateway, "TIME_SERIES_DAILY", IBM, "2025-01-13..2026-01-13; min(close)")
+    [note] = notes(answer)
+    assert answer.text.startswith(f"# {note}\n")
+    assert tokens(note) <= 25
+    assert tokens(NOT_IN_PLAN) <= 35
