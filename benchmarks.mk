@@ -1,9 +1,15 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: eval-agent bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
+.PHONY: eval-agent dialogues dialogues-check bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
+
+dialogues: .venv/.dev ## hold ten dialogues with the tools over the mock API: docs/how-to/ten-dialogues.md
+	$(bin)/python -m tests.benchmarks.agent.dialogues
+
+dialogues-check: .venv/.dev ## fail when docs/how-to/ten-dialogues.md is stale
+	$(bin)/python -m tests.benchmarks.agent.dialogues --check
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write

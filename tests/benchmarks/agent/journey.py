@@ -31,7 +31,7 @@ class Journey:
         calls: calls of the three tools.
         tokens: tokens of all calls and answers.
         steps: what happened, one line for each call.
-        silently_wrong: answers that lacked the right values without a note.
+        silently_wrong: answers to guesses that lacked the right values without a note.
     """
 
     question: Question
@@ -58,18 +58,19 @@ def answer(question: Question, client: Client, data: RawData) -> Journey:
     accepted = [wanted, question.operands(data)] if question.operands else [wanted]
     guesses = iter(question.guesses)
     made: list[Proposal] = []
-    call = _of_guess(tool, next(guesses))
+    call, is_guess = _of_guess(tool, next(guesses)), True
     while call is not None and journey.calls < _MOST_CALLS:
         made.append(call)
         result = _call(journey, client, *call)
         if question.outcome == "nothing":
             journey.solved = _says_that_there_is_none(client, call, result, wanted)
         elif not result.is_error and call[0] == "TOOL_CALL":
-            _check_values(journey, result, accepted)
+            _check_values(journey, result, accepted, is_guess)
         if journey.solved:
             return journey
         proposal = proposed_call(*call, result)
-        call = proposal if proposal not in (None, *made) else _of_guess(tool, next(guesses, None))
+        is_guess = proposal is None or proposal in made
+        call = _of_guess(tool, next(guesses, None)) if is_guess else proposal
     return journey
 
 
@@ -93,11 +94,12 @@ def _call(journey: Journey, client: Client, name: str, arguments: dict[str, Any]
     return result
 
 
-def _check_values(journey: Journey, result: Answer, accepted: list[list[Any]]) -> None:
+def _check_values(journey: Journey, result: Answer, accepted: list[list[Any]], is_guess: bool) -> None:
     found = list(values_of(result.structured.get("result")))
     is_right = any(holds(found, values) for values in accepted)
     journey.solved = is_right and len(found) <= MAX_VALUES
-    if not is_right and not result.has_notes:
+    # A call that an error proposed may have an example in place of a value: the model sees that it is another call.
+    if is_guess and not is_right and not result.has_notes:
         journey.silently_wrong += 1
         journey.steps.append(f"silently wrong: expected {accepted[0][:5]} in {result.text[:200]!r}")
 
