@@ -15,7 +15,7 @@ from tests.benchmarks.agent.values import holds, values_of
 Verdict = Literal["works", "leads", "lost", "wrong"]
 
 _VALUES_FOR_ONE = 8
-_VALUES_AT_LEAST = 24
+_VALUES_AT_LEAST = 32
 """A part of an answer that has more values than this for each one that was meant is not the part."""
 
 

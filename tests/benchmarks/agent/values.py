@@ -10,7 +10,9 @@ _RELATIVE_TOLERANCE = 1e-3
 
 
 def values_of(value: Any) -> Iterator[Any]:
-    """Yield all single values in an answer."""
+    """Yield all single values in an answer, which may be CSV."""
+    if isinstance(value, str) and "\n" in value:
+        value = [row.split(",") for row in value.splitlines()]
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):
