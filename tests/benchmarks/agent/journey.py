@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ MAX_VALUES = 120
 """Values of an answer in which a model still sees the ones that it looks for."""
 
 _MOST_CALLS = 8
+_EXAMPLE = re.compile(r"\b(is an example|are examples)\b")
 _encode = bpe_openai.get_encoding("o200k_base").encode
 
 
@@ -68,7 +70,8 @@ def answer(question: Question, client: Client, data: RawData) -> Journey:
             _check_values(journey, result, accepted, is_guess)
         if journey.solved:
             return journey
-        proposal = proposed_call(*call, result)
+        # A proposal with an example in place of a value is another question: the model makes its next guess.
+        proposal = None if _EXAMPLE.search(result.advice) else proposed_call(*call, result)
         is_guess = proposal is None or proposal in made
         call = _of_guess(tool, next(guesses, None)) if is_guess else proposal
     return journey
@@ -98,7 +101,6 @@ def _check_values(journey: Journey, result: Answer, accepted: list[list[Any]], i
     found = list(values_of(result.structured.get("result")))
     is_right = any(holds(found, values) for values in accepted)
     journey.solved = is_right and len(found) <= MAX_VALUES
-    # A call that an error proposed may have an example in place of a value: the model sees that it is another call.
     if is_guess and not is_right and not result.has_notes:
         journey.silently_wrong += 1
         journey.steps.append(f"silently wrong: expected {accepted[0][:5]} in {result.text[:200]!r}")
