@@ -46,7 +46,7 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "detail": "details detail_level level verbosity",
         },
         "TOOL_GET": {
-            "tool_name": "name names tool tools tool_names",
+            "tool_name": "name names tool tools tool_names function function_name functions id ids method command",
             "detail": "details detail_level level verbosity",
             "known": "known_hashes hashes",
         },
