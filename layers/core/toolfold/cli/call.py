@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         verbose.observe(app)
     with progress.waiting(f"Waiting for {options.tool_name} …"):
         result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
-    if result.is_error:
+    if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = "structured" if options.json else options.format or (answers.format_of(file.path) if file else "")
     answers.print_answer(

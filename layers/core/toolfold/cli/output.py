@@ -65,7 +65,8 @@ def print_error(error: Mapping[str, Any], tool_name: str = "") -> None:
 
     message, next_step = for_person(error, tool_name)
     print_wrapped(f"{error['code']}: {message}")
-    for problem in error.get("problems", ()):
+    problems = error.get("problems", ())
+    for problem in problems if len(problems) > 1 else ():  # a single one is the message
         print_wrapped(f"  {problem['parameter']} {problem['problem']}: {problem['expected']}", "    ")
     if next_step:
         print_wrapped(next_step)

@@ -22,20 +22,28 @@ _FIELDS = {
 _AUDIENCE = (
     (r"[Aa]sk the user for (an?|the) (\w+) of their own", r"use \1 \2 of your own"),
     (r"[Aa]sk the user (?:to|for) ", ""),
-    (r"[Tt]ell the (?:user|operator)(?: to |: |, who can | that |, (?=whose))", ""),
+    (r", or tell the user that ", "; otherwise "),
+    (r"[Tt]ell the operator, whose log says", "the log says"),
+    (r"[Tt]ell the operator to ([^.]*?), or to ", r"\1, or "),
+    (r"[Tt]ell the (?:user|operator)(?: to |: |, who can | that )", ""),
     (r"[;,] tell the (?:user|operator)(?=\W)", ""),
     (r"[Tt]ell the (?:user|operator)\b,? ?", ""),
     (r"\bthe operator can\b", "you can"),
+    (r"\bthe (?:user|operator)'s\b", "your"),
     (r"\bthe (?:user|operator)\b", "you"),
 )
 """Text for a model that acts for a user → text for that user."""
 
 _VOCABULARY = (
-    (r"\bTOOL_LIST\(\)", "`toolfold catalog list`"),
+    (r" \(\d+ more in problems\)", ""),
+    (r"\b[Cc]all TOOL_LIST with what you need as query", "`toolfold catalog search WORD …` finds it by what you need"),
+    (r'\b[Cc]all TOOL_CALL (?:again )?with \{"tool_name": "NAME"[^}]*\}?\}', "Write `toolfold call NAME key=value`"),
+    (r'\b[Cc]all TOOL_GET (?:again )?with \{"tool_name": "NAME"[^}]*\}', "Write `toolfold catalog get NAME`"),
+    (r"\bTOOL_LIST(?:\(\)|(?= has the names))", "`toolfold catalog list`"),
     (r"\bTOOL_LIST\b(?:\(query\))?", "`toolfold catalog search`"),
     (r"\bTOOL_GET(?:\(tool_name\))?(?![\w(])", "`toolfold catalog get`"),
     (r"\bTOOL_CALL\b", "`toolfold call`"),
-    (r"\bretry_after_s says\b", "{retry_after}"),
+    (r"(?:\bas long as )?\bretry_after_s says\b", "{retry_after}"),
     (r"\bselect=(?=[\"'])", "--select "),
     (r"\bmax_tokens\b", "--max-tokens"),
 )
@@ -44,6 +52,10 @@ _VOCABULARY = (
 _CHANGED = "\0"
 """Marks where a replacement begins, which may now begin a sentence."""
 
+_LONG_S = 120
+"""Seconds to wait from which on they are mentioned where the text does not."""
+
+_SIGNATURE = re.compile(r"\b([A-Z][A-Z0-9_]+)\((\w+\??(?:, \w+\??)*)\)")
 _CALL = re.compile(r"\b(?:[Cc]all )?TOOL_CALL(?: again with)? ?\(?(?=\{)")
 
 
@@ -61,7 +73,9 @@ def for_person(
     message, step = str(error["message"]), str(error["suggestion"])
     found = _find(message, step)
     if found is None:
-        return _translated(message, error), _translated(step, error)
+        waits = error.get("retry_after_s", 0) >= _LONG_S and "retry_after_s" not in step
+        until = f" Calls work again in {_duration(error)}." if waits else ""
+        return _translated(message, error), _translated(step, error) + until
     wording, fields = found
     return _translated(message, error), wording.for_person.format_map(_Fields(fields, error, tool_name, variables))
 
@@ -139,13 +153,19 @@ def _duration(error: Mapping[str, Any]) -> str:
 
 def _translated(text: str, error: Mapping[str, Any]) -> str:
     """Return a text for a model with the names of commands, spoken to the person who reads it."""
-    text = _commands(text)
+    text = _SIGNATURE.sub(_signature, _commands(text))
     for pattern, replacement in _VOCABULARY:
         text = re.sub(pattern, replacement, text)
     for pattern, replacement in _AUDIENCE:
         text = re.sub(pattern, f"{_CHANGED}{replacement}", text)
     text = re.sub(rf"(^|[.!?] ){_CHANGED}([a-z])", lambda found: found[1] + found[2].upper(), text)
     return text.replace(_CHANGED, "").replace("{retry_after}", _duration(error))
+
+
+def _signature(found: re.Match[str]) -> str:
+    """Return ``NAME(a, b?)`` as a command."""
+    words = [f"[{name[:-1]}=…]" if name.endswith("?") else f"{name}=…" for name in found[2].split(", ")]
+    return f"`toolfold call {' '.join([found[1], *words])}`"
 
 
 def _commands(text: str) -> str:

@@ -153,8 +153,8 @@ class _Connection(HTTPConnection):
         if isinstance(error, TimeoutError):
             raise request.timeout()
         if self.proxy:
-            raise ProxyUnreachable
-        raise ConnectionRefused if isinstance(error, ConnectionRefusedError) else ConnectError
+            raise ProxyUnreachable from error
+        raise (ConnectionRefused if isinstance(error, ConnectionRefusedError) else ConnectError) from error
 
     def _resolve(self, request: RequestState) -> list[Address]:
         try:

@@ -1,0 +1,237 @@
+"""Why a call reached no service: each cause in words of its own, with a next step for a person. Over real sockets."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import ssl
+import struct
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import KEY
+from tests.support.forward_proxy import ForwardProxy
+from tests.support.raw_server import RawServer
+from tests.support.tls import write_certificate
+from tests.unit.cli.conftest import Run
+from toolfold.network import proxies
+from toolfold.network.sockets import BUNDLE_VARIABLES, ca_bundle
+
+Call = Callable[..., str]
+
+CLOSED = "http://127.0.0.1:9"
+"""A port on which nothing listens."""
+
+
+@pytest.fixture
+def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    """Return a function that calls a tool at a URL, with these variables, and returns stderr."""
+    for name in (*BUNDLE_VARIABLES, *(name for name in os.environ if name.lower().endswith("_proxy"))):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {
+        "TOOLFOLD_CACHE": "off",
+        "TOOLFOLD_RETRIES": "0",
+        "TOOLFOLD_CONNECT_TIMEOUT_S": "0.3",
+        "TOOLFOLD_TIMEOUT_S": "0.6",
+        "TOOLFOLD_ALLOWED_HOSTS": "upstream.example",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    def called(url: str, *options: str, **variables: str) -> str:
+        for name, value in {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": f"{url}/query", **variables}.items():
+            monkeypatch.setenv(name, value)
+        code, out, err = run("call", "WTI", *options)
+        assert (code, out) == (1, "")
+        assert KEY not in err
+        assert "apikey" not in err
+        assert not re.search("(?i)(ask|tell) the (user|operator)", err)
+        return err
+
+    return called
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """``host:port`` of a server that accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def tls(path: Path, **options: timedelta) -> ssl.SSLContext:
+    """Return the context of a server whose certificate is self-signed, for ``localhost``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(write_certificate(path, "localhost", **options))
+    return context
+
+
+def at_localhost(server: RawServer) -> str:
+    return f"https://localhost:{server.authority.rpartition(':')[2]}"
+
+
+def reset(server: RawServer, connection: socket.socket) -> None:
+    server.read(connection)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def test_unknown_name(call: Call) -> None:  # N6
+    err = call("https://nowhere.invalid")
+    assert "Cannot connect to nowhere.invalid: DNS lookup failed." in err
+    assert "nslookup nowhere.invalid" in err
+
+
+def test_refused(call: Call) -> None:  # N6
+    err = call(CLOSED)
+    assert "Cannot connect to 127.0.0.1: connection refused." in err
+    assert "Nothing listens there: check the URL of the source (TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)" in err
+
+
+def test_no_connection_in_time(call: Call, silent: str) -> None:  # N6
+    err = call(f"https://{silent}")
+    assert err.startswith("UPSTREAM_TIMEOUT: Alpha Vantage cannot be reached in time: there was no connection to 127")
+    assert "firewall" in err
+
+
+def test_no_answer_in_time(call: Call, silent: str) -> None:  # N6
+    err = call(f"http://{silent}")
+    assert err.startswith("UPSTREAM_TIMEOUT: Alpha Vantage did not answer in time.")
+    assert "TOOLFOLD_TIMEOUT_S" in err
+
+
+def test_reset(call: Call) -> None:  # N6
+    with RawServer(reset) as server:
+        assert "127.0.0.1 reset the connection before the response was complete." in call(f"http://{server.authority}")
+
+
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [("http://me:secret@127.0.0.1:9", "the proxy cannot be reached"), ("http://no.invalid:1", "cannot be reached")],
+)
+def test_dead_proxy(call: Call, proxy: str, message: str) -> None:  # N6
+    err = call("https://upstream.example", HTTPS_PROXY=proxy)
+    assert f"{message}." in err
+    assert f"Check the proxy, {proxy.rpartition('/')[2].rpartition('@')[2]} (HTTPS_PROXY)." in err
+    assert "NO_PROXY=upstream.example" in err
+    assert "secret" not in err
+
+
+def test_silent_proxy(call: Call, silent: str) -> None:  # N6
+    err = call("https://upstream.example", HTTPS_PROXY=f"http://{silent}")
+    assert "Cannot connect to upstream.example: the proxy does not answer in time." in err
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "step"),
+    [
+        (
+            403,
+            "the proxy refuses to connect.",
+            r"The proxy, localhost:\d+ \(HTTPS_PROXY\), must allow upstream.example.",
+        ),
+        (
+            407,
+            "requires a user name and a password",
+            r"Put them into the variable that names the proxy, localhost:\d+ \(",
+        ),
+    ],
+)
+def test_proxy_that_refuses(call: Call, status: int, message: str, step: str) -> None:  # N6
+    with ForwardProxy(status=status) as proxy:
+        err = call("https://upstream.example", HTTPS_PROXY=f"http://{proxy.address}")
+    assert message in err
+    assert re.search(step, err)
+
+
+@pytest.mark.parametrize("kind", ["https://localhost:1", "socks5://localhost:1"])
+def test_proxy_of_another_kind(call: Call, kind: str) -> None:  # N6
+    assert "a URL that begins with http://" in call("https://upstream.example", ALL_PROXY=kind)
+
+
+def test_self_signed_certificate_names_the_variable_that_decides(call: Call, tmp_path: Path) -> None:  # N12
+    other = write_certificate(tmp_path / "other.pem", "other.example")
+    with RawServer(context=tls(tmp_path / "x.pem")) as server:
+        err = call(at_localhost(server), REQUESTS_CA_BUNDLE=str(other), SSL_CERT_FILE=str(tmp_path / "x.pem"))
+    assert "the certificate is self-signed" in err
+    assert f"REQUESTS_CA_BUNDLE={other}" in err
+    assert "SSL_CERT_FILE" not in err
+
+
+def test_without_a_variable_the_next_step_names_one(call: Call, tmp_path: Path) -> None:  # N12
+    with RawServer(context=tls(tmp_path / "x.pem")) as server:
+        err = call(at_localhost(server))
+    assert f"{ca_bundle({})[1]} (set REQUESTS_CA_BUNDLE to use another one)" in err
+
+
+def test_expired_certificate(call: Call, tmp_path: Path) -> None:  # N12
+    context = tls(tmp_path / "x.pem", begins=timedelta(days=-3), ends=timedelta(days=-2))
+    with RawServer(context=context) as server:
+        err = call(at_localhost(server), REQUESTS_CA_BUNDLE=str(tmp_path / "x.pem"))
+    assert "the certificate has expired, or is not valid yet." in err
+    assert "Check the clock of this machine" in err
+
+
+def test_certificate_of_another_host(call: Call, tmp_path: Path) -> None:  # N12
+    with RawServer(context=tls(tmp_path / "x.pem")) as server:
+        err = call(f"https://{server.authority}", REQUESTS_CA_BUNDLE=str(tmp_path / "x.pem"))
+    assert "the certificate belongs to another host." in err
+
+
+def test_bundle_that_cannot_be_read_is_named(call: Call, tmp_path: Path) -> None:  # N12
+    err = call("https://localhost:9", CURL_CA_BUNDLE=str(tmp_path / "none.pem"))
+    assert f"Correct CURL_CA_BUNDLE={tmp_path / 'none.pem'}" in err
+
+
+def test_service_that_speaks_no_tls(call: Call) -> None:  # N6
+    with RawServer(lambda _, connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as server:
+        assert "TLS handshake failed with 127.0.0.1." in call(f"https://{server.authority}")
+
+
+def test_verbose_shows_the_way_and_the_cause(call: Call, tmp_path: Path) -> None:  # N6
+    with RawServer(context=tls(tmp_path / "x.pem")) as server:
+        err = call(at_localhost(server), "--verbose", SSL_CERT_FILE=str(tmp_path / "none.pem"), REQUESTS_CA_BUNDLE="")
+        assert f"* trusted    {tmp_path / 'none.pem'} (SSL_CERT_FILE)" in err
+        assert "* failed     CertificateBundleError" in err
+        err = call(at_localhost(server), "-v", SSL_CERT_FILE=ca_bundle({})[1])
+    port = server.authority.rpartition(":")[2]
+    assert f"* request    GET https://localhost:{port} (path and query are not shown)" in err
+    assert "* proxy      none" in err
+    assert "* address    " in err
+    assert re.search(r"\* time in ms dns [\d.]+, connect [\d.]+, total [\d.]+", err)
+    assert re.search(
+        r"\* failed     SelfSignedCertificate < SSLCertVerificationError \(18: self.signed certificate\)", err
+    )
+    err = call(CLOSED, "-v")
+    assert "* failed     ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err
+
+
+def test_verbose_shows_what_succeeded(run: Run) -> None:  # N6
+    code, out, err = run("call", "WTI", "--fresh", "--verbose", "--select", "last 1", "--format", "csv")
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert re.search(r"\* time in ms dns [\d.]+, connect [\d.]+, response [\d.]+, body [\d.]+, total [\d.]+", err)
+    assert re.search(r"\* response   HTTP status 200, [\d,]+ bytes", err)
+    assert KEY not in err
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ""),
+        ({"https_proxy": "http://a:1", "HTTPS_PROXY": "http://b:2"}, "a:1 (https_proxy)"),
+        ({"ALL_PROXY": "b:2"}, "b:2 (ALL_PROXY)"),
+        ({"HTTPS_PROXY": "http://me:secret@b:2/x"}, "b:2 (HTTPS_PROXY)"),
+        ({"HTTPS_PROXY": "socks5://me:secret@b:2"}, "b:2 (HTTPS_PROXY)"),
+        ({"HTTPS_PROXY": "http://b:2", "NO_PROXY": "api.example"}, ""),
+    ],
+)
+def test_proxy_is_described_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
+) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert proxies.describe_proxy("https://api.example/query?apikey=x") == expected
