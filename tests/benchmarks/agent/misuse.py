@@ -57,7 +57,8 @@ def _judge(probe: Probe, client: Client, data: RawData) -> Outcome:
     followed = client.call(*proposal)
     # The model then calls a tool that it has found this way.
     is_detour = proposal[0] != "TOOL_CALL" or proposal[1].get("tool_name") == "SYMBOL_SEARCH"
-    leads = _is_right(probe, followed, None if is_detour else wanted)
+    finds_none = is_detour and followed.is_error and followed.structured["error"].get("code") == "NO_DATA"
+    leads = finds_none or _is_right(probe, followed, None if is_detour else wanted)
     return Outcome(probe, "leads" if leads else "lost", answer, proposal, followed)
 
 

@@ -11,7 +11,7 @@ from tests.benchmarks.agent.client import Answer
 
 Proposal = tuple[str, dict[str, Any]]
 
-_WITH = re.compile(r"(TOOL_(?:LIST|GET|CALL))(?: again)?(?: with |\()(?=\{)")
+_WITH = re.compile(r"(TOOL_(?:LIST|GET|CALL))(?: again)?(?: with | |\()(?=\{)")
 _SELECT = re.compile(r"""\bselect(?:=|: ?| )(?:"([^"]+)"|'([^']+)')""")
 _WRITE = re.compile(r"""\b(?:write|try|use|send|ask for)(?: select)?:? "([^"]+)\"""", re.IGNORECASE)
 _MEANT = re.compile(r"[Dd]id you mean '?([\w.]+)'?")
