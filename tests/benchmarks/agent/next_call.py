@@ -14,6 +14,7 @@ Proposal = tuple[str, dict[str, Any]]
 _WITH = re.compile(r"(TOOL_(?:LIST|GET|CALL))(?: again)?(?: with | |\()(?=\{)")
 _SELECT = re.compile(r"""\bselect(?:=|: ?| )(?:"([^"]+)"|'([^']+)')""")
 _WRITE = re.compile(r"""\b(?:write|try|use|send|ask for)(?: select)?:? "([^"]+)\"""", re.IGNORECASE)
+_PLAIN = re.compile(r"""\b[Ww]rite (?:e\.g\. )?([^\s"'][^"']*?)(?: for [\w ]+)?\.(?:\s|$)|\bas in (\w+\([\w*]+\))""")
 _MEANT = re.compile(r"[Dd]id you mean '?([\w.]+)'?")
 _QUOTED = re.compile(r"'([^']*)'")
 _MOST_EXAMPLES = 3
@@ -49,9 +50,11 @@ def _whole_call(text: str) -> Proposal | None:
 
 
 def _select(name: str, arguments: Mapping[str, Any], text: str) -> Proposal | None:
-    if name != "TOOL_CALL" or len(re.findall(r'"[^"]+"', text)) > _MOST_EXAMPLES:
+    if name != "TOOL_CALL":
         return None
-    found = _SELECT.search(text) or _WRITE.search(text)
+    is_specific = len(re.findall(r'"[^"]+"', text)) <= _MOST_EXAMPLES
+    found = (_SELECT.search(text) or _WRITE.search(text)) if is_specific else None
+    found = found or (_PLAIN.search(text) if arguments.get("select") else None)
     if found is None:
         return None
     return name, {**arguments, "select": next(group for group in found.groups() if group)}
@@ -77,6 +80,14 @@ def _meant(name: str, arguments: Mapping[str, Any], answer: Answer) -> Proposal 
     wrong = {found.lower() for found in _QUOTED.findall(text)}
     corrected = {}
     for key, value in arguments.items():
-        is_wrong = isinstance(value, str) and value.lower() in wrong
-        corrected[meant[1] if key.lower() in wrong else key] = meant[1] if is_wrong else value
+        corrected[meant[1] if key.lower() in wrong else key] = _corrected(key, value, wrong, meant[1])
     return (name, corrected) if corrected != arguments else None
+
+
+def _corrected(key: str, value: Any, wrong: set[str], meant: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    if key != "select":
+        return meant if value.lower() in wrong else value
+    words = "|".join(map(re.escape, filter(None, wrong)))
+    return re.sub(rf"(?<!\w)(?:{words})(?!\w)", meant, value, flags=re.IGNORECASE) if words else value
