@@ -19,7 +19,7 @@ from toolfold.cli.wording import for_person
 SOURCES = Path(errors.__file__).parent
 
 FOR_MODELS = re.compile(r"(?i)(ask|tell) the (user|operator)|\bTOOL_(LIST|GET|CALL)\b|retry_after_s|upstream_says")
-"""What a person is never told."""
+"""Words for a model."""
 
 ERRORS: dict[str, dict[str, Any]] = {
     "TOOL_NOT_FOUND": {
