@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, cast
 
 from toolfold.fuzzy import closest_matches
@@ -43,6 +43,9 @@ class ArgumentParser(argparse.ArgumentParser):
         super().__init__(*args, **{**kwargs, "formatter_class": _Formatter})
         self.set_defaults(parser=self, checks_names=True)
 
+    hint_for_unknown: Callable[[Sequence[str]], str] = staticmethod(lambda _: "")
+    """Returns a hint for arguments that the command does not have and that are like no option; set by a command."""
+
     def parse_args(  # type: ignore[override]  # the namespace is never the caller's
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
@@ -56,7 +59,8 @@ class ArgumentParser(argparse.ArgumentParser):
         """End the process because of arguments that this command does not have."""
         known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         hints = [hint for word in unknown if word.startswith("-") if (hint := _closest_option(word, known))]
-        hint = f" Did you mean {', '.join(hints)}?" if hints else f" `{self.prog} --help` lists the options."
+        help_hint = f" `{self.prog} --help` lists the options."
+        hint = f" Did you mean {', '.join(hints)}?" if hints else self.hint_for_unknown(unknown) or help_hint
         self.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
 
     def show_help(self) -> int:

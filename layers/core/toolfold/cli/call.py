@@ -53,6 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form.add_argument("--format", choices=answers.FORMATS, help="form of the data (default: by the destination)")
     form.add_argument("--json", action="store_true", help='print {"result": …, "cached": …} or {"error": …}')
     parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
+    parser.hint_for_unknown = _as_pairs  # type: ignore[attr-defined]  # of our own class of parsers
     parser.set_defaults(run=run)
 
 
@@ -89,6 +90,15 @@ def run(options: argparse.Namespace) -> int:
         max_tokens=app.settings.max_tokens,
     )
     return 0
+
+
+def _as_pairs(words: Sequence[str]) -> str:
+    """Return the hint for arguments of a tool that are written like options."""
+    pairs = []
+    for word, value in zip(words, [*words[1:], ""], strict=True):
+        if word.startswith("--"):
+            pairs.append(word[2:] if "=" in word else f"{word[2:]}={value}")
+    return f" The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
 
 
 def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools) -> dict[str, Any]:

@@ -39,6 +39,11 @@ _LIST_EXAMPLES = """examples:
   toolfold catalog list --access free --limit 5 --json      as JSON, for a program
 """
 
+_STATS_EXAMPLES = """examples:
+  toolfold catalog stats
+  toolfold catalog stats --json | jq .categories
+"""
+
 _SEARCH_EXAMPLES = """examples:
   toolfold catalog search what is gold worth today
   toolfold catalog search dividnds of a stock --explain     which words matched
@@ -72,14 +77,16 @@ def add_parser(commands: _Subparsers) -> None:
     parser = commands.add_parser("catalog", help="search, check, compile and publish the catalog", epilog=_EXAMPLES)
     parser.set_defaults(run=lambda options: options.parser.show_help())
     subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for add in (_add_list, _add_get, _add_search, _add_compile, _add_lint, publish.add_parser):
+    for add in (_add_list, _add_get, _add_search, _add_stats, _add_compile, _add_lint, publish.add_parser):
         add(subcommands)
 
 
 def _add_list(subcommands: _Subparsers) -> None:
     parser = subcommands.add_parser(
         "list",
-        help="list all tools, or those of a category, tag or access: what TOOL_LIST returns",
+        help="list all tools, or those of a category, tag or access",
+        description="List tools by category. In a pipe each is a line: name, category, access and summary, with tabs "
+        "between them.",
         epilog=_LIST_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -89,10 +96,10 @@ def _add_list(subcommands: _Subparsers) -> None:
 
 
 def _add_get(subcommands: _Subparsers) -> None:
-    parser = subcommands.add_parser("get", help="describe tools: what TOOL_GET returns", epilog=_GET_EXAMPLES)
+    parser = subcommands.add_parser("get", help="describe tools: arguments, answer, example", epilog=_GET_EXAMPLES)
     parser.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
     parser.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
-    parser.add_argument("--json", action="store_true", help="print compact JSON (default: indented)")
+    parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_GET")
     parser.set_defaults(run=_get)
 
 
@@ -109,6 +116,14 @@ def _add_search(subcommands: _Subparsers) -> None:
     parser.add_argument("--explain", action="store_true", help="show which words matched, and how typos were corrected")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
     parser.set_defaults(run=_search)
+
+
+def _add_stats(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
+        "stats", help="count the tools of each category, by access, and the tags", epilog=_STATS_EXAMPLES
+    )
+    parser.add_argument("--json", action="store_true", help="print {tools, sources, categories, tags, sha256}")
+    parser.set_defaults(run=_stats)
 
 
 def _add_compile(subcommands: _Subparsers) -> None:
@@ -157,16 +172,25 @@ def _given_filters(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    return output.print_result(output.meta_tools().call("TOOL_LIST", _given_filters(options)), options.json)
+    from toolfold.cli import catalog_views
+
+    tools, filters = output.meta_tools(), _given_filters(options)
+    if options.json:
+        return output.print_result(tools.call("TOOL_LIST", filters), as_json=True)
+    return catalog_views.list_tools(tools, filters)
 
 
 def _get(options: argparse.Namespace) -> int:
-    result = output.meta_tools().call("TOOL_GET", {"tool_name": options.names, "detail": options.detail})
-    if result.is_error or options.json:
-        return output.print_result(result, options.json)
-    for entry in result.structured["tools"]:
-        print(json.dumps(entry, ensure_ascii=False, indent=2))
-    return 0 if all(entry["found"] for entry in result.structured["tools"]) else 1
+    from toolfold.cli import catalog_views
+
+    arguments = {"tool_name": options.names, "detail": options.detail}
+    return catalog_views.get_tools(output.meta_tools(), arguments, as_json=options.json)
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from toolfold.cli import catalog_views
+
+    return catalog_views.print_stats(output.meta_tools(), as_json=options.json)
 
 
 def _search(options: argparse.Namespace) -> int:
@@ -200,7 +224,7 @@ def _lint(options: argparse.Namespace) -> int:
 
     findings = lint.check(options.folder)
     if options.json:
-        print(json.dumps([dataclasses.asdict(finding) for finding in findings], ensure_ascii=False))
+        output.print_json([dataclasses.asdict(finding) for finding in findings])
     elif findings:
         print(*findings, sep="\n")
         print(f"{len(findings)} found; `toolfold catalog lint --help` explains the rules.", file=sys.stderr)

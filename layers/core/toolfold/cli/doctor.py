@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 
 from toolfold.cli import diagnostics
 from toolfold.cli.diagnostics import Finding
+from toolfold.cli.output import print_json
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -54,5 +54,5 @@ def _print_findings(options: argparse.Namespace) -> list[Finding]:
             step = f"\n{'':22}{finding.next_step}" if finding.next_step else ""
             print(f"{_MARKS[finding.status]} {finding.subject:13} {finding.text}{step}", flush=True)
     if options.json:
-        print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False, indent=2))
+        print_json([finding._asdict() for finding in findings], indent=2)
     return findings

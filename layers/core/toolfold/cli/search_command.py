@@ -6,14 +6,14 @@ with ``--json``.
 
 from __future__ import annotations
 
-import json
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
 from toolfold.catalog.model import summary_suffix
+from toolfold.cli import tables, terminal
+from toolfold.cli.output import print_json
 from toolfold.meta_tools import list_request
 
 if TYPE_CHECKING:
@@ -53,13 +53,14 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
         if explain:
             for entry, hit, why in zip(structured["tools"], hits, reasons, strict=False):
                 entry.update(score=round(hit.score), why=why)
-        print(json.dumps(structured, ensure_ascii=False))
+        print_json(structured)
     elif not hits:
         print(_NO_MATCH, file=sys.stderr)
     elif sys.stdout.isatty():
         _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
         weaker = len(found.hits) - len(hits)
-        print("\n* best matches." + (f" {weaker} weaker ones: --limit N" if weaker else ""))
+        end = "* best matches." + (f" {weaker} weaker ones: --limit N" if weaker else "")
+        print("", *tables.wrap(end, terminal.width()), sep="\n")
     else:
         for summary, hit, why in zip(summaries, hits, reasons, strict=True):
             print(summary.name, f"{hit.score:.0f}", _text(summary), *([", ".join(why)] if why else []), sep="\t")
@@ -78,14 +79,22 @@ def _print_table(
     summaries: Sequence[ToolSummary], scores: Sequence[str], reasons: Sequence[Sequence[str]], top_ties: int
 ) -> None:
     """Print a line for each tool, cut to the width of the terminal; the first ``top_ties`` are marked."""
-    width = shutil.get_terminal_size().columns
+    width = terminal.width()
     name_width = max(len(summary.name) for summary in summaries)
-    print(f"  {'TOOL':{name_width}}  SCORE  WHAT IT RETURNS")
+    print(_shortened(f"  {'TOOL':{name_width}}  SCORE  WHAT IT RETURNS", width))
     for rank, (summary, score, why) in enumerate(zip(summaries, scores, reasons, strict=True)):
         mark = "*" if rank < top_ties else " "
         lines = [f"{mark} {summary.name:{name_width}}  {score:>5}  {_text(summary)}"]
         lines += [f"  {'':{name_width}}         {', '.join(why)}"] if why else []
-        print(*(line if len(line) <= width else line[: width - 1] + "…" for line in lines), sep="\n")
+        print(*(_shortened(line, width) for line in lines), sep="\n")
+
+
+def _shortened(line: str, width: int) -> str:
+    """Return ``line`` in at most ``width`` columns, cut between words."""
+    if len(line) <= width:
+        return line
+    words = line[:width].rpartition(" ")[0].rstrip()
+    return f"{words} …" if len(words) + 2 <= width else f"{words.rpartition(' ')[0].rstrip()} …"
 
 
 def _text(summary: ToolSummary) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from toolfold.cli import terminal
@@ -60,24 +60,28 @@ def fits(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     return least - _GAP <= terminal.width()
 
 
-def print_fields(fields: Mapping[str, Any]) -> None:
+def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
     """Print names and values, one pair a line or more; long values continue below their beginning, at words."""
-    names = {cell_text(name): cell_text(value) for name, value in fields.items()}
-    name_width = min(max(map(len, names), default=0), terminal.width() // 2)
+    pairs = fields.items() if isinstance(fields, Mapping) else fields
+    names = [(cell_text(name), cell_text(value)) for name, value in pairs]
+    name_width = min(max((len(name) for name, _ in names), default=0), terminal.width() // 2)
     if not terminal.can_draw(sys.stdout):
-        for name, value in names.items():
+        for name, value in names:
             print(f"{name:{name_width}}  {value}")
         return
     from rich.text import Text
 
     line_width = terminal.width()
     console = terminal.make_console(sys.stdout, line_width)
-    for name, value in names.items():
-        indent = max(name_width, len(name)) + _GAP
-        lines = wrap(value, max(line_width - indent, terminal.MIN_WIDTH // 2))
-        line = Text(f"{name:{name_width}}", style="bold") + Text(f"{'':{_GAP}}{lines[0]}", style="not bold")
-        console.print(line, soft_wrap=True)
-        for rest in lines[1:]:
+    for name, value in names:
+        indent = name_width + _GAP
+        lines = wrap(value, line_width - indent)
+        if len(name) > name_width:
+            console.print(Text(name, style="bold"), soft_wrap=True)
+        else:
+            line = Text(f"{name:{name_width}}", style="bold") + Text(f"{'':{_GAP}}{lines.pop(0)}", style="not bold")
+            console.print(line, soft_wrap=True)
+        for rest in lines:
             console.print(Text(f"{'':{indent}}{rest}"), soft_wrap=True)
 
 

@@ -1,0 +1,145 @@
+"""``toolfold catalog list``, ``get`` and ``stats``: for a person on a terminal, in lines for scripts, or as JSON."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from toolfold.catalog.model import summary_suffix
+from toolfold.cli import output, tables, terminal
+from toolfold.meta_tools import list_request
+from toolfold.text_safety import escape_unsafe
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import ToolSummary
+    from toolfold.meta_tools.dispatcher import MetaTools
+
+_SHOWN_TAGS = 12
+"""Tags that ``stats`` names: the most frequent, two or three lines."""
+
+_ACCESS = ("free", "mixed", "premium")
+
+
+def list_tools(tools: MetaTools, arguments: Mapping[str, Any]) -> int:
+    """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between the columns.
+
+    Raises:
+        InvalidArguments: as TOOL_LIST.
+        CatalogUnavailable: the catalog cannot be read.
+    """
+    catalog = tools.catalog()
+    request = list_request.parse_list_request(catalog, arguments)
+    positions = request.filters.positions(catalog)
+    listed = range(len(catalog)) if positions is None else sorted(positions)
+    summaries = [catalog.summary(position) for position in listed[: request.limit]]
+    if not summaries:
+        print("No tool meets all of these conditions. `toolfold catalog stats` counts them.", file=sys.stderr)
+        return 1
+    if terminal.is_terminal(sys.stdout):
+        _print_by_category(summaries)
+        left = len(listed) - len(summaries)
+        output.print_notice(f"{len(summaries)} of {len(listed)} tools." if left else f"{len(listed)} tools.")
+    else:
+        for summary in summaries:
+            print(summary.name, summary.category, summary.access, escape_unsafe(summary.summary), sep="\t")
+    return 0
+
+
+def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
+    for number, (category, group) in enumerate(groupby(summaries, key=lambda summary: summary.category)):
+        if number:
+            print()
+        print(tables.cell_text(category))
+        tables.print_fields(
+            {f"  {found.name}": found.summary + summary_suffix(found.access, found.effect) for found in group}
+        )
+
+
+def get_tools(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool) -> int:
+    """Print the entries of tools, and for each name that the catalog lacks an error.
+
+    Returns:
+        The exit code: 0, or 1 when a name is not found.
+    """
+    result = tools.call("TOOL_GET", arguments)
+    if result.is_error or as_json:
+        missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
+        return output.print_result(result, as_json) or int(missing)
+    code = 0
+    for number, entry in enumerate(result.structured["tools"]):
+        if not entry["found"]:
+            code = 1
+            sys.stdout.flush()
+            output.print_error(entry["error"])
+        elif terminal.is_terminal(sys.stdout):
+            if number:
+                print()
+            _print_entry(entry)
+        else:
+            output.print_json(entry, indent=2)
+    return code
+
+
+def _print_entry(entry: Mapping[str, Any]) -> None:
+    """Print what a person needs to call a tool."""
+    place = [str(entry[key]) for key in ("category", "access") if entry.get(key)]
+    fields = [(entry["name"], ", ".join(place)), ("about", entry.get("description", ""))]
+    parameters = entry.get("parameters", {})
+    required = parameters.get("required", ())
+    for name, schema in parameters.get("properties", {}).items():
+        fields.append((f"  {name}{'' if name in required else '?'}", _parameter(schema)))
+    if "returns" in entry:
+        fields.append(("returns", re.sub(r",(?=\S)", ", ", entry["returns"])))  # lines can end at spaces
+    if "example_call" in entry:
+        fields.append(("example", _command(entry["example_call"])))
+    if entry.get("see_also"):
+        fields.append(("see also", ", ".join(entry["see_also"])))
+    for number, (need, name) in enumerate(entry.get("use_instead", {}).items()):
+        fields.append(("" if number else "instead", f"{name} for {need}"))
+    tables.print_fields(fields)
+
+
+def _parameter(schema: Mapping[str, Any]) -> str:
+    values = ", ".join(map(str, schema.get("enum", ())))
+    kind = f"one of {values}" if values else str(schema.get("type", ""))
+    default = f"; default {schema['default']}" if "default" in schema else ""
+    examples = "" if values else ", ".join(map(str, schema.get("examples", ())))
+    return f"{kind}{default}. {schema.get('description', '')}{f' E.g. {examples}' if examples else ''}"
+
+
+def _command(call: Mapping[str, Any]) -> str:
+    arguments = (f"{name}={value}" for name, value in call.get("arguments", {}).items())
+    return shlex.join(["toolfold", "call", call["tool_name"], *arguments])
+
+
+def print_stats(tools: MetaTools, *, as_json: bool) -> int:
+    """Print how many tools there are, by category and access, and the most frequent tags."""
+    catalog = tools.catalog()
+    counts: dict[str, dict[str, int]] = {category.name: dict.fromkeys(_ACCESS, 0) for category in catalog.categories}
+    for position in range(len(catalog)):
+        summary = catalog.summary(position)
+        by_access = counts.setdefault(summary.category, dict.fromkeys(_ACCESS, 0))
+        by_access[summary.access] = by_access.get(summary.access, 0) + 1
+    tags = sorted(catalog.counts("tags").items(), key=lambda item: -item[1])
+    sources = {source.id: source.title for source in catalog.sources}
+    if as_json:
+        categories = {name: {"tools": sum(found.values()), **found} for name, found in counts.items()}
+        output.print_json(
+            {"tools": len(catalog), "sources": sources, "categories": categories, "tags": dict(tags),
+             "sha256": catalog.sha256}
+        )  # fmt: skip
+        return 0
+    rows: list[list[Any]] = [
+        [name, sum(found.values()), *(found[access] for access in _ACCESS)] for name, found in counts.items()
+    ]
+    total = ["total", *(sum(row[index] for row in rows) for index in range(1, len(_ACCESS) + 2))]
+    tables.print_table(["category", "tools", *_ACCESS], [*rows, total])
+    if terminal.is_terminal(sys.stdout):
+        print()
+        shown = ", ".join(f"{name} {count}" for name, count in tags[:_SHOWN_TAGS])
+        tables.print_fields({"sources": ", ".join(sources.values()), "tags": f"{shown}, …"})
+    return 0
