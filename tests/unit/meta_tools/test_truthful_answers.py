@@ -5,6 +5,7 @@ Through the mock API over HTTP. The newest day of its data is 2026-01-13.
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 import time
@@ -373,3 +374,108 @@ def test_note_costs_few_tokens(gateway: MetaTools) -> None:
     assert answer.text.startswith(f"# {note}\n")
     assert tokens(note) <= 25
     assert tokens(NOT_IN_PLAN) <= 35
+
+
+# F7
+@pytest.mark.parametrize(
+    ("max_tokens", "limit"),
+    [
+        (10**7, "max_tokens is at most 2,000 here."),
+        (2001, "max_tokens is at most 2,000 here."),
+        (2000, None),
+        (500, None),
+        (499, "max_tokens is at least 500 here."),
+    ],
+)
+@pytest.mark.parametrize("form", [{}, {"datatype": "csv"}, {"datatype": "json"}])
+def test_preview_states_a_limit_of_tokens(
+    mock_api: MockApi, max_tokens: int, limit: str | None, form: dict[str, str]
+) -> None:
+    given = {"tool_name": "TIME_SERIES_WEEKLY", "arguments": {**IBM, **form}, "max_tokens": max_tokens}
+    gateway = tools(mock_api, TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_MAX_TOKENS_CEILING="2000")
+    answer = gateway.call("TOOL_CALL", given, RequestCredentials(x_api_key=PREMIUM))
+    assert answer.structured["preview"].get("limit") == limit
+    assert limit is None or limit in answer.text
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"), [("close; last 60", ["max_tokens is at least 500 here."]), ("close; last 3", [])]
+)
+def test_answer_over_a_budget_that_is_too_small_states_the_least(
+    gateway: MetaTools, select: str, expected: list[str]
+) -> None:
+    given = {"tool_name": "TIME_SERIES_DAILY", "arguments": IBM, "select": select, "max_tokens": 100}
+    assert notes(gateway.call("TOOL_CALL", given, RequestCredentials(x_api_key=PREMIUM))) == expected
+
+
+# F8
+@pytest.mark.parametrize(
+    ("tool", "arguments", "key", "code", "suggestion"),
+    [
+        (
+            "TIME_SERIES_DAILY",
+            {**IBM, "outputsize": "full"},
+            FREE,
+            "PREMIUM_ONLY",
+            "Call again without outputsize: TOOL_CALL "
+            '{"tool_name":"TIME_SERIES_DAILY","arguments":{"symbol":"IBM"}}; or '
+            'take TOOL_CALL {"tool_name":"TIME_SERIES_WEEKLY_ADJUSTED","arguments":{"symbol":"IBM"}}, '
+            "which is free; or "
+            "tell the user that a premium plan is needed.",
+        ),
+        (
+            "MACD",
+            {"symbol": "IBM", "interval": "daily", "series_type": "close"},
+            FREE,
+            "PREMIUM_ONLY",
+            "Take TOOL_CALL "
+            '{"tool_name":"MACDEXT","arguments":{"symbol":"IBM","interval":"daily","series_type":"close",'
+            '"fastmatype":1,"slowmatype":1,"signalmatype":1}}, which is free; or tell the user that a premium plan is '
+            "needed.",
+        ),
+        (
+            "GLOBAL_QUOTE",
+            {"symbol": "NOSUCH9"},
+            PREMIUM,
+            "NO_DATA",
+            'Check symbol: TOOL_CALL {"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"NOSUCH9"}}; '
+            "or change the other "
+            "arguments, such as dates and filters.",
+        ),
+        (
+            "SYMBOL_SEARCH",
+            {"keywords": "qqqqzzzz"},
+            PREMIUM,
+            "NO_DATA",
+            "Search again with another spelling: the first word of the name, or the ticker without its venue suffix.",
+        ),
+        (
+            "CONGRESS_TRADES",
+            {"bioguide_id": "Z999999"},
+            PREMIUM,
+            "NO_DATA",
+            'Check bioguide_id: TOOL_CALL {"tool_name":"POLITICIAN_METADATA","arguments":{}}; or change the other '
+            "arguments, such as dates and filters.",
+        ),
+    ],
+)
+def test_error_names_a_call_that_works(
+    mock_api: MockApi, tool: str, arguments: dict[str, Any], key: str, code: str, suggestion: str
+) -> None:
+    found = error(call(tools(mock_api), tool, arguments, None, key))
+    assert (found["code"], found["suggestion"]) == (code, suggestion)
+
+
+# F8
+@pytest.mark.parametrize("name", [name for name in CATALOG() if CATALOG().get(name).access == "premium"])  # type: ignore[union-attr]
+def test_free_tool_of_a_refused_call_answers(gateway: MetaTools, name: str) -> None:
+    tool = CATALOG().get(name)
+    assert tool is not None
+    refused = error(call(gateway, name, dict(tool.example), None, FREE))
+    assert refused["code"] == "PREMIUM_ONLY"
+    named = re.search(r"TOOL_CALL (\{.*\}), which is free", refused["suggestion"])
+    if named is None:  # nothing free has such data
+        assert name == "INDEX_DATA"
+        return
+    next_call = json.loads(named[1])
+    assert not call(gateway, next_call["tool_name"], next_call["arguments"], None, FREE).is_error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 _MAX_ARGUMENTS_CHARS = 300
 """Characters of arguments that an error repeats: longer ones are named instead."""
+
+_TOOL_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""What looks like the name of a tool in the suggestion of a source."""
 
 _MAX_KEYWORDS = 60
 """Characters of a symbol that is searched for."""
@@ -93,6 +97,8 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
     """Return how to find values that the source knows."""
     if isinstance(error, NoData) and "no_data" in tool.hints:
         return str(tool.hints["no_data"])
+    if isinstance(error, InvalidArguments) and not _names_a_tool(catalog, error.suggestion):
+        return error.suggestion  # of the source, about something else than values that another tool finds
     for name, finder in tool.hints.get("found_by", {}).items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
@@ -102,9 +108,11 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
             return (
                 f"Check {name}: {_call(other.name, search)}; or change the other arguments, such as dates and filters."
             )
-    if isinstance(error, InvalidArguments) and tool.hints.get("found_by"):
-        return error.suggestion
     return f"Change dates and filters, or check the arguments: TOOL_GET {dumps_compact({'tool_name': tool.name})}."
+
+
+def _names_a_tool(catalog: Catalog, text: str) -> bool:
+    return any(catalog.canonical_name(word) is not None for word in _TOOL_NAME.findall(text))
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str:

@@ -260,11 +260,13 @@ def _output_options(
     from toolfold.results.output import MIN_TOKENS, OutputOptions
 
     settings = executor.settings
-    max_tokens = call_arguments.parse_max_tokens(options["max_tokens"], settings.max_tokens)
+    requested = call_arguments.parse_max_tokens(options["max_tokens"], settings.max_tokens)
+    max_tokens = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
     return OutputOptions(
         raw_by=format_parameter if tool_arguments.get(format_parameter) is not None else "",
         select=call_arguments.parse_select(options["select"]),
-        max_tokens=max(MIN_TOKENS, min(max_tokens, settings.max_tokens_ceiling)),
+        max_tokens=max_tokens,
+        requested_tokens=requested if options["max_tokens"] is not None and requested != max_tokens else 0,
         save_answer=executor.save_answer if settings.offload not in ("", "off") else None,
         whole=whole,
     )

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import preview, render, tables
+from toolfold.results import preview, render, tables, tokens
 from toolfold.results.limits import Truncation
-from toolfold.results.preview_notice import example_select
+from toolfold.results.preview_notice import smaller_requests
 from toolfold.results.raw_output import RawRenderer
 from toolfold.results.renderer import AnswerStatus, OutputOptions, RenderedResult, Renderer, everything_left_out
 from toolfold.results.tables import Document
@@ -188,11 +188,13 @@ class _TableRenderer(Renderer):
         lines = _age_line(self.status) + render.notes_to_text(document.notes)
         self.prepare_text()
         full_text = render.to_text(document)
+        if 0 < self.options.requested_tokens < self.options.max_tokens:
+            lines, status = self._with_limit(lines, status, full_text)
         text = lines + full_text
         if self.fits(text, lambda: render.to_structured(document)):
             return RenderedResult({"result": render.to_structured(document), **status}, text)
         suffix = "txt" if document.metadata and document.tables else "json" if not document.tables else "csv"
-        notice = self.notice(full_text, suffix, example_select(document))
+        notice = self.notice(full_text, suffix, smaller_requests(document))
         full_chars = len(full_text)
         del full_text, text
         row_counts = tuple(len(table.rows) for table in document.tables)
@@ -214,6 +216,14 @@ class _TableRenderer(Renderer):
             **status,
         }
         return RenderedResult(structured, to_text((part, truncation)))
+
+    def _with_limit(self, lines: str, status: dict[str, Any], text: str) -> tuple[str, dict[str, Any]]:
+        """Add that the budget is larger than requested, where the text is."""
+        options = self.options
+        if tokens.fits(lines + text, options.requested_tokens) or not tokens.fits(text, options.max_tokens):
+            return lines, status
+        note = options.limit_note
+        return lines + render.notes_to_text((note,)), {**status, "notes": [*status.get("notes", ()), note]}
 
 
 def _age_line(status: AnswerStatus) -> str:

@@ -12,7 +12,7 @@ from toolfold.errors import InvalidArguments
 from toolfold.redaction import Redactor
 from toolfold.results import parsing, preview, preview_csv, render, tables, values
 from toolfold.results.limits import Allowance, Limits, TooLong, Truncation
-from toolfold.results.preview_notice import example_select
+from toolfold.results.preview_notice import smaller_requests
 from toolfold.results.renderer import RenderedResult, Renderer, everything_left_out
 from toolfold.results.tables import Document
 from toolfold.text_safety import escape_unsafe
@@ -20,7 +20,7 @@ from toolfold.text_safety import escape_unsafe
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection
 
-_EXAMPLE_LIMITS = Limits(rows=10, chars=100, items=3)
+_EXAMPLE_LIMITS = Limits(rows=20, chars=100, items=3)
 """Part of a raw answer from which the columns for an example are taken."""
 _EXAMPLE_TOKENS = 20_000
 
@@ -59,7 +59,8 @@ class RawRenderer(Renderer):
             return RenderedResult({"result": data, **self.status.as_dict()}, text)
         lines = preview_csv.csv_lines(data, self.options.max_tokens, self.budget)
         beginning = "\n".join([lines.header, *lines.first[: _EXAMPLE_LIMITS.rows]])
-        notice = self.notice(text, "csv", self._raw_example(tables.parse_tables(beginning, "csv", {}, self.budget)))
+        examples = smaller_requests(tables.parse_tables(beginning, "csv", {}, self.budget))
+        notice = self.notice(text, "csv", examples, self._prefix)
 
         def to_text(shortened: tuple[str, Truncation]) -> str:
             part, truncation = shortened
@@ -89,7 +90,7 @@ class RawRenderer(Renderer):
         text = render.value_to_text(data)
         if self.fits(text, lambda: data):
             return RenderedResult({"result": data, **self.status.as_dict()}, text)
-        notice = self.notice(text, "json", self._raw_example(self._beginning(data)))
+        notice = self.notice(text, "json", smaller_requests(self._beginning(data)), self._prefix)
         full_chars = len(text)
         del text
 
@@ -135,5 +136,7 @@ class RawRenderer(Renderer):
             return Document()
         return tables.from_json(tables.typed_json(part, self.answer, self.budget), self.answer, self.budget)
 
-    def _raw_example(self, document: Document) -> str:
-        return f"leave out {self.options.raw_by} and add {example_select(document)}"
+    @property
+    def _prefix(self) -> str:
+        """Words before the examples of a smaller request, which are for toolfold's own form."""
+        return f"leave out {self.options.raw_by} and add "

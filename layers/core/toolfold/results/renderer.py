@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,6 +42,7 @@ class OutputOptions:
         raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
         select: the part to return.
         max_tokens: budget of the text.
+        requested_tokens: the budget that was requested, where it is outside of what is allowed; else 0.
         save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
         whole: whether nothing is left out and nothing escaped, for a person and for files. The text is then the
             upstream's own, where that is requested, or empty.
@@ -50,8 +51,17 @@ class OutputOptions:
     raw_by: str = ""
     select: Selection | None = None
     max_tokens: int = 8000
+    requested_tokens: int = 0
     save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
     whole: bool = False
+
+    @property
+    def limit_note(self) -> str:
+        """A sentence about a budget that is not the requested one; empty: it is."""
+        if not self.requested_tokens:
+            return ""
+        bound = "at most" if self.requested_tokens > self.max_tokens else "at least"
+        return f"max_tokens is {bound} {self.max_tokens:,} here."
 
 
 @dataclass(frozen=True)
@@ -113,13 +123,25 @@ class Renderer:
         """Return whether a text is within the limit of tokens, and its response within that of Lambda."""
         return tokens.fits(text, self.options.max_tokens) and _fits_lambda(text, data)
 
-    def notice(self, full_text: str, suffix: str, smaller_request: str) -> PreviewNotice:
-        """Save the full text, and return the notice of a preview of it."""
+    def notice(self, full_text: str, suffix: str, smaller_requests: Sequence[str], prefix: str = "") -> PreviewNotice:
+        """Save the full text, and return the notice of a preview of it.
+
+        Args:
+            full_text: the text that is too long.
+            suffix: the extension of the file that it is saved in.
+            smaller_requests: examples, of which as many are shown as fit.
+            prefix: words before them.
+        """
         max_tokens = self.options.max_tokens
-        if not tokens.fits(smaller_request, max_tokens // _MAX_REQUEST_SHARE):
-            smaller_request = "a shorter period, or select with jmespath: and an expression"
+        smaller_request = "a shorter period, or select with jmespath: and an expression"
+        for count in range(len(smaller_requests), 0, -1):
+            text = prefix + " or ".join(smaller_requests[:count])
+            if tokens.fits(text, max_tokens // _MAX_REQUEST_SHARE):
+                smaller_request = text
+                break
         saved = self._offload(full_text, suffix)
-        return PreviewNotice(tokens.estimate(full_text), saved, smaller_request, max_tokens)
+        limit = self.options.limit_note
+        return PreviewNotice(tokens.estimate(full_text), saved, smaller_request, max_tokens, limit)
 
     def preview(
         self,
