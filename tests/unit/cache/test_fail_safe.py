@@ -36,3 +36,14 @@ def test_a_store_is_used_again_after_the_cooldown() -> None:
     assert careful.run(lambda store: store.get("a")) is None
     now[0] = 30.0
     assert careful.run(lambda store: store.get("a")) == b"value"
+
+
+def test_a_lack_of_memory_is_a_miss_without_a_cooldown() -> None:
+    """SQL over an answer of another call may have all memory of SQLite for a moment."""
+    store = FailSafeStore(object, 30, lambda: 0)
+
+    def fail(_store: object) -> None:
+        raise MemoryError
+
+    assert store.run(fail) is None
+    assert store.run(lambda _store: "value") == "value"

@@ -59,6 +59,8 @@ class FailSafeStore(Generic[S]):
                 return None
         try:
             return operation(store)
+        except MemoryError:  # SQL over an answer may have all memory of SQLite, but for a moment only
+            return None
         except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
             with self._lock:
                 self._start_cooldown(error)

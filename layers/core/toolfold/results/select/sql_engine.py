@@ -29,6 +29,9 @@ DEFAULT_NAME = "data"
 _ROWS_AT_ONCE = 5_000
 """Rows loaded between two looks at the budget."""
 
+_MAX_RESULT_BYTES = 224 << 20
+"""Memory of a result: that of all cells of 25 MB. It is taken beside ``sql_guard.MAX_HEAP_BYTES``."""
+
 _BYTES_AT_ONCE = 1 << 20
 """Bytes of a result that are fetched before they are reserved."""
 
@@ -131,9 +134,10 @@ class SqlTables:
         for _ in range(_MAX_TABLES):
             reads.clear()
             schema.set_authorizer(sql_guard.Authorizer(self._declared, reads))
+            cursor = schema.cursor()
             try:
                 with sql_guard.time_limit(schema, self._budget):
-                    schema.execute(explained, (None,) * parameters).close()
+                    cursor.execute(explained, (None,) * parameters)
                 break
             except sqlite3.OperationalError as error:
                 missing = sql_errors.missing_table(str(error))
@@ -141,11 +145,13 @@ class SqlTables:
                 if missing is None or table is None or missing.lower() in self._declared:
                     raise
                 self._declare(schema, missing, table, statement)
-        # The authorizer does not see the columns by which NATURAL and USING join.
+            finally:
+                cursor.close()
+        # The authorizer does not see the columns by which NATURAL and USING join, nor their tables.
         joins_by_name = _JOIN_BY_NAME.search(statement) is not None
         return {
-            name: set(self._declared[name].names) if joins_by_name else self._declared[name].indexes_of(columns)
-            for name, columns in reads.items()
+            name: set(declared.names) if joins_by_name else declared.indexes_of(reads.get(name, ()))
+            for name, declared in self._declared.items()
         }
 
     def _find_table(self, name: str) -> Table | None:
@@ -225,10 +231,10 @@ class SqlTables:
     def _run(
         self, data: sqlite3.Connection, statement: str, parameters: Sequence[Any]
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        functions = self._functions
+        functions, cursor = self._functions, data.cursor()
         try:
             with sql_guard.time_limit(data, self._budget):
-                cursor = data.execute(sql_guard.divide_exactly(statement), tuple(map(_storable_cell, parameters)))
+                cursor.execute(sql_guard.divide_exactly(statement), tuple(map(_storable_cell, parameters)))
                 if cursor.description is None:
                     raise sqlite3.OperationalError("not authorized")
                 names = [sql_guard.name_as_written(column[0]) for column in cursor.description]
@@ -238,16 +244,20 @@ class SqlTables:
                 raise functions.error from None
             raise
         finally:
+            cursor.close()  # the memory of the statement is free, although an error may keep this frame
             functions.release()
 
     def _fetch(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        fetched, unreserved, size_of = [], 0, sys.getsizeof
+        fetched, unreserved, reserved, size_of = [], 0, 0, sys.getsizeof
         for row in rows:
             fetched.append(row)
             unreserved += size_of(row) + sum(map(size_of, row)) + 8
             if unreserved > _BYTES_AT_ONCE:
                 self._budget.reserve(unreserved)
+                reserved += unreserved
                 unreserved = 0
+                if reserved > _MAX_RESULT_BYTES:
+                    raise self._budget.too_large("The result of the SQL has too many rows; add LIMIT or GROUP BY.")
         self._budget.reserve(unreserved)
         return fetched
 

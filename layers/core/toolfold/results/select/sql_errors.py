@@ -48,6 +48,7 @@ _REASONS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"(?:Expression tree is too large|parser stack overflow).*", "the SQL is nested too deeply", ""),
         (r"LIKE or GLOB pattern too complex", "a pattern of LIKE has more than 200 characters", ""),
         (r"integer overflow", "a sum is too large for whole numbers", "Write sum(1.0 * volume)."),
+        (r"too many references to.*", "a table is read too often", "Read it once, in a WITH."),
         (r"at most 64 tables in a join", "more than 64 tables are joined", ""),
         (r"too many columns.*", "there are too many columns", "Name those that you need."),
         (
