@@ -149,6 +149,22 @@ def test_call_of_a_model_becomes_a_command() -> None:
 
 
 @pytest.mark.parametrize(
+    ("proposed", "command"),
+    [
+        ({"TOOL_CALL": {"tool_name": "WTI", "arguments": {"interval": "daily"}}}, "toolfold call WTI interval=daily"),
+        ({"TOOL_GET": {"tool_name": ["WTI", "CPI"]}}, "toolfold catalog get WTI CPI"),
+        ({"TOOL_LIST": {"query": "oil price"}}, "toolfold catalog search oil price"),
+        ({"TOOL_LIST": {}}, ""),
+        ({"OTHER": {"query": "x"}}, ""),
+    ],
+)
+def test_proposed_call_is_a_command(proposed: dict[str, Any], command: str) -> None:
+    error = {"message": "", "suggestion": "Correct it. In next_call interval is an example.", "next_call": proposed}
+    tried = f"\nTry: {command} (interval is an example)" if command else ""
+    assert for_person(error)[1] == f"Correct it.{tried}"
+
+
+@pytest.mark.parametrize(
     ("seconds", "shown"), [(1, "1 second"), (90, "90 seconds"), (600, "10 minutes"), (54000, "15 hours")]
 )
 def test_wait_is_in_a_readable_unit(seconds: int, shown: str) -> None:

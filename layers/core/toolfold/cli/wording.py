@@ -36,6 +36,7 @@ _AUDIENCE = (
 
 _VOCABULARY = (
     (r" \(\d+ more in problems\)", ""),
+    (r"\?\.$", "?"),
     (r"\b[Cc]all TOOL_LIST with what you need as query", "`toolfold catalog search WORD …` finds it by what you need"),
     (r'\b[Cc]all TOOL_CALL (?:again )?with \{"tool_name": "NAME"[^}]*\}?\}', "Write `toolfold call NAME key=value`"),
     (r'\b[Cc]all TOOL_GET (?:again )?with \{"tool_name": "NAME"[^}]*\}', "Write `toolfold catalog get NAME`"),
@@ -55,6 +56,9 @@ _CHANGED = "\0"
 _LONG_S = 120
 """Seconds to wait from which on they are mentioned where the text does not."""
 
+_EXAMPLES_NOTE = re.compile(r" ?In next_call ([\w, ]+?) (?:is an example|are examples)\.")
+"""The end of a suggestion that says which values of the proposed call are made up."""
+
 _SIGNATURE = re.compile(r"\b([A-Z][A-Z0-9_]+)\((\w+\??(?:, \w+\??)*)\)")
 _CALL = re.compile(r"\b(?:[Cc]all )?TOOL_CALL(?: again with)? ?\(?(?=\{)")
 
@@ -69,8 +73,35 @@ def for_person(
         tool_name: the tool that was called; empty: none.
         environment: the environment variables (default: those of the process).
     """
+    message, suggestion = str(error["message"]), str(error["suggestion"])
     variables = os.environ if environment is None else environment
-    message, step = str(error["message"]), str(error["suggestion"])
+    message, step = _worded(error, message, _EXAMPLES_NOTE.sub("", suggestion), tool_name, variables)
+    command = _next_command(error)
+    if command and command not in step:
+        named = _EXAMPLES_NOTE.search(suggestion)
+        examples = f" ({named[1]} {'are examples' if ',' in named[1] else 'is an example'})" if named else ""
+        step = f"{step}\nTry: {command}{examples}"
+    return message, step
+
+
+def _next_command(error: Mapping[str, Any]) -> str:
+    """Return the call that the error proposes, as a command; empty: it proposes none."""
+    proposed = error.get("next_call")
+    if not isinstance(proposed, Mapping) or len(proposed) != 1:
+        return ""
+    ((meta_tool, arguments),) = proposed.items()
+    if meta_tool == "TOOL_CALL" and "tool_name" in arguments:
+        return _command(arguments)
+    words = arguments.get("tool_name" if meta_tool == "TOOL_GET" else "query", ())
+    subcommand = {"TOOL_GET": "get", "TOOL_LIST": "search"}.get(meta_tool)
+    if not subcommand or not words:
+        return ""
+    return shlex.join(["toolfold", "catalog", subcommand, *(words.split() if isinstance(words, str) else words)])
+
+
+def _worded(
+    error: Mapping[str, Any], message: str, step: str, tool_name: str, variables: Mapping[str, str]
+) -> tuple[str, str]:
     found = _find(message, step)
     if found is None:
         waits = error.get("retry_after_s", 0) >= _LONG_S and "retry_after_s" not in step
