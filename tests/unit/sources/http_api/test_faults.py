@@ -215,3 +215,44 @@ def test_data_that_repeats_the_key_is_not_altered(catalog: Catalog, body: str) -
 
 def test_a_byte_order_mark_is_removed(catalog: Catalog) -> None:
     assert read(catalog, "\ufefftimestamp,open\n2026-01-13,1.0") == ("csv", "timestamp,open\n2026-01-13,1.0")
+
+
+class TestLongJson:
+    """The whole of a long response is parsed once, when the answer is made of it, and few are at the same time."""
+
+    ROWS = ",".join(f'{{"2024-01-01T{number:07}": "1.5"}}' for number in range(45_000))
+    LONG = f'{{"name": "WTI", "unit": "dollars", "data": [{ROWS}]}}'
+
+    def test_it_is_not_parsed(self, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert len(self.LONG) > 1_000_000
+        parsed: list[int] = []
+        load = json.loads
+        monkeypatch.setattr(json, "loads", lambda text, **options: parsed.append(len(text)) or load(text, **options))
+        assert read(catalog, self.LONG, name="WTI", datatype="json")[0] == "json"
+        assert max(parsed) < 100
+
+    def test_its_rows_are_recognized(self, catalog: Catalog) -> None:
+        tool = catalog.get("WTI")
+        assert tool is not None
+        adapter = AdapterRegistry().create(
+            catalog.source(tool.source), AdapterContext(Settings.from_environment({}), HttpClient)
+        )
+        for body, is_recognized in ((self.LONG, True), (self.LONG.replace('"data"', '"rows"'), False)):
+            response = UpstreamResponse(200, body)
+            assert adapter.parse(tool, {}, response, SourceCredentials(KEY)).is_recognized is is_recognized
+
+    @pytest.mark.parametrize(
+        ("body", "code"),
+        [
+            (LONG[:-1], "UPSTREAM_ERROR"),
+            (LONG[: len(LONG) // 2], "UPSTREAM_ERROR"),
+            (LONG.replace("{", '{"Information": "This is a premium endpoint.", ', 1), "PREMIUM_ONLY"),
+            (LONG.replace("{", '{"n": 1, "Note": "Nobody has seen this.", ', 1), "UPSTREAM_ERROR"),
+            (json.dumps({"Information": "x" * 1_100_000}), "UPSTREAM_ERROR"),
+            (json.dumps({"n": int("1" * 4000), "Information": "This is a premium endpoint.", "rows": "x" * 10**6}),
+             "PREMIUM_ONLY"),
+        ],
+        ids=["cut at the end", "cut in the middle", "a plan", "a notice", "a long notice", "a long number"],
+    )  # fmt: skip
+    def test_it_may_be_a_failure(self, catalog: Catalog, body: str, code: str) -> None:
+        assert fault(catalog, body, name="WTI").code == code

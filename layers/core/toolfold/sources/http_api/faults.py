@@ -41,6 +41,13 @@ _DEFAULT_RETRY_AFTER_S = 60
 _MIN_REPEATED_CHARS = 8
 """Characters of a fault's text from which on it is compared with the arguments: a shorter one may occur in both."""
 
+_MAX_PARSED_CHARS = 1_000_000
+"""Characters of JSON above which only the members before its rows are parsed. The whole takes ten times its size in
+memory; it is parsed in its turn, when the answer is made of it. Notices are short, or come before rows."""
+
+_SCALAR_MEMBER = re.compile(r'\s*+("(?:[^"\\]|\\.)*+")\s*+:\s*+("(?:[^"\\]|\\.)*+"|[-+.\w]++)\s*+[,}]')
+"""A member of an object whose value is neither an array nor an object, with what is after it."""
+
 _MAX_HEADER_CHARS = 20_000
 """Of CSV: over a thousand columns."""
 
@@ -77,10 +84,13 @@ class ResponseParser:
         if not body:
             raise ConnectionFailed(f"{self.source.title} sent an empty answer.", TRY_AGAIN, retryable=True)
         if body[0] in "{[":
-            data = self._load_json(body)
+            beginning = _first_scalars(body) if len(body) > _MAX_PARSED_CHARS else None
+            data = self._load_json(body) if beginning is None else beginning
             notices = find_notices(data, self._notice_names)
             self._raise_fault(notices, body, arguments)
             self._raise_notice(notices, credentials.api_key)
+            if beginning is not None:
+                return ParsedResponse("json", text, _names_rows(tool, arguments, body))
             return ParsedResponse("json", text, self._find_rows(tool, arguments, data))
         header = body[:_MAX_HEADER_CHARS].partition("\n")[0].strip()
         is_known = _has_known_columns(tool, header)
@@ -176,6 +186,30 @@ class ResponseParser:
 
     def _no_data(self) -> NoData:
         return NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)
+
+
+def _first_scalars(body: str) -> dict[str, Any] | None:
+    """Return the members of a JSON object before its first array or object; None where the whole must be parsed.
+
+    That is where the brackets are not in pairs: the text may have been cut off.
+    """
+    if body[-1] != {"{": "}", "[": "]"}[body[0]] or any(body.count(a) != body.count(b) for a, b in ("{}", "[]")):
+        return None
+    found: dict[str, Any] = {}
+    end = 1
+    while (member := _SCALAR_MEMBER.match(body, end)) is not None:
+        try:
+            found[json.loads(member[1])] = json.loads(member[2])
+        except ValueError:
+            return None
+        end = member.end()
+    return found
+
+
+def _names_rows(tool: Tool, arguments: Mapping[str, Any], body: str) -> bool:
+    """Return whether the beginning of a long JSON text has a key under which the catalog says that rows are."""
+    paths = [_with_arguments(path, arguments) for path in tool.answer["rows"] if path]
+    return any(f'"{path.partition(".")[0]}"' in body[:_MAX_HEADER_CHARS] for path in paths)
 
 
 def _with_arguments(path: str, arguments: Mapping[str, Any]) -> str:
