@@ -96,7 +96,9 @@ def print_answer(
             return
         content = _captured(data)
     else:
-        content = _to_json(data) if form == "json" or (not form and not _is_table_form(data)) else _to_csv(data)
+        is_json = form == "json" or (not form and not _is_table_form(data))
+        # Where stdout lacks characters, escapes keep the value.
+        content = _to_json(data, file is None and not terminal.is_unicode(sys.stdout)) if is_json else _to_csv(data)
     if file is not None:
         file.write(content.encode("utf-8", "surrogatepass"))
         _print_written(file, data)
@@ -188,23 +190,25 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _to_json(data: Any) -> str:
+def _to_json(data: Any, ensure_ascii: bool) -> str:
     """Return tables as lists of objects, a row in a line; other data as they are."""
     found = tables_of(data)
     if not found:
-        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        return json.dumps(data, ensure_ascii=ensure_ascii, indent=2) + "\n"
     if not _has_tables(data):
         _print_meta(data)
-        return _records(found[0]) + "\n"
-    members = [f"{json.dumps(table.name, ensure_ascii=False)}: {_records(table)}" for table in found]
+        return _records(found[0], ensure_ascii) + "\n"
+    members = [
+        f"{json.dumps(table.name, ensure_ascii=ensure_ascii)}: {_records(table, ensure_ascii)}" for table in found
+    ]
     if data.get("meta"):
-        members.insert(0, f'"meta": {json.dumps(data["meta"], ensure_ascii=False)}')
+        members.insert(0, f'"meta": {json.dumps(data["meta"], ensure_ascii=ensure_ascii)}')
     return "{" + ",\n".join(members) + "}\n"
 
 
-def _records(table: Table) -> str:
-    rows = (json.dumps(dict(zip(table.columns, row, strict=False)), ensure_ascii=False) for row in table.rows)
-    return "[" + ",\n".join(rows) + "]"
+def _records(table: Table, ensure_ascii: bool) -> str:
+    rows = (dict(zip(table.columns, row, strict=False)) for row in table.rows)
+    return "[" + ",\n".join(json.dumps(row, ensure_ascii=ensure_ascii) for row in rows) + "]"
 
 
 def _json_line(value: Any) -> str:

@@ -153,9 +153,9 @@ def _catalog(settings: Settings) -> Catalog | Finding:
     except CallError as error:
         return Finding("problem", "catalog", f"{settings.catalog} cannot be used: {error}", error.suggestion)
     except ModuleNotFoundError as error:
-        return Finding(
-            "problem", "catalog", f"A catalog in S3 needs {error.name}.", "Install the extra: toolfold[aws]."
-        )
+        from toolfold.cli.installation import install_command
+
+        return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
 
 
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Finding:

@@ -21,18 +21,6 @@ from toolfold.errors import CallError, ToolfoldError
 if TYPE_CHECKING:
     import argparse
 
-_EXTRAS = {
-    "yaml": "build",
-    "pydantic": "build",
-    "boto3": "aws",
-    "botocore": "aws",
-    "obstore": "aws",
-    "aws_xray_sdk": "tracer",
-    "uvicorn": "serve",
-    "h11": "serve",
-}
-"""Module that an extra installs → the extra; see pyproject.toml."""
-
 _DEPRECATED = {"sandbox": "mock-api"}
 """Former name of a command → its name. A former name works for one release."""
 
@@ -148,10 +136,12 @@ def _exit_code(run: Callable[[], int]) -> int:
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
+        from toolfold.cli.installation import EXTRAS, install_command
+
         package = (error.name or "").partition(".")[0]
-        if package not in _EXTRAS:
+        if package not in EXTRAS:
             raise
-        print(f"This needs {package}: pip install 'toolfold[{_EXTRAS[package]}]'", file=sys.stderr)
+        print(f"This needs {package}: {install_command(EXTRAS[package])}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

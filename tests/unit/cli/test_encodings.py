@@ -1,0 +1,145 @@
+"""Commands on terminals and in pipes whose encoding is not UTF-8."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import KEY
+from tests.support.upstream import Upstream
+from toolfold import cli
+from toolfold.mock_api.server import MockApi
+
+ENCODINGS = ["cp1252", "ascii", "latin-1", "cp437", "utf-8"]
+
+COMMANDS: list[tuple[str, ...]] = [
+    (),
+    ("--help",),
+    ("--version",),
+    ("help", "settings"),
+    ("settings",),
+    ("call", "--help"),
+    ("call", "GLOBAL_QUOTE", "symbol=IBM"),
+    ("call", "TIME_SERIES_DAILY", "symbol=IBM"),
+    ("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "500"),
+    ("call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "last 3", "--format", "table", "-v"),
+    ("call", "NEWS_SENTIMENT", "tickers=AAPL", "limit=2"),
+    ("call", "GLOBAL_QUOTE", "symbol=→é…"),
+    ("call", "→é…", "x=\udcff"),
+    ("catalog", "search", "dividnds", "--explain"),
+    ("catalog", "search", "dividnds", "--explain", "--json"),
+    ("catalog", "list"),
+    ("catalog", "get", "SMA", "→"),
+    ("catalog", "stats"),
+    ("catalog", "lint", "--folder", "→"),
+    ("catalog", "lint", "--help"),
+    ("cache", "info"),
+    ("doctor", "--offline"),
+    ("completion", "bash"),
+    ("demo",),
+    ("→é…",),
+]
+
+
+class Stream(io.TextIOWrapper):
+    """A strict stream of an encoding, on a terminal or not."""
+
+    def __init__(self, encoding: str, is_terminal: bool) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding, errors="strict", newline="", write_through=True)
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    @property
+    def shown(self) -> str:
+        written = self.buffer
+        assert isinstance(written, io.BytesIO)
+        return written.getvalue().decode(self.encoding)
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi, tmp_path: Path) -> Run:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def ran(encoding: str, is_terminal: bool, *argv: str) -> tuple[int, str, str]:
+        out, err = Stream(encoding, is_terminal), Stream(encoding, is_terminal)
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        try:
+            code = cli.main(argv)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return code, out.shown, err.shown
+
+    return ran
+
+
+@pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_prints_in_any_encoding(
+    run: Run, command: tuple[str, ...], encoding: str, is_terminal: bool
+) -> None:  # N8
+    code, out, err = run(encoding, is_terminal, *command)
+    assert "UnicodeEncodeError" not in out + err
+    assert "Traceback" not in err
+    assert out or err
+    assert code in (0, 1, 2)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_traceback_prints_in_any_encoding(run: Run, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:  # N8
+    def fail(_options: object) -> int:
+        raise LookupError("→ café 茶 \udcff")
+
+    monkeypatch.setattr("toolfold.cli.call.run", fail)
+    code, _, err = run(encoding, True, "call", "X")
+    assert code == 1
+    assert "LookupError: " in err
+    assert ("é" in err) is (encoding != "ascii")
+    assert "\\udcff" in err
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_what_an_encoding_lacks_looks_alike_or_is_escaped(run: Run, encoding: str) -> None:  # N8
+    line = run(encoding, False, "catalog", "search", "dividnds", "--explain")[1].splitlines()[0]
+    assert ("dividnds → dividend" if encoding == "utf-8" else "dividnds -> dividend") in line
+    found = json.loads(run(encoding, False, "catalog", "search", "dividnds", "--explain", "--json")[1])
+    assert found["tools"][0]["why"][0].startswith("dividnds → dividend")
+
+
+@pytest.fixture
+def names() -> Iterator[Upstream]:
+    with Upstream((200, {}, "name,value\ncafé 茶 →,1\n".encode())) as upstream:
+        yield upstream
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_data_keep_their_value_in_json_and_in_files(
+    run: Run, names: Upstream, monkeypatch: pytest.MonkeyPatch, encoding: str, tmp_path: Path
+) -> None:  # N8
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", names.url)
+    row = json.loads(run(encoding, False, "call", "WTI", "--json")[1])["result"]["rows"][0]
+    assert row == ["café 茶 →", 1]
+    assert json.loads(run(encoding, False, "call", "WTI", "--format", "json")[1])[0]["name"] == "café 茶 →"
+    assert run(encoding, False, "call", "WTI", "-o", str(tmp_path / "x.csv"))[0] == 0
+    assert (tmp_path / "x.csv").read_text("utf-8") == "name,value\ncafé 茶 →,1\n"
+
+
+def test_table_of_an_ascii_terminal_has_an_ascii_box(run: Run) -> None:  # N8
+    out = run("ascii", True, "call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "last 2")[1]
+    assert "=" * 10 in out
+    assert "\\u" not in out
