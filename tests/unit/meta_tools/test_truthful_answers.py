@@ -198,6 +198,7 @@ def notes(result: Result) -> list[str]:
         ("CPI", {}, "2025-01", []),
         ("WTI", {}, "2025-01-01", []),
         ("WTI", {}, "2025-01-01..2025-12-31; mean(value)", []),
+        ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title; first 5", []),
         ("INCOME_STATEMENT", IBM, "from annualReports; since 2006; totalRevenue", []),
     ],
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.results.columns import DATE_NAMES
-from toolfold.results.coverage import coverage_of, first_date_field, has_dates, is_late, requested_of
+from toolfold.results.coverage import Requested, coverage_of, first_date_field, has_dates, is_late, requested_of
 from toolfold.results.tables import Document
 from toolfold.text_safety import quoted_name
 
@@ -70,7 +70,7 @@ def notes_on(
     if selection is not None:
         notes += _date_left_out(whole, reading.selected)
         if "adjusted_by" in tool.hints:
-            notes += _jumps(tool, selection, whole)
+            notes += _jumps(tool, requested_of(selection), whole)
     return tuple(notes)
 
 
@@ -137,17 +137,17 @@ def _date_left_out(whole: Document, selected: Document) -> Iterator[str]:
         yield f"{quoted_name(field[0])} is {quoted_name(field[1])}."
 
 
-def _jumps(tool: Tool, selection: Selection, document: Document) -> Iterator[str]:
+def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:
     """Yield that prices jump as after a split, between two rows of the period that is selected."""
-    columns = {name.text.lower() for name in (*selection.columns, *selection.names)}
-    functions = {aggregate.function for aggregate in selection.aggregates}
-    if (columns and columns.isdisjoint(_PRICES)) or (functions and functions <= _OF_ONE_ROW):
+    if requested.columns and requested.columns.isdisjoint(_PRICES):
+        return
+    if requested.functions and requested.functions <= _OF_ONE_ROW:
         return
     for table in document.tables[:1]:
         names = [name.lower() for name in table.columns]
         if not names or "close" not in names:
             return
-        rows = sorted((str(row[0]), row[names.index("close")]) for row in _rows_of(selection, table.rows))
+        rows = sorted((str(row[0]), row[names.index("close")]) for row in _rows_of(requested, table.rows))
         for (_, before), (day, after) in itertools.pairwise(rows):
             if _is_split(before, after):
                 verb = "falls" if after < before else "rises"
@@ -156,9 +156,8 @@ def _jumps(tool: Tool, selection: Selection, document: Document) -> Iterator[str
                 return
 
 
-def _rows_of(selection: Selection, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the rows of the period of a selection; the newest ones of a number of rows."""
-    requested = requested_of(selection)
+def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    """Return the rows of the period that is requested; the newest ones of a number of rows."""
     if requested.has_period:
         high = f"{requested.high}~" if requested.high else "~"  # after every time of that day
         return [row for row in rows if requested.low <= str(row[0]) <= high]

@@ -103,7 +103,7 @@ def find_gap(
         today: the day in UTC.
     """
     requested = coverage.requested_of(selection)
-    covered = None if requested == Requested() else coverage.coverage_of(document, selection)
+    covered = None if not requested.depends_on_length else coverage.coverage_of(document, selection)
     if covered is None:
         return None
     kind = _kind(requested, covered, today)
@@ -111,6 +111,8 @@ def find_gap(
     month, parameter = coverage.single_month(requested), tool.hints.get("month", "")
     if kind is GapKind.END or kind is None:
         complete = {}
+    elif kind is GapKind.OLDEST:  # a number of rows is not the whole series
+        complete = {name: value for name, value in complete.items() if type(value) is not int}
     elif kind is GapKind.ROWS:  # a number of rows need not be the greatest
         complete = {
             name: min(value, requested.row_count) if type(value) is int else value for name, value in complete.items()

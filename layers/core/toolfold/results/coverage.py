@@ -43,6 +43,8 @@ class Requested:
         row_count: how many rows; 0: not a number of them.
         is_oldest_first: whether the oldest rows are requested, so that nothing may be missing before them.
         is_summary: whether the answer is computed from all rows there are: functions or the largest rows.
+        functions: the functions that are applied to rows.
+        columns: the columns that are named, in lower case; none: all.
     """
 
     low: str = ""
@@ -50,6 +52,13 @@ class Requested:
     row_count: int = 0
     is_oldest_first: bool = False
     is_summary: bool = False
+    functions: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+
+    @property
+    def depends_on_length(self) -> bool:
+        """Whether it matters how far the rows of an answer reach."""
+        return self.has_period or bool(self.row_count) or self.is_summary
 
     @property
     def has_period(self) -> bool:
@@ -97,6 +106,8 @@ def requested_of(selection: Selection) -> Requested:
         row_count=limit.count if limit is not None and is_count else 0,
         is_oldest_first=limit is not None and limit.which == "first",
         is_summary=bool(selection.aggregates) or (limit is not None and not is_count),
+        functions=frozenset(aggregate.function for aggregate in selection.aggregates),
+        columns=frozenset(name.text.lower() for name in (*selection.columns, *selection.names)),
     )
 
 
