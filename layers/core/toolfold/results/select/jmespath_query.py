@@ -13,6 +13,7 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
+from toolfold.fuzzy import normalize
 from toolfold.results.select.parser import invalid_select
 from toolfold.text_safety import quoted_name
 
@@ -38,6 +39,16 @@ _MAX_MEMBERS = 40
 _MULTIPLYING_FUNCTIONS = ("join", "merge", "to_string")
 """Functions whose result may be longer than their arguments, or have parts of two arguments."""
 
+_ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
+"""Names by which a model may call the only list of an answer."""
+
+_ALL_FROM_ROOT = ("function_expression", "key_val_pair", "multi_select_dict", "multi_select_list")
+_FROM_ROOT = (
+    *("subexpression", "index_expression", "projection", "filter_projection", "value_projection", "flatten", "pipe"),
+    *_ALL_FROM_ROOT,
+)
+"""Nodes whose first child is evaluated on the answer; of the former every child."""
+
 _TAKES_EXPRESSION = {"map": 0, "max_by": 1, "min_by": 1, "sort_by": 1}
 """Function → position of the argument that is an expression."""
 
@@ -52,7 +63,7 @@ def search(expression: str, data: Any, budget: WorkBudget) -> Any:
     budget.check_time()
     if isinstance(data, dict) and len(data) == 1 and "rows" in data and expression.startswith("["):
         data = data["rows"]  # for a table from CSV, `[0]` is the first row
-    found = _evaluate(_parse(expression), data, budget)
+    found = _evaluate(_with_known_root(_parse(expression), data, budget), data, budget)
     if found is None:
         members = _names(data) if isinstance(data, dict) else f"a list of {_first_keys(data)}"
         raise invalid_select("the expression finds nothing", None, f"The answer holds: {members}.")
@@ -77,6 +88,40 @@ def _parse(expression: str) -> Mapping[str, Any]:
     if _copies(parsed) > MAX_COPIES:
         raise invalid_select(f"the expression multiplies its input more than {MAX_COPIES} times", None, "Ask for less.")
     return parsed
+
+
+def _with_known_root(node: Mapping[str, Any], data: Any, budget: WorkBudget) -> Mapping[str, Any]:
+    """Return an expression in which the names of members of the answer are those that it has.
+
+    ``data[0]`` and ``rows[0]`` mean the only list of an answer, and ``"Global Quote"`` means ``global_quote``.
+    """
+    if node["type"] == "field":
+        name = node["value"]
+        if isinstance(data, list) and name.lower() in _ROOT_NAMES:
+            return {"type": "identity", "children": []}
+        if isinstance(data, dict) and name not in data and (member := _member(name, data, budget)) is not None:
+            return {**node, "value": member}
+        return node
+    if node["type"] not in _FROM_ROOT:
+        return node
+    is_chain = node["type"] not in _ALL_FROM_ROOT
+    children = [
+        _with_known_root(child, data, budget) if isinstance(child, dict) and not (is_chain and position) else child
+        for position, child in enumerate(node["children"])
+    ]
+    return {**node, "children": children}
+
+
+def _member(name: str, data: Mapping[str, Any], budget: WorkBudget) -> str | None:
+    """Return the member that a name means in another spelling, or None."""
+    normalized = normalize(name)
+    lists = []
+    for key, value in budget.checked(data.items()):
+        if normalized and normalize(key) == normalized:
+            return key
+        if isinstance(value, list):
+            lists.append(key)
+    return lists[0] if len(lists) == 1 and name.lower() in _ROOT_NAMES else None
 
 
 def _check(parsed: Mapping[str, Any]) -> None:
