@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.fuzz.whole_call import shapes
+from tests.fuzz.whole_call import selects, shapes
 from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput
 
 _KEYS = WORDS["keys"]
@@ -118,7 +118,7 @@ class Generator:
 
     def _select(self, sent: CallInput) -> CallInput:
         random = self.random
-        select = random.choice(_SELECTS)
+        select = selects.make(random) if random.random() < 0.5 else random.choice(_SELECTS)
         if random.random() < 0.2 and isinstance(select, str):
             at = random.randrange(len(select) + 1)
             select = select[:at] + random.choice(_TOKENS) + select[at + random.choice((0, 1, 4)) :]
