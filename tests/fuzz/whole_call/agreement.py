@@ -31,8 +31,9 @@ def disagreement(text: str, structured: dict[str, Any]) -> str:
     tables = _tables(result)
     if not tables:
         return _value_disagreement(lines, notices, result, preview)
-    # The age, the preview, and a heading for each of several tables.
+    # The age, the notes, the preview, and a heading for each of several tables.
     allowed = (preview is not None) + ("late" in structured or structured["age_s"] >= 300)
+    allowed += len(structured.get("notes", ()))
     allowed += len(tables) if len(tables) > 1 else 0
     if len(notices) > allowed:
         return "data looks like a notice"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import calendar
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -225,7 +226,8 @@ def _padded(text: str, part: str) -> str:
 
 def _day(text: str) -> date:
     """Return the day that ``text`` begins with; of one that does not exist, like 2024-02-31, the nearest before it."""
-    year, month, day = (int(part) for part in _padded(text, "-01")[:10].split("-"))
+    digits = re.findall(r"\d+", _padded(text, "-01")[:10])  # of a damaged answer fewer than three
+    year, month, day = (int(part) for part in [*digits, "1", "1", "1"][:3])
     year, month = min(max(year, 1), date.max.year - 1), min(max(month, 1), 12)
     return date(year, month, min(max(day, 1), calendar.monthrange(year, month)[1]))
 
