@@ -18,7 +18,7 @@ from toolfold.results.select import sql_dialect, sql_errors, sql_names
 from toolfold.results.select.empty_notes import empty_note
 from toolfold.results.select.sql_engine import DEFAULT_NAME, SqlTables
 from toolfold.results.select.sql_errors import invalid_sql
-from toolfold.results.select.sql_guard import ALLOWED_FUNCTIONS
+from toolfold.results.select.sql_guard import ALLOWED_FUNCTIONS, quoted
 from toolfold.results.select.sql_tokens import Token, arguments, at, parse, tokenize, top_level, untokenize
 from toolfold.results.tables import Document, Table
 
@@ -134,8 +134,8 @@ def _statement(text: str) -> list[Token]:
     tokens = tokenize(statement)
     while tokens and tokens[-1].text == ";":
         tokens.pop()
-    for _, token in top_level(tokens):
-        if token.text == ";" and not _is_tail(tokens[tokens.index(token) + 1 :]):
+    for index, token in top_level(tokens):
+        if token.text == ";" and _tail_of(tokens[index + 1 :]) is None:
             raise invalid_sql("only one statement can be run", token.offset, "Leave out what follows the semicolon.")
     if at(tokens, 0).word not in ("select", "with", "(", "values"):
         raise invalid_sql("only SELECT can be run here")
@@ -145,23 +145,27 @@ def _statement(text: str) -> list[Token]:
 # What is missing, or written in the other grammar
 
 
-def _is_tail(tokens: Sequence[Token]) -> bool:
-    """Return whether tokens are ``last 5``."""
-    words = [token.word for token in tokens if token.word not in ("row", "rows")]
-    return len(words) == 2 and words[0] in (*_NEWEST, "limit") and words[1].isdecimal()
+def _tail_of(tokens: Sequence[Token]) -> tuple[str, str] | None:
+    """Return the words of ``last 5`` or ``last 5 rows``, or None for other tokens."""
+    words = [token.word for token in tokens]
+    if len(words) == 3 and words[2] in ("row", "rows"):
+        words.pop()
+    is_tail = len(words) == 2 and words[0] in (*_NEWEST, "limit") and words[1].isdecimal() and words[1].isascii()
+    return (words[0], words[1]) if is_tail else None
 
 
 def _add_tail(tokens: list[Token], names: sql_names.Names) -> list[Token]:
     """Write ``… last 5`` as ORDER BY and LIMIT."""
     for length in (2, 3):
-        tail = tokens[-length:]
-        if len(tokens) > length and _is_tail(tail) and tail[0].word != "limit":
-            rest = tokens[:-length]
-            if at(rest, len(rest) - 1).text == ",":
-                rest = rest[:-1]
-            is_ordered = any(token.word == "order" for _, token in top_level(rest))
-            order = f'ORDER BY "{names.date_column}" {_NEWEST[tail[0].word]} '
-            return [*rest, *parse(f"{'' if is_ordered or not names.date_column else order}LIMIT {tail[1].text}")]
+        tail = _tail_of(tokens[-length:]) if len(tokens) > length else None
+        if tail is None or tail[0] == "limit":
+            continue
+        rest = tokens[:-length]
+        if at(rest, len(rest) - 1).text == ",":
+            rest = rest[:-1]
+        is_ordered = any(token.word == "order" for _, token in top_level(rest)) or not names.date_column
+        order = "" if is_ordered else f"ORDER BY {quoted(str(names.date_column))} {_NEWEST[tail[0]]} "
+        return [*rest, *parse(f"{order}LIMIT {tail[1]}")]
     return tokens
 
 
