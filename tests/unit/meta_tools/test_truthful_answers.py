@@ -27,6 +27,7 @@ from toolfold.meta_tools import answer_notes, completion
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
+from toolfold.results.coverage import requested_of
 from toolfold.results.output import Reading
 from toolfold.results.select.parser import parse_select
 from toolfold.results.tables import Document, Table, parse_tables
@@ -292,7 +293,7 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
     assert answer_notes.notes_on(tool, arguments, None, Reading(document, document), today) == ()
     past = parse_select("1901-03..1902-03")
     assert past is not None
-    gap = completion.find_gap(tool, arguments, past, document, today)
+    gap = completion.find_gap(tool, arguments, requested_of(past, document, today), document, today)
     has_dates = any(re.match(r"\d{4}-\d\d-\d\d", str(cell)) for table in document.tables for cell in table.rows[0])
     if has_dates:
         assert gap is not None
@@ -301,7 +302,7 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
         assert gap is None
     newest = parse_select("last 1")
     assert newest is not None
-    assert completion.find_gap(tool, arguments, newest, document, today) is None
+    assert completion.find_gap(tool, arguments, requested_of(newest, document, today), document, today) is None
 
 
 TODAY_DATE = ToolExecutor(Settings.from_environment({}), clock=TODAY).today()
@@ -358,7 +359,7 @@ def test_finding_gaps_takes_little_of_a_call() -> None:
     started = time.thread_time()
     document = parse_tables(response, "csv", tool.answer, WorkBudget())
     parsed = time.thread_time()
-    completion.find_gap(tool, {}, selection, document, TODAY_DATE)
+    completion.find_gap(tool, {}, requested_of(selection, document, TODAY_DATE), document, TODAY_DATE)
     assert time.thread_time() - parsed < parsed - started
 
 

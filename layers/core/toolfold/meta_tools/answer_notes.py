@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.results.columns import DATE_NAMES
-from toolfold.results.coverage import Requested, coverage_of, first_date_field, has_dates, is_late, requested_of
+from toolfold.results.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import Document
 from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
     from toolfold.results.output import Reading
-    from toolfold.results.select.parser import Selection
 
 _MAX_LISTED = 10
 """Values that one note lists."""
@@ -46,7 +45,7 @@ _LEAST_SPLIT = 1.45
 def notes_on(
     tool: Tool,
     arguments: Mapping[str, Any],
-    selection: Selection | None,
+    requested: Requested | None,
     reading: Reading,
     today: date | None,
 ) -> tuple[str, ...]:
@@ -55,7 +54,7 @@ def notes_on(
     Args:
         tool: the tool that was called.
         arguments: its validated arguments.
-        selection: what is selected; None: everything.
+        requested: what is requested of it; None: everything.
         reading: the whole answer, and what is selected of it.
         today: the day in UTC; None: the data end on another day.
     """
@@ -63,14 +62,14 @@ def notes_on(
     if whole is None:
         return ()
     notes = [*_other_values(tool, arguments, whole)]
-    if selection is None:
+    if requested is None:
         notes += _default_limit(tool, arguments, whole)
     if today is not None and not any(map(_names_a_date, arguments.values())):
         notes += _out_of_date(tool, whole, today)
-    if selection is not None:
+    if requested is not None:
         notes += _date_left_out(whole, reading.selected)
         if "adjusted_by" in tool.hints:
-            notes += _jumps(tool, requested_of(selection), whole)
+            notes += _jumps(tool, requested, whole)
     return tuple(notes)
 
 

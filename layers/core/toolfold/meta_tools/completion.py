@@ -21,7 +21,6 @@ from toolfold.results.coverage import Coverage, Requested
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
-    from toolfold.results.select.parser import Selection
     from toolfold.results.tables import Document
 
 
@@ -91,19 +90,18 @@ class Gap:
 
 
 def find_gap(
-    tool: Tool, arguments: Mapping[str, Any], selection: Selection, document: Document, today: date
+    tool: Tool, arguments: Mapping[str, Any], requested: Requested, document: Document, today: date
 ) -> Gap | None:
-    """Return what a document lacks of what a selection requests, or None.
+    """Return what a document lacks of what is requested, or None.
 
     Args:
         tool: the tool that was called.
         arguments: the validated arguments of the call.
-        selection: what is selected of the document.
+        requested: what is requested of the document.
         document: the whole answer.
         today: the day in UTC.
     """
-    requested = coverage.requested_of(selection)
-    covered = None if not requested.depends_on_length else coverage.coverage_of(document, selection)
+    covered = coverage.coverage_of(document, requested.table) if requested.depends_on_length else None
     if covered is None:
         return None
     kind = _kind(requested, covered, today)

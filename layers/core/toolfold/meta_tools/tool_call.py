@@ -222,11 +222,14 @@ def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
     notes = response.notes
     if reading.whole is not None:
         is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
-        notes += answer_notes.notes_on(tool, response.arguments, selection, reading, today if is_live else None)
+        requested = None
         if selection is not None:
             from toolfold.meta_tools import completion
+            from toolfold.results.coverage import requested_of
 
-            gap = completion.find_gap(tool, response.arguments, selection, reading.whole, today)
+            requested = requested_of(selection, reading.whole, today)
+            gap = completion.find_gap(tool, response.arguments, requested, reading.whole, today)
+        notes += answer_notes.notes_on(tool, response.arguments, requested, reading, today if is_live else None)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     answer = Answer(reading.selected, status, sys.getsizeof(response.body))
     return _add_notes(answer, *notes), gap

@@ -46,6 +46,7 @@ class Requested:
         is_summary: whether the answer is computed from all rows there are: functions or the largest rows.
         functions: the functions that are applied to rows.
         columns: the columns that are named, in lower case; none: all.
+        table: the table that is named; empty: none.
     """
 
     low: str = ""
@@ -55,6 +56,7 @@ class Requested:
     is_summary: bool = False
     functions: frozenset[str] = frozenset()
     columns: frozenset[str] = frozenset()
+    table: str = ""
 
     @property
     def depends_on_length(self) -> bool:
@@ -91,8 +93,8 @@ class Coverage:
         return next((name for most, name in _STEP_NAMES if self.step_days <= most), "annual")
 
 
-def requested_of(selection: Selection) -> Requested:
-    """Return what a ``select`` requests of a series."""
+def requested_of(selection: Selection, document: Document, today: date) -> Requested:
+    """Return what a ``select`` requests of the series in a document, on the day ``today``."""
     bounds = [*selection.dates, *_conditions_on_dates(selection)]
     lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
     if selection.dates:  # each is one of several periods
@@ -109,6 +111,7 @@ def requested_of(selection: Selection) -> Requested:
         is_summary=bool(selection.aggregates) or (limit is not None and not is_count),
         functions=frozenset(aggregate.function for aggregate in selection.aggregates),
         columns=frozenset(name.text.lower() for name in (*selection.columns, *selection.names)),
+        table="" if selection.table is None else selection.table.text,
     )
 
 
@@ -123,9 +126,9 @@ def _conditions_on_dates(selection: Selection) -> Iterator[tuple[str, str]]:
                 yield condition.value, condition.value
 
 
-def coverage_of(document: Document, selection: Selection | None = None) -> Coverage | None:
-    """Return the dates of the tables of an answer, or None where no table has dates."""
-    name = "" if selection is None or selection.table is None else normalize(selection.table.text)
+def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
+    """Return the dates of the tables of an answer, or of the one that is named; None where no table has dates."""
+    name = normalize(table_name)
     tables = [table for table in document.tables if not name or normalize(table.name).endswith(name)]
     columns = [dates for table in tables if (dates := _dates(table))]
     if not columns:
