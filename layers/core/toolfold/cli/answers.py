@@ -6,6 +6,7 @@ metadata that a table has no column for, and what is not shown.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -14,15 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.cli import tables, terminal
+from toolfold.cli import terminal
 from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
 
 if TYPE_CHECKING:
     from toolfold.cli.output_file import OutputFile
     from toolfold.meta_tools.result import Result
-
-FORMATS = ("table", "csv", "json")
 
 _MAX_SHOWN = 100
 """Rows that a terminal shows in full: two or three screens."""
@@ -65,7 +64,7 @@ def print_answer(
 
     Args:
         result: of a call that succeeded.
-        form: one of :data:`FORMATS`, or ``structured``; empty: by the data and their destination.
+        form: ``table``, ``csv``, ``json`` or ``structured``; empty: by the data and their destination.
         file: where to write it; None: to stdout.
         is_whole: whether the call requested the whole answer.
         show_all: whether a terminal shows all rows.
@@ -220,12 +219,16 @@ def _is_flat(data: Any) -> bool:
 
 
 def _print_meta(data: Any) -> None:
+    from toolfold.cli import tables
+
     if isinstance(data, dict) and data.get("meta") and _is_table_form(data):
         print_notice(tables.cell_text(data["meta"]))
 
 
 def _print_tables(data: Any, show_all: bool) -> None:
     """Print an answer for a person: its metadata, then its tables."""
+    from toolfold.cli import tables
+
     found = tables_of(data)
     if not found:
         if _is_flat(data):
@@ -245,6 +248,8 @@ def _print_tables(data: Any, show_all: bool) -> None:
 
 
 def _print_table(table: Table, show_all: bool) -> None:
+    from toolfold.cli import tables
+
     rows = table.rows
     if not rows:
         print(", ".join(map(tables.cell_text, table.columns)))
@@ -270,8 +275,6 @@ def _print_table(table: Table, show_all: bool) -> None:
 
 def _captured(data: Any) -> str:
     """Return what :func:`_print_tables` prints, for a file."""
-    import contextlib
-
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         _print_tables(data, show_all=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cli import answers, output
+from toolfold.cli import output
 from toolfold.errors import ToolfoldError
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("-o", "--output", metavar="FILE", help="write the whole answer into a file, completely or not")
     parser.add_argument("-f", "--force", action="store_true", help="replace the file if it exists")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--format", choices=answers.FORMATS, help="form of the data (default: by the destination)")
+    form.add_argument(
+        "--format", choices=("table", "csv", "json"), help="form of the data (default: by the destination)"
+    )
     form.add_argument("--json", action="store_true", help='print {"result": …, "cached": …} or {"error": …}')
     parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
     parser.hint_for_unknown = _as_pairs  # type: ignore[attr-defined]  # of our own class of parsers
@@ -59,11 +61,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool and print or write its answer."""
-    from toolfold.cli import progress
-    from toolfold.cli.output_file import OutputFile
+    from toolfold.cli import answers, progress
 
-    is_file = options.output not in (None, "-")
-    file = OutputFile(options.output, overwrite=options.force) if is_file else None
+    file = None
+    if options.output not in (None, "-"):
+        from toolfold.cli.output_file import OutputFile
+
+        file = OutputFile(options.output, overwrite=options.force)
     app = output.make_app()
     tools = app.server.tools
     given = {"select": options.select, "max_tokens": options.max_tokens, "fresh": options.fresh or None}
