@@ -231,7 +231,9 @@ def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
             gap = completion.find_gap(tool, response.arguments, requested, reading.whole, today)
         notes += answer_notes.notes_on(tool, response.arguments, requested, reading, today if is_live else None)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    answer = Answer(reading.selected, status, sys.getsizeof(response.body))
+    # The gap is named once, by completion: with what would help.
+    others = tuple(note for note in reading.selected.notes if not note.startswith("Asked "))
+    answer = Answer(replace(reading.selected, notes=others), status, sys.getsizeof(response.body))
     return _add_notes(answer, *notes), gap
 
 

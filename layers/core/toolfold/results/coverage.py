@@ -6,20 +6,18 @@ Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2
 from __future__ import annotations
 
 import calendar
+import importlib
 import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold.fuzzy import normalize
 from toolfold.results import values
 from toolfold.results.columns import DATE_NAMES
 from toolfold.results.tables import Document, Table
-
-if TYPE_CHECKING:
-    from toolfold.results.select.parser import Selection
 
 DAILY_DAYS = 4.0
 """Longest usual distance of daily rows: over a weekend with a holiday."""
@@ -93,8 +91,83 @@ class Coverage:
         return next((name for most, name in _STEP_NAMES if self.step_days <= most), "annual")
 
 
-def requested_of(selection: Selection, document: Document, today: date) -> Requested:
-    """Return what a ``select`` requests of the series in a document, on the day ``today``."""
+def requested_of(selection: Any, document: Document, today: date) -> Requested:
+    """Return what a ``select`` requests of the series in a document.
+
+    Raises:
+        InvalidArguments: a name does not exist in the document.
+    """
+    if hasattr(selection, "dates"):
+        return _requested_by_parts(selection)
+    if selection.sql:
+        return _requested_by_sql(selection.sql)
+    resolver, shortfall, statements = map(_select_module, ("resolver", "shortfall", "statements"))
+    resolved = resolver.resolve(selection, document)
+    selected = resolved.selection
+    bounds = [
+        bound
+        for lookup in resolved.lookups
+        if lookup.date_index is not None
+        for bound in shortfall._wanted(selected.condition, statements.Statements(lookup, today), lookup.date_index)
+    ]
+    limit, functions, columns = selected.row_limit, *_functions_and_columns(selected)
+    is_ranked = bool(selected.order) or (limit is not None and limit.which in ("top", "bottom"))
+    count = limit.count if limit is not None and not is_ranked else 0
+    if selected.rows is not None and not is_ranked:
+        count = max(count, selected.rows.stop or 0)
+    return Requested(
+        max((low for low, _ in bounds), default=""),
+        min((high for _, high in bounds if high), default=""),
+        row_count=0 if selected.groups or selected.distinct else count,
+        is_oldest_first=not is_ranked and limit is not None and limit.which in ("first", "oldest"),
+        is_summary=bool(functions) or is_ranked or bool(selected.groups) or selected.distinct,
+        functions=functions,
+        columns=columns,
+        table="" if selection.table is None else selection.table.text,
+    )
+
+
+def _functions_and_columns(selection: Any) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the functions of rows that a selection applies, and the columns that it names."""
+    forms, statements = _select_module("selection"), _select_module("statements")
+    expressions = [item.expression for item in (*selection.items, *selection.groups)]
+    parts = [
+        part for one in (*expressions, *(order.expression for order in selection.order)) for part in forms.parts_of(one)
+    ]
+    return (
+        frozenset(part.function for part in parts if isinstance(part, forms.Call) and statements.is_aggregate(part)),
+        frozenset(part.name.text.lower() for part in parts if isinstance(part, forms.Column)),
+    )
+
+
+_SQL_DATE = r"(?:date\s*\(\s*)?'(\d{4}-\d\d(?:-\d\d)?[^']{0,20})'"
+_SQL_LOW = re.compile(rf"(?:>=?|\bbetween)\s*{_SQL_DATE}", re.I)
+_SQL_HIGH = re.compile(rf"(?:<=?|\bbetween\s+\S{{1,40}}\s+and)\s*{_SQL_DATE}", re.I)
+_SQL_EQUAL = re.compile(rf"(?<![<>!])==?\s*{_SQL_DATE}", re.I)
+_SQL_FUNCTION = re.compile(r"\b(min|max|avg|sum|count|total|group_concat|median|stddev|variance)\s*\(", re.I)
+_SQL_ORDER = re.compile(r"\b(?:order|group)\s+by\b|\bdistinct\b|\bover\s*\(", re.I)
+"""What a statement of SQL requests, as far as that is plain: its dates are texts, compared with a column."""
+
+
+def _requested_by_sql(statement: str) -> Requested:
+    equal = _SQL_EQUAL.findall(statement)
+    functions = frozenset(name.lower() for name in _SQL_FUNCTION.findall(statement))
+    return Requested(
+        min([*_SQL_LOW.findall(statement), *equal], default=""),
+        max([*_SQL_HIGH.findall(statement), *equal], default=""),
+        is_summary=bool(functions) or _SQL_ORDER.search(statement) is not None,
+        functions=functions,
+        columns=frozenset(word.lower() for word in re.findall(r"\w+", statement)),
+    )
+
+
+def _select_module(name: str) -> Any:
+    """Return a module of ``results.select``; the selections of :func:`_requested_by_parts` come without some."""
+    return importlib.import_module(f"toolfold.results.select.{name}")
+
+
+def _requested_by_parts(selection: Any) -> Requested:
+    """Return what a selection of dates, conditions and functions requests."""
     bounds = [*selection.dates, *_conditions_on_dates(selection)]
     lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
     if selection.dates:  # each is one of several periods
@@ -115,7 +188,7 @@ def requested_of(selection: Selection, document: Document, today: date) -> Reque
     )
 
 
-def _conditions_on_dates(selection: Selection) -> Iterator[tuple[str, str]]:
+def _conditions_on_dates(selection: Any) -> Iterator[tuple[str, str]]:
     for condition in selection.conditions:
         if normalize(condition.column.text) in DATE_NAMES and values.is_date(condition.value):
             if condition.operator in (">", ">="):
