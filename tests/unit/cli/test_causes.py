@@ -235,3 +235,12 @@ def test_proxy_is_described_without_its_password(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert proxies.describe_proxy("https://api.example/query?apikey=x") == expected
+
+
+def test_doctor_names_the_cause_and_shows_the_way(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N6
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", f"{CLOSED}/query")
+    code, out, err = run("doctor", "--verbose")
+    assert code == 1
+    assert "Cannot connect to 127.0.0.1: connection refused." in out
+    assert "Nothing listens there: check the URL of the source (TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)" in out
+    assert "* failed     ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err

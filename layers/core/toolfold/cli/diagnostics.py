@@ -31,20 +31,6 @@ _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 """In the order in which they are read; the first that is set is used."""
 
-_NETWORK_STEPS = {
-    "NameResolutionError": "Check the connection of this machine to the network, and its DNS.",
-    "ProxyError": "Check the proxy: HTTPS_PROXY, or NO_PROXY for hosts without one.",
-    "UnsupportedProxy": "Set HTTPS_PROXY to a URL that begins with http://.",
-    "ProxyAuthenticationError": "Put a user name and a password into HTTPS_PROXY: http://name:password@host:port.",
-    "TlsError": "Behind a proxy that inspects TLS, REQUESTS_CA_BUNDLE must name a file with the proxy's certificate.",
-    "CertificateBundleError": "REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE must name a file of certificates.",
-    "ConnectionRefused": "Nothing listens there: check TOOLFOLD_SOURCE_<ID>_URL, or a firewall.",
-    "ForbiddenAddress": "The name leads into a private network: check the DNS of this machine.",
-    "InvalidRequest": "Correct TOOLFOLD_SOURCE_<ID>_URL.",
-    "TransportError": "Try again; if it stays so, check a firewall or a VPN.",
-}
-"""Name of the failure's class, or of its nearest base class → what a person can do."""
-
 
 class Finding(NamedTuple):
     """The outcome of one check: ``subject`` is a word, ``text`` a sentence, ``next_step`` another one or empty."""
@@ -55,12 +41,15 @@ class Finding(NamedTuple):
     next_step: str = ""
 
 
-def diagnose(environment: Mapping[str, str] = os.environ, *, offline: bool = False) -> Iterator[Finding]:
+def diagnose(
+    environment: Mapping[str, str] = os.environ, *, offline: bool = False, verbose: bool = False
+) -> Iterator[Finding]:
     """Run all checks, in the order in which one needs the other.
 
     Args:
         environment: the environment variables.
         offline: whether nothing may be sent.
+        verbose: whether each request is printed to stderr.
     """
     yield _installation()
     unknown = unknown_names(environment)
@@ -82,7 +71,7 @@ def diagnose(environment: Mapping[str, str] = os.environ, *, offline: bool = Fal
     for source in catalog.sources:
         yield _key(source, settings, environment)
         if not offline:
-            yield _reachable(source, settings)
+            yield _reachable(source, settings, verbose=verbose)
 
 
 def _installation() -> Finding:
@@ -184,14 +173,19 @@ def _key_step(source: Source, environment: Mapping[str, str]) -> str:
     return f"Set {auth.environment}.{signup}"
 
 
-def _reachable(source: Source, settings: Settings) -> Finding:
+def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
     """Request the root of the source's host, without a key."""
+    from toolfold.cli.wording import for_person
     from toolfold.network.errors import TransportError
     from toolfold.network.session import HttpClient
     from toolfold.sources.http_api.transport_errors import to_call_error
 
     parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
     client = HttpClient()
+    if verbose:
+        from toolfold.cli.verbose import print_trace
+
+        client.on_request = print_trace
     started = time.monotonic()
     try:
         response = client.request(
@@ -204,10 +198,8 @@ def _reachable(source: Source, settings: Settings) -> Finding:
             idempotent=True,
         )
     except TransportError as error:
-        step = next(
-            step for kind, step in _NETWORK_STEPS.items() if kind in {base.__name__ for base in type(error).__mro__}
-        )
-        return Finding("problem", "network", to_call_error(error, source, _MAX_BYTES).message, step)
+        message, step = for_person(to_call_error(error, source, _MAX_BYTES).as_dict())
+        return Finding("problem", "network", message, step)
     finally:
         client.close()
     elapsed_ms = round((time.monotonic() - started) * 1000)

@@ -31,6 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--offline", action="store_true", help="send nothing")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
     parser.add_argument("--json", action="store_true", help="print a list of {status, subject, text, next_step}")
     parser.set_defaults(run=run, checks_names=False)
 
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_findings(options: argparse.Namespace) -> list[Finding]:
     findings = []
-    for finding in diagnostics.diagnose(offline=options.offline):
+    for finding in diagnostics.diagnose(offline=options.offline, verbose=options.verbose):
         findings.append(finding)
         if not options.json:
             step = f"\n{'':22}{finding.next_step}" if finding.next_step else ""
