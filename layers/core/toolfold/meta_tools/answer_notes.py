@@ -40,6 +40,7 @@ _SPLITS = ((1.5, 0.03), *((factor, 0.06) for factor in (2, 3, 4, 5, 6, 7, 8, 10,
 """Usual factors of splits → how far prices of the same day may be from them. Prices fall by a third without a split,
 too, so that factor must fit better."""
 _LEAST_SPLIT = 1.45
+"""Prices nearer to each other than this factor are not compared with those of splits."""
 
 
 def notes_on(
@@ -146,9 +147,13 @@ def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str
         names = [name.lower() for name in table.columns]
         if not names or "close" not in names:
             return
-        rows = sorted((str(row[0]), row[names.index("close")]) for row in _rows_of(requested, table.rows))
-        for (_, before), (day, after) in itertools.pairwise(rows):
-            if _is_split(before, after):
+        column, rows = names.index("close"), _rows_of(requested, table.rows)
+        cells = [row[column] for row in rows]
+        if not all(type(cell) in (int, float) and cell > 0 for cell in cells):
+            return
+        for index, (before, after) in enumerate(itertools.pairwise(cells), 1):
+            if not before < _LEAST_SPLIT * after < _LEAST_SPLIT**2 * before and _is_split(before, after):
+                day = rows[index][0]
                 verb = "falls" if after < before else "rises"
                 adjusted = tool.hints["adjusted_by"]
                 yield f"close {verb} from {before} to {after} by {day}, as by a split; {adjusted} corrects that."
@@ -156,18 +161,18 @@ def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str
 
 
 def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the rows of the period that is requested; the newest ones of a number of rows."""
+    """Return the rows of the period that is requested, oldest first; the newest ones of a number of rows."""
+    if not all(isinstance(row[0], str) for row in rows):
+        return ()
+    ordered = rows[::-1] if len(rows) > 1 and rows[0][0] > rows[-1][0] else rows
     if requested.has_period:
-        high = f"{requested.high}~" if requested.high else "~"  # after every time of that day
-        return [row for row in rows if requested.low <= str(row[0]) <= high]
+        low, high = requested.low, f"{requested.high}~" if requested.high else "~"  # after every time of that day
+        return [row for row in ordered if low <= row[0] <= high]
     if not requested.row_count:
-        return rows
-    ordered = sorted(rows, key=lambda row: str(row[0]))
+        return ordered
     return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]
 
 
-def _is_split(before: Any, after: Any) -> bool:
-    if not (isinstance(before, int | float) and isinstance(after, int | float) and before > 0 and after > 0):
-        return False
+def _is_split(before: float, after: float) -> bool:
     ratio = max(before, after) / min(before, after)
-    return ratio > _LEAST_SPLIT and any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS)
+    return any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS)

@@ -10,8 +10,10 @@ import importlib
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any
 
 from toolfold.fuzzy import normalize
@@ -75,15 +77,18 @@ class Coverage:
         first: the oldest.
         last: the newest.
         row_count: rows of the longest table.
-        step_days: the usual distance of two rows.
         dates: those of the longest table.
     """
 
     first: str
     last: str
     row_count: int
-    step_days: float
     dates: Sequence[str]
+
+    @cached_property
+    def step_days(self) -> float:
+        """The usual distance of two rows, in days; 0 where it is less than one."""
+        return _step_days(self.dates)
 
     @property
     def step_name(self) -> str:
@@ -207,7 +212,7 @@ def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
     if not columns:
         return None
     longest = max(columns, key=len)
-    return Coverage(min(map(min, columns)), max(map(max, columns)), len(longest), _step_days(longest), longest)
+    return Coverage(min(map(min, columns)), max(map(max, columns)), len(longest), longest)
 
 
 def _dates(table: Table) -> list[str]:
@@ -269,7 +274,11 @@ def lacks_rows(requested: Requested, covered: Coverage) -> bool:
 
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
     """Return whether the period is given in days, and the rows of the answer are too far apart for it."""
-    if covered.step_days <= DAILY_DAYS or len(requested.low or requested.high) < len("2024-01-01"):
+    if (
+        not requested.has_period
+        or covered.step_days <= DAILY_DAYS
+        or len(requested.low or requested.high) < len("2024-01-01")
+    ):
         return False
     low, high = requested.low or covered.first, requested.high or covered.last
     # A row is for the time until the next one, or since the one before.
@@ -302,6 +311,8 @@ def _padded(text: str, part: str) -> str:
 
 def _day(text: str) -> date:
     """Return the day that ``text`` begins with; of one that does not exist, like 2024-02-31, the nearest before it."""
+    with suppress(ValueError):
+        return date.fromisoformat(text[:10])
     digits = re.findall(r"\d+", _padded(text, "-01")[:10])  # of a damaged answer fewer than three
     year, month, day = (int(part) for part in [*digits, "1", "1", "1"][:3])
     year, month = min(max(year, 1), date.max.year - 1), min(max(month, 1), 12)
