@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
+import sys
 
-from toolfold.cli import diagnostics
+from toolfold.cli import diagnostics, terminal
 from toolfold.cli.diagnostics import Finding
 from toolfold.cli.output import print_json
+from toolfold.cli.tables import wrap
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -47,13 +49,20 @@ def run(options: argparse.Namespace) -> int:
     return 1 if any(finding.status == "problem" for finding in findings) else 0
 
 
+def _lines(finding: Finding) -> list[str]:
+    """Return the lines of a finding; on a terminal they end between words."""
+    beginning = f"{_MARKS[finding.status]} {finding.subject:13} "
+    columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
+    texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]
+    return [f"{beginning if not number else '':{len(beginning)}}{text}" for number, text in enumerate(texts)]
+
+
 def _print_findings(options: argparse.Namespace) -> list[Finding]:
     findings = []
     for finding in diagnostics.diagnose(offline=options.offline, verbose=options.verbose):
         findings.append(finding)
         if not options.json:
-            step = f"\n{'':22}{finding.next_step}" if finding.next_step else ""
-            print(f"{_MARKS[finding.status]} {finding.subject:13} {finding.text}{step}", flush=True)
+            print("\n".join(_lines(finding)), flush=True)
     if options.json:
         print_json([finding._asdict() for finding in findings], indent=2)
     return findings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -11,6 +10,8 @@ if TYPE_CHECKING:
 
 MIN_WIDTH, MAX_WIDTH = 40, 200
 """Below, no table is readable; above, the eye loses the line."""
+
+_DEFAULT_WIDTH = 80
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -28,7 +29,19 @@ def can_draw(stream: TextIO | None) -> bool:
 
 def width() -> int:
     """Return the columns of the terminal (``COLUMNS``, else what it reports), within readable limits."""
-    return max(MIN_WIDTH, min(shutil.get_terminal_size().columns, MAX_WIDTH))
+    columns = os.environ.get("COLUMNS", "")
+    size = int(columns) if columns.isdecimal() and len(columns) < 9 else 0
+    return max(MIN_WIDTH, min(size or _reported_width(), MAX_WIDTH))
+
+
+def _reported_width() -> int:
+    """Return the columns of the terminal that stdout, stderr or stdin is: one of them may be a pipe."""
+    for descriptor in (1, 2, 0):
+        try:
+            return os.get_terminal_size(descriptor).columns or _DEFAULT_WIDTH
+        except OSError:  # not a terminal, or closed
+            continue
+    return _DEFAULT_WIDTH
 
 
 def is_unicode(stream: Any) -> bool:

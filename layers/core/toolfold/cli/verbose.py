@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
+
+from toolfold.cli.output import print_wrapped
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -34,4 +35,5 @@ def print_trace(trace: RequestTrace) -> None:
         lines.append(("response", f"HTTP status {trace.status}, {trace.body_bytes:,} bytes"))
     if trace.causes:
         lines.append(("failed", " < ".join(trace.causes)))
-    print(*(f"* {name:10} {text}" for name, text in lines), sep="\n", file=sys.stderr)
+    for name, text in lines:
+        print_wrapped(f"* {name:10} {text}", "*            ")
