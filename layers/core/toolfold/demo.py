@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,24 @@ if TYPE_CHECKING:
     from toolfold.transports.lambda_handler import LambdaHandler
 
 _MAX_LINES = 12
-_WIDTH = 110
+_MARGIN = "   │ "
+"""Before each line of an answer."""
+
+_PIECE = re.compile(
+    r"\s*(?:[^\s,:;{}\[\]]|:(?![\"{\[])|(?<=\d),(?=\d{3}(?!\d))|[,;{}\[\]](?![\s\"\w{\[-]))*[,:;{}\[\]]*"
+)
+"""What is never divided between two lines: a word with the punctuation after it."""
 
 
-def run() -> int:
-    """Print the demo to stdout; return 0, or 1 when a step failed."""
+def run(width: int = 100) -> int:
+    """Print the demo to stdout.
+
+    Args:
+        width: columns of a line.
+
+    Returns:
+        The exit code: 0, or 1 when a step failed.
+    """
     from toolfold.app import build_app
     from toolfold.mock_api.server import MockApi
     from toolfold.telemetry import configure
@@ -31,43 +45,84 @@ def run() -> int:
         # A log line for each request would get in the way.
         demo_settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
         settings = Settings.from_environment({**os.environ, **demo_settings})
-        print(f"MCP server: the Lambda handler   upstream: {mock_api.url} (the mock API, made-up data)")
-        return _run_steps(_Client(LambdaHandler(build_app(settings), configure(settings))))
+        screen = _Screen(width)
+        screen.print(f"MCP server: the Lambda handler. Upstream: {mock_api.url} (the mock API, made-up data).")
+        return _run_steps(_Client(LambdaHandler(build_app(settings), configure(settings)), screen), screen)
 
 
-def _run_steps(client: _Client) -> int:
+def _run_steps(client: _Client, screen: _Screen) -> int:
     tools = client.request("tools/list", {})["tools"]
-    print(f"\nA model is connected. It sees {len(tools)} tools: {', '.join(tool['name'] for tool in tools)}")
-    print('The user says: "give me aapl price"\n')
+    names = ", ".join(tool["name"] for tool in tools)
+    screen.print(f"\nA model is connected. It sees {len(tools)} tools: {names}.")
+    screen.print('The user says: "give me aapl price"\n')
 
     listed = client.step("TOOL_LIST", {"query": "give me aapl price"})
-    print("   … the best tool comes with its parameters, so it can be called at once.\n")
+    screen.print("   The best tool comes with its parameters, so it can be called at once.\n", "   ")
     called = client.step("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
     if listed["isError"] or called["isError"]:
         return 1
     quote = called["structuredContent"]["result"]
-    print(f"The model answers: AAPL stands at {quote['price']} ({quote['changePercent']:+.2f} % on the day).")
+    screen.print(f"The model answers: AAPL stands at {quote['price']} ({quote['changePercent']:+.2f} % on the day).")
 
-    print("\nA question about a time series returns the answer, not the series:\n")
+    screen.print("\nA question about a time series returns the answer, not the series:\n")
     series = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "AAPL"}}
     client.step("TOOL_CALL", {**series, "select": "change(close), max(close); last 30"})
-    print("The next call sends no request: the series is cached.\n")
+    screen.print("The next call sends no request: the series is cached.\n")
     client.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
 
-    print("TOOL_GET describes a tool in full:\n")
+    screen.print("TOOL_GET describes a tool in full:\n")
     client.step("TOOL_GET", {"tool_name": "SMA"})
-    print("An error says what to change, so that the model can correct it at once:\n")
+    screen.print("An error says what to change, so that the model can correct it at once:\n")
     client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
-    print("A request that no tool can answer has no matches:\n")
+    screen.print("A request that no tool can answer has no matches:\n")
     client.step("TOOL_LIST", {"query": "book me a flight"})
     return 0
+
+
+class _Screen:
+    """Prints lines that end between words.
+
+    Args:
+        width: columns of a line.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def print(self, text: str, indent: str = "") -> None:
+        """Print a paragraph; ``indent`` begins its lines after the first."""
+        print(*(line for part in text.split("\n") for line in wrap(part, self.width, indent)), sep="\n")
+
+    def print_answer(self, text: str) -> None:
+        """Print the beginning of an answer."""
+        lines = [line for part in text.splitlines() for line in wrap(part, self.width - len(_MARGIN))]
+        print(*(f"{_MARGIN}{line}" for line in lines[:_MAX_LINES]), sep="\n")
+        if len(lines) > _MAX_LINES:
+            print(f"{_MARGIN}… {len(lines) - _MAX_LINES} more lines")
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Return ``text`` in lines of at most ``width`` columns. JSON, which has few spaces, may end after punctuation too.
+
+    Example:
+        >>> wrap('{"symbol":"IBM","price":303.02}', 20)
+        ['{"symbol":"IBM",', '"price":303.02}']
+    """
+    lines, line = [], ""
+    for piece in _PIECE.findall(text):
+        if line.strip() and len(line) + len(piece.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = indent + piece.lstrip()
+        else:
+            line += piece
+    return [*lines, line.rstrip()]
 
 
 class _Client:
     """A minimal MCP client: one event of API Gateway per request."""
 
-    def __init__(self, handler: LambdaHandler) -> None:
-        self._handler = handler
+    def __init__(self, handler: LambdaHandler, screen: _Screen) -> None:
+        self._handler, self._screen = handler, screen
         self._id = self._steps = 0
 
     def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -85,15 +140,12 @@ class _Client:
     def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a meta-tool and print the call, the beginning of its answer, and the time it took."""
         self._steps += 1
-        print(f"{self._steps}. {tool}({json.dumps(arguments)})")
+        number = f"{self._steps}. "
+        self._screen.print(f"{number}{tool}({json.dumps(arguments)})", " " * len(number))
         started = time.perf_counter()
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
         duration_ms = (time.perf_counter() - started) * 1000
         text = result["content"][0]["text"]
-        lines = [line[i : i + _WIDTH] for line in text.splitlines() for i in range(0, max(len(line), 1), _WIDTH)]
-        for line in lines[:_MAX_LINES]:
-            print(f"   │ {line}")
-        if len(lines) > _MAX_LINES:
-            print(f"   │ … {len(lines) - _MAX_LINES} more lines")
+        self._screen.print_answer(text)
         print(f"   {len(text):,} characters in {duration_ms:.0f} ms\n")
         return result

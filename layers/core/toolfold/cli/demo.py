@@ -20,5 +20,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(_options: argparse.Namespace) -> int:
     """Run the demo; return 0, or 1 when a step failed."""
     from toolfold import demo
+    from toolfold.cli import terminal
 
-    return demo.run()
+    return demo.run(terminal.width())
