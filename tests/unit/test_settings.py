@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from toolfold.errors import SettingsError
+from toolfold.protocol.http import OriginPolicy, refuse_caller
 from toolfold.settings import VARIABLES, Settings
 
 
@@ -53,11 +54,24 @@ def test_a_source_can_have_another_url() -> None:
         ("TOOLFOLD_PRESIGNED_URL_TTL_S", "86401"),
         ("TOOLFOLD_LOG_LEVEL", "LOUD"),
         ("TOOLFOLD_TRACE", "perhaps"),
+        ("TOOLFOLD_ALLOWED_ORIGINS", "example.com"),
+        ("TOOLFOLD_ALLOWED_ORIGINS", "https://example.com/page"),
     ],
 )
 def test_an_error_names_the_variable(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"^{name} must be "):
         Settings.from_environment({name: value})
+
+
+def test_every_origin_is_every_origin_but_null() -> None:
+    settings = Settings.from_environment({"TOOLFOLD_ALLOWED_ORIGINS": "*"})
+    policy = OriginPolicy(settings.allowed_origins)
+    assert refuse_caller((("origin", "https://example.com"),), policy) is None
+    refused = refuse_caller((("origin", "null"),), policy)
+    assert refused is not None
+    assert refused.body == b"This origin is not allowed; it belongs to any page.\n"
+    with pytest.raises(SettingsError, match="cannot allow the origin null"):
+        Settings.from_environment({"TOOLFOLD_ALLOWED_ORIGINS": "null"})
 
 
 def test_the_salt_is_not_printed() -> None:

@@ -137,8 +137,14 @@ def _log_level(name: str, value: str) -> str:
     return value.upper()
 
 
-def _origins(_name: str, value: str) -> tuple[str, ...]:
-    return tuple(origin.rstrip("/") for origin in _items(value))
+def _origins(name: str, value: str) -> tuple[str, ...]:
+    origins = tuple(origin.rstrip("/").lower() for origin in _items(value))
+    for origin in origins:
+        if origin == "null":
+            raise SettingsError(f"{name} cannot allow the origin null: any page can send it.")
+        if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
+            raise SettingsError(f"{name} must be origins such as https://example.com, or *, not {_shown(origin)}.")
+    return origins
 
 
 def _items(value: str) -> list[str]:

@@ -150,7 +150,8 @@ def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
         return error_response(421, "This server answers only to its local name.")
     origins = _values(headers, "origin")
     if origins and (len(origins) > 1 or not _is_allowed(origins[0], policy)):
-        return error_response(403, "This origin is not allowed; set TOOLFOLD_ALLOWED_ORIGINS to allow it.")
+        step = "it belongs to any page" if origins == ["null"] else "set TOOLFOLD_ALLOWED_ORIGINS to allow it"
+        return error_response(403, f"This origin is not allowed; {step}.")
     return None
 
 
