@@ -211,3 +211,10 @@ def test_the_file_behind_a_link_is_named(install: Install, tmp_path: Path) -> No
     assert code == 0
     assert f"Added to {link}, a link to {real}." in out
     assert link.is_symlink()
+
+
+def test_settings_that_are_not_passed_on_are_named(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", "http://127.0.0.1:8787/query")
+    url = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=http://127.0.0.1:8787/query"
+    assert "Set here, but not for the server: TOOLFOLD_SOURCE_ALPHA" in install("cursor", "--print")[2]
+    assert "Set here" not in install("cursor", "--print", "--env", url)[2]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import KEY
+from toolfold import cli
+from toolfold.cli.parser import make_parser
 from toolfold.errors import CALL_ERRORS
+from toolfold.mock_api.server import MockApi
 from toolfold.settings import VARIABLES
 
 DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md")), Path("events/README.md")]
@@ -56,3 +61,31 @@ def test_figures_of_the_readme_are_the_measured_ones() -> None:
     journey = re.search(r"all steps together \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
     assert journey is not None
     assert f"of the steps | {journey[1]} | {journey[2]} |" in measured
+
+
+def test_the_endpoint_is_a_whole_url_everywhere() -> None:  # N5
+    assert "/mcp\n" in Path("template.yaml").read_text().partition("  Endpoint:")[2].partition("CatalogBucketName")[0]
+    for document in DOCUMENTS:
+        assert "ENDPOINT/mcp" not in document.read_text(), document
+
+
+def test_commands_of_the_tutorial_work(  # N15
+    mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    text = Path("docs/tutorial/first-answer.md").read_text()
+    commands = re.findall(r"^\$ toolfold (.*)$", text, re.MULTILINE)
+    started = {"mock-api --port 8787", "demo", "install claude-desktop"}  # tested elsewhere
+    codes = {}
+    for command in commands:
+        if command not in started:
+            try:
+                codes[command] = cli.main(shlex.split(command))
+            except SystemExit as stop:
+                codes[command] = int(stop.code or 0)
+    capsys.readouterr()
+    assert len(codes) > 7
+    assert {command: code for command, code in codes.items() if code} == {"call WTI interval=hourly": 1, "cal WTI": 2}
+    make_parser().parse_args(["mock-api", "--port", "8787"])
+    compile(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], "agent.py", "exec")

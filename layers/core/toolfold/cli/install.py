@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     client = CLIENTS[options.client]
     environment = _environment(options.env)
     entry = client.entry(_command(), environment)
+    _warn_about_settings(environment)
     if options.print:
         print(client_config.to_text({client.section: {options.name: entry}}), end="")
         return 0
@@ -124,6 +125,16 @@ def _confirmed() -> bool:
         raise ToolfoldError("There is no terminal for a confirmation. Add --yes to change the file.")
     print("Change the file? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _warn_about_settings(environment: Mapping[str, str]) -> None:
+    """Name settings of this terminal that the server will not have: with another URL of a source, a key is misused."""
+    missing = sorted(name for name in os.environ if name.startswith("TOOLFOLD_") and name not in environment)
+    if missing:
+        print(
+            f"Set here, but not for the server: {', '.join(missing)}. To pass one on, add --env NAME=VALUE.",
+            file=sys.stderr,
+        )
 
 
 def _warn_about_key(client: Client, environment: dict[str, str]) -> None:

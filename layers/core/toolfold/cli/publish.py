@@ -172,7 +172,7 @@ def _check_fresh(path: Path, content: bytes) -> None:
     try:
         from toolfold.build.compiler import compile_folder
     except ModuleNotFoundError:
-        _tell("Not checked against its YAML, which needs the extra toolfold[build].")
+        _tell("Not checked against its YAML, which needs the packages of the extra build.")
         return
     if compile_folder(path.parent).encode() != content:
         raise ToolfoldError(

@@ -1,0 +1,49 @@
+"""docs/how-to/troubleshooting.md: each message of toolfold is in its code or in its catalog."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PAGE = Path("docs/how-to/troubleshooting.md").read_text(encoding="utf-8")
+OF_OTHERS = {
+    *("spawn toolfold ENOENT", "Binary validation failed", "externally-managed-environment"),
+    "toolfold: command not found",
+}
+MESSAGES = sorted(set(re.findall(r"^\| `([^`]+)`", PAGE, re.MULTILINE)) - OF_OTHERS)
+
+
+def text_of(node: ast.AST) -> str:
+    """Return a string of the code, with \0 for each value in it."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) if isinstance(part, ast.Constant) else "\0" for part in node.values)
+    return ""
+
+
+@cache
+def strings() -> str:
+    """Return all strings of the code, and the YAML of the source."""
+    found = [Path("catalog/alpha_vantage/source.yaml").read_text(encoding="utf-8")]
+    for path in Path("layers/core/toolfold").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        found += [
+            re.sub(r"\{\w*\}", "\0", text_of(node)) for node in nodes if isinstance(node, ast.Constant | ast.JoinedStr)
+        ]
+    return "\n\n".join(found)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_of_the_page_is_one_of_the_code(message: str) -> None:  # N15
+    # Parts may be put together from several strings.
+    for part in filter(None, (part.strip(" .:;,()") for part in message.split("…"))):
+        assert part in strings()
+
+
+def test_the_page_has_messages() -> None:
+    assert len(MESSAGES) > 25
