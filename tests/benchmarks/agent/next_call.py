@@ -14,7 +14,9 @@ Proposal = tuple[str, dict[str, Any]]
 _WITH = re.compile(r"(TOOL_(?:LIST|GET|CALL))(?: again)?(?: with | |\()(?=\{)")
 _SELECT = re.compile(r"""\bselect(?:=|: ?| )(?:"([^"]+)"|'([^']+)')""")
 _WRITE = re.compile(r"""\b(?:write|try|use|send|ask for)(?: select)?:? "([^"]+)\"""", re.IGNORECASE)
-_PLAIN = re.compile(r"""\b[Ww]rite (?:e\.g\. )?((?!e\.g)[^\s"'][^"']*?)(?: for [\w ]+)?\.(?:\s|$)|\bas in (\w+\([\w*]+\))""")
+_PLAIN = re.compile(
+    r"""\b[Ww]rite (?:e\.g\. )?((?!e\.g)[^\s"'][^"']*?)(?: for [\w ]+)?\.(?:\s|$)|\bas in (\w+\([\w*]+\))"""
+)
 _MEANT = re.compile(r"[Dd]id you mean '?([\w.]+)'?")
 _QUOTED = re.compile(r"'([^']*)'")
 _MOST_EXAMPLES = 3

@@ -55,7 +55,9 @@ QUESTIONS = (
         "IBM options that expire on a Sunday, 2026-02-22",
         ("REALTIME_OPTIONS", "HISTORICAL_OPTIONS"),
         (Call({"symbol": "IBM"}, "expiration = 2026-02-22; strike, type"),),
-        lambda data: ["2026-02-20"],
+        lambda data: [
+            pick(row["expiration"] for row in data.rows("REALTIME_OPTIONS", symbol="IBM")) for pick in (min, max)
+        ],
         outcome="nothing",
     ),
     Question(
