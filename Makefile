@@ -52,7 +52,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" \
 		tests/unit tests/integration $(ARGS)
 
-check: lint prose types imports docs catalog-check catalog-lint measure-check test-slow wheel validate e2e clients clients-built ## run everything else that CI runs
+check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow wheel validate e2e clients clients-built ## run everything else that CI runs
 
 lint: .venv/.dev ## check style and format with ruff
 	$(bin)/ruff check .
