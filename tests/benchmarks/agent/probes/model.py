@@ -20,6 +20,7 @@ class Probe:
         name: the tool that the client calls.
         arguments: of that call.
         expected: the values that an answer must hold, computed from the raw data; None: any answer that is not empty.
+        of_all: the same of the whole series, where a tool returns a part of it by default.
         is_natural: whether the guess has one meaning, so that it counts for the share of guesses that are accepted.
     """
 
@@ -27,6 +28,7 @@ class Probe:
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     expected: Callable[[RawData], list[Any]] | None = None
+    of_all: Callable[[RawData], list[Any]] | None = None
     is_natural: bool = True
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ _DAILY: tuple[tuple[str, Values | None], ...] = (
     ("recent 5", _last_5),
     ("the last 5 trading days", _last_5),
     ("past 5 days", _last_5),
-    ("tail 5", _last_5),
+    ("tail 5", None),
     ("head 5", None),
     ("first 5 rows", lambda rows: [row["close"] for row in rows[-5:]]),
     ("close last 5", _last_5),
@@ -243,7 +243,7 @@ _OTHERS: tuple[tuple[str, Mapping[str, Any], str, Callable[[RawData], list[Any]]
      lambda data: [row["title"] for row in data.rows("NEWS_SENTIMENT", tickers="AAPL")[:3]]),
     ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title contains guidance; first 1", None),
     ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title like '%guidance%'; title", None),
-    ("UNEMPLOYMENT", {}, "last year", lambda data: [row["value"] for row in data.rows("UNEMPLOYMENT")[:12]]),
+    ("UNEMPLOYMENT", {}, "last year", None),
     ("UNEMPLOYMENT", {}, "last 12 months", lambda data: [row["value"] for row in data.rows("UNEMPLOYMENT")[:12]]),
     ("UNEMPLOYMENT", {}, "2020", _in_2020),
     ("UNEMPLOYMENT", {}, "in 2020", _in_2020),
@@ -264,13 +264,13 @@ def _holdings(data: RawData) -> Rows:
     return sorted(data.lists("ETF_PROFILE", **_QQQ)["holdings"], key=lambda row: -row["weight"])
 
 
-def _of_daily(values: Values) -> Callable[[RawData], list[Any]]:
-    return lambda data: values(data.rows("TIME_SERIES_DAILY", symbol="IBM"))
+def _of_daily(values: Values | None, size: str) -> Callable[[RawData], list[Any]] | None:
+    return values and (lambda data: values(data.rows("TIME_SERIES_DAILY", symbol="IBM", outputsize=size)))
 
 
-def _probe(name: str, arguments: Mapping[str, Any], guess: str, expected: Any) -> Probe:
+def _probe(name: str, arguments: Mapping[str, Any], guess: str, expected: Any, of_all: Any = None) -> Probe:
     call = {"tool_name": name, "arguments": dict(arguments), "select": guess}
-    return Probe("select", "TOOL_CALL", call, expected, is_natural=guess not in _NOT_NATURAL)
+    return Probe("select", "TOOL_CALL", call, expected, of_all, is_natural=guess not in _NOT_NATURAL)
 
 
 _NOT_NATURAL = {"", "all", "everything about ibm please", "last 0", "last -5", "close > abc", "max()",
@@ -280,6 +280,9 @@ _NOT_NATURAL = {"", "all", "everything about ibm please", "last 0", "last -5", "
 """Guesses that have no one meaning: an error is a right answer."""
 
 PROBES = (
-    *(_probe("TIME_SERIES_DAILY", {"symbol": "IBM"}, guess, values and _of_daily(values)) for guess, values in _DAILY),
+    *(
+        _probe("TIME_SERIES_DAILY", {"symbol": "IBM"}, guess, _of_daily(values, "compact"), _of_daily(values, "full"))
+        for guess, values in _DAILY
+    ),
     *(_probe(*other) for other in _OTHERS),
 )
