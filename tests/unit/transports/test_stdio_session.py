@@ -343,3 +343,14 @@ def test_start_imports_only_what_the_first_answers_need() -> None:
     imported = done.stderr.decode().split()
     assert FORBIDDEN.isdisjoint(imported)
     assert len([name for name in imported if name.startswith("toolfold")]) <= MAX_TOOLFOLD_MODULES
+
+
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_a_person_at_a_terminal_reads_what_the_server_waits_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at_terminal: bool
+) -> None:
+    monkeypatch.setattr("os.isatty", lambda _: at_terminal)
+    stdio._greet()
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert ("toolfold install CLIENT" in shown.err and "Ctrl-D ends" in shown.err) == at_terminal
