@@ -23,7 +23,7 @@ from toolfold.fuzzy import normalize
 if TYPE_CHECKING:
     from toolfold.execution.validation import ArgumentValidator
 
-__all__ = ["next_call", "rename", "resolve"]
+__all__ = ["next_call", "read_value", "rename", "resolve"]
 
 _MAX_ITEMS = 200
 """Items of a list that are read, which is not one of several calls."""
@@ -45,6 +45,11 @@ def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") ->
 def rename(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> argument_names.Renamed:
     """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
     return _Repair(validator).renamed(arguments)
+
+
+def read_value(validator: ArgumentValidator, name: str, value: Any) -> Any:
+    """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
+    return _Repair(validator).read_or_keep(name, value)
 
 
 def resolve(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> ResolvedArguments:
@@ -90,6 +95,12 @@ class _Repair:
         if problems and not suggestion:
             problems, suggestion = self._with_period(given, problems)
         return ResolvedArguments(checked, problems, tuple(notes), suggestion)
+
+    def read_or_keep(self, name: str, value: Any) -> Any:
+        try:
+            return self._read(name, value)[0]
+        except _Refused:
+            return value
 
     def _takes(self, name: str, value: Any) -> bool:
         if isinstance(value, list) and len(value) > _MAX_ITEMS:

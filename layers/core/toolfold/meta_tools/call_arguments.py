@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
     from toolfold.results.select.parser import Selection
 
+_LIST_CHARACTERS = frozenset(",;|[\n ")
+"""Characters of which a text with several values has at least one."""
+
 OPTIONS = ("select", "max_tokens", "fresh")
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
@@ -62,6 +65,15 @@ def _invalid_option(arguments: Mapping[str, Any], name: str, allowed: str) -> In
         f"{name} must be {allowed}, not {quote(arguments[name])}",
         f"Send {name} as {allowed}, or leave it out; nothing was sent.",
         **correction("TOOL_CALL", arguments, name),
+    )
+
+
+def may_have_lists(arguments: Mapping[str, Any]) -> bool:
+    """Return whether one of ``arguments`` may be several values; see :mod:`toolfold.meta_tools.call_batch`."""
+    return any(
+        isinstance(value, list)
+        or (isinstance(value, str) and not value.isalnum() and not _LIST_CHARACTERS.isdisjoint(value))
+        for value in arguments.values()
     )
 
 

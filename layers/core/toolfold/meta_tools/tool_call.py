@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
+from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.result import Result
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.result import CallResult
+    from toolfold.meta_tools.call_batch import Batch
     from toolfold.meta_tools.completion import Gap
     from toolfold.meta_tools.large_answers import LargeAnswerTurn
     from toolfold.results.output import AnswerStatus, OutputOptions, RenderedResult
@@ -109,15 +111,54 @@ def tool_call(
 
     format_parameter = catalog.source(tool.source).format_parameter
     budget, fetch_deadline = _budget(executor.settings.timeout_s, deadline)
-    output_options = _output_options(executor, tool_arguments, options, format_parameter, whole)
+    raw_by = format_parameter if _is_raw(catalog, tool, tool_arguments, format_parameter) else ""
+    output_options = _output_options(executor, raw_by, options, whole)
     bypass_cache = call_arguments.parse_fresh(options["fresh"])
     with LargeAnswerTurn(large_answer_turns, budget) as turn:
         call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, fetch_deadline, turn)
         sent = call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)
-        response = fetch_response(call, sent)
-        if output_options.raw_by or response.arguments.get(format_parameter) is not None:
-            return _with_notes(_render_raw(call, response, format_parameter), response.notes)
-        return render_answer(call, complete_answer(call, sent, response))
+        if call_arguments.may_have_lists(sent):
+            from toolfold.meta_tools import call_batch
+
+            planned = call_batch.plan(validator_of(catalog, tool), sent)
+            if isinstance(planned, call_batch.Batch):
+                return _call_parts(call, planned, sent)
+            sent = planned
+        if output_options.raw_by:
+            response = fetch_response(call, sent)
+            return _with_notes(_render_raw(call, response), response.notes)
+        return render_answer(call, complete_answer(call, sent, fetch_response(call, sent)))
+
+
+def _is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], parameter: str) -> bool:
+    """Return whether a call gives the format parameter of its source, under any name for it."""
+    if arguments.get(parameter) is not None or not parameter:
+        return bool(parameter)
+    validator = validator_of(catalog, tool)
+    if arguments.keys() <= validator.properties.keys():
+        return False
+    from toolfold.execution.argument_repair import rename  # only other names need it
+
+    return rename(validator, arguments).arguments.get(parameter) is not None
+
+
+def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Result:
+    """Perform several calls in one, and render their answers as one table."""
+    from toolfold.meta_tools import call_batch
+
+    if call.options.raw_by:
+        call_batch.refuse_raw(batch, validator_of(call.catalog, call.tool), sent, call.options.raw_by)
+    end = call.budget.deadline - _MAX_RESERVE_S if call.fetch_deadline is None else call.fetch_deadline
+    call = replace(call, fetch_deadline=end)
+    outcomes = call_batch.fetch_parts(
+        batch.parts,
+        lambda arguments: fetch_response(call, arguments),
+        lambda arguments, response: complete_answer(call, arguments, response),
+        end,
+        call_batch.thread_count(call.tool, call.executor.settings.requests_per_second),
+    )
+    merged = call_batch.merge(batch, outcomes, call.budget)
+    return render_answer(call, Answer(merged.document, merged.status, merged.size))
 
 
 def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
@@ -254,13 +295,7 @@ def render_answer(call: Call, answer: Answer) -> Result:
     return _to_result(output.render_document(answer.document, call.options, answer.status, call.budget, answer.size))
 
 
-def _output_options(
-    executor: ToolExecutor,
-    tool_arguments: Mapping[str, Any],
-    options: Mapping[str, Any],
-    format_parameter: str,
-    whole: bool,
-) -> OutputOptions:
+def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:
     """Return how the result is wanted; a wrong ``select`` fails here, before anything is sent."""
     from toolfold.results.output import MIN_TOKENS, OutputOptions
 
@@ -268,7 +303,7 @@ def _output_options(
     requested = call_arguments.parse_max_tokens(options["max_tokens"], settings.max_tokens)
     max_tokens = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
     return OutputOptions(
-        raw_by=format_parameter if tool_arguments.get(format_parameter) is not None else "",
+        raw_by=raw_by,
         select=call_arguments.parse_select(options["select"]),
         max_tokens=max_tokens,
         requested_tokens=requested if options["max_tokens"] is not None and requested != max_tokens else 0,
@@ -277,7 +312,7 @@ def _output_options(
     )
 
 
-def _render_raw(call: Call, response: CallResult, raw_by: str) -> RenderedResult:
+def _render_raw(call: Call, response: CallResult) -> RenderedResult:
     """Render a response in the upstream's own form."""
     from toolfold.results import output
 
@@ -286,7 +321,7 @@ def _render_raw(call: Call, response: CallResult, raw_by: str) -> RenderedResult
         response.body,
         response.kind,
         call.tool.answer,
-        replace(call.options, raw_by=raw_by),
+        call.options,
         status=output.AnswerStatus(response.cached, response.age_s, response.stale_reason),
         redactor=response.redactor,
         budget=call.budget,

@@ -1,0 +1,369 @@
+"""Several calls in one: lists for parameters that take one value are answered as one table.
+
+``{"symbol": ["AAPL", "MSFT"], "time_period": [50, 200]}`` are four calls of the tool. Each passes through the same
+validation, cache, single flight and rate limits as a call of its own; all share the time and the memory of one call.
+Parts that fail are named in the notes of the answer, which has the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from toolfold.catalog.json_schema import allowed_types
+from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, UpstreamTimeout
+from toolfold.execution.argument_repair import next_call, read_value, rename
+from toolfold.results.combined import LabelledDocument, combine, label_text
+from toolfold.results.output import AnswerStatus
+
+if TYPE_CHECKING:
+    from toolfold.budget import WorkBudget
+    from toolfold.catalog.model import Tool
+    from toolfold.execution.result import CallResult
+    from toolfold.execution.validation import ArgumentValidator
+    from toolfold.results.tables import Document
+
+__all__ = ["Batch", "Part", "fetch_parts", "merge", "plan", "refuse_raw", "thread_count"]
+
+MAX_PARTS = 50
+"""Calls in one. A free key of a data service has some tens of calls a day; a table of more columns is not read."""
+
+_THREADS = 4
+"""Parts that are fetched at the same time: a small function has two cores, and sources limit calls a second."""
+
+_MAX_LABELS = 8
+"""Parts that one note names; their number is the caller's choice."""
+
+_MIN_WAIT_S = 0.05
+_SEPARATOR = re.compile(r"\s*[,;|\n]\s*|\s+(?:and|or|vs\.?|versus|&)\s+")
+_LEADING_ZEROS = re.compile(r"0\d+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several calls.
+
+    Attributes:
+        labels: the values of the arguments in which the calls differ.
+        arguments: all arguments.
+    """
+
+    labels: tuple[Any, ...]
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Several calls of one tool.
+
+    Attributes:
+        varied: the names of the arguments in which they differ.
+        parts: at least two.
+        notes: what was read in the other arguments in a way that the caller may not expect.
+    """
+
+    varied: tuple[str, ...]
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartAnswer:
+    """The answer to one part: its document, where it comes from, and the bytes of the text it was made of."""
+
+    document: Document
+    status: AnswerStatus
+    size: int
+
+
+def thread_count(tool: Tool, requests_per_second: float | None) -> int:
+    """Return how many parts are fetched at the same time: one where the operator allows one call a second.
+
+    Raises:
+        InvalidArguments: the tool does more than read: a list of writes that fails in the middle is not repeatable.
+    """
+    if tool.effect != "read":
+        raise InvalidArguments(
+            f"{tool.name} does more than read, and takes one value for each parameter.",
+            "Make one call for each value; nothing was sent.",
+        )
+    return 1 if requests_per_second is not None and requests_per_second <= 1 else _THREADS
+
+
+def plan(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> Batch | Mapping[str, Any]:
+    """Return the calls that ``arguments`` with lists stand for, or the arguments of a single call.
+
+    Raises:
+        InvalidArguments: a list is empty or has lists in it, or there are too many calls.
+    """
+    lists: dict[str, tuple[str, list[Any]]] = {}
+    for name, value in arguments.items():
+        if found := _items(validator, name, value):
+            lists[name] = found
+    if not lists:
+        return arguments
+    count = 1
+    for _, items in lists.values():
+        count *= len(items)
+    if count > MAX_PARTS:
+        counted = " and ".join(f"{len(items)} values of {target}" for target, items in lists.values())
+        raise InvalidArguments(
+            f"{validator.tool_name}: {counted} are {count} calls; one call can make {MAX_PARTS}.",
+            f"Send at most {MAX_PARTS} values, the others in further calls; nothing was sent.",
+        )
+    varied = [name for name, (_, items) in lists.items() if len(items) > 1]
+    parts: dict[str, Part] = {}
+    notes: list[set[str]] = []
+    for values in itertools.product(*(items for _, items in lists.values())):
+        given = {**arguments, **dict(zip(lists, values, strict=True))}
+        resolved = validator.resolve(given)
+        sent = given if resolved.problems else resolved.arguments
+        labels = tuple(
+            value if resolved.problems else resolved.arguments.get(lists[name][0], value)
+            for name, value in zip(lists, values, strict=True)
+            if name in varied
+        )
+        parts.setdefault(json.dumps(sent, sort_keys=True, default=str), Part(labels, sent))
+        notes.append(set(resolved.notes))
+        single = given
+    if len(parts) == 1:
+        return single
+    # What was read in an argument that differs is in the table.
+    common = tuple(sorted(set.intersection(*notes)))
+    return Batch(tuple(lists[name][0] for name in varied), tuple(parts.values()), common)
+
+
+def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, list[Any]] | None:
+    """Return the parameter that ``name`` means and the values in ``value``; None for a single value.
+
+    Raises:
+        InvalidArguments: a list is empty or has lists in it.
+    """
+    if isinstance(value, str) and value.lstrip()[:1] == "[":
+        value = _parsed(value)
+    if not isinstance(value, list) and not (isinstance(value, str) and _SEPARATOR.search(value)):
+        return None
+    items = value if isinstance(value, list) else _SEPARATOR.split(value.strip())
+    target = _target(validator, name, items[0] if items else "")
+    if target is None or (target in validator.properties and _takes_lists(validator, target)):
+        return None
+    if isinstance(value, str):
+        return (target, _unique(items)) if _is_list_text(validator, target, value, items) else None
+    if not items:
+        raise InvalidArguments(
+            f"{validator.tool_name}: {name[:60]} is an empty list.",
+            f'Send a value or a list of values, as in "{target}": ["A", "B"]; nothing was sent.',
+        )
+    for index, item in enumerate(items):
+        if isinstance(item, list | dict) or item is None:
+            kind = "a list" if isinstance(item, list) else "an object" if isinstance(item, dict) else "null"
+            raise InvalidArguments(
+                f"{validator.tool_name}: item {index + 1} of {name[:60]} is {kind}.",
+                f"Send a flat list of up to {MAX_PARTS} values for {target}; nothing was sent.",
+            )
+    return target, _unique(items)
+
+
+def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
+    """Return the parameter that ``name`` means for a single value, ``name`` for a pair, None for an unknown one."""
+    if name in validator.properties:
+        return name
+    renamed = rename(validator, {name: item})
+    known = [parameter for parameter in renamed.arguments if parameter in validator.properties]
+    if renamed.problems or not known:
+        return None
+    return known[0] if len(known) == 1 else name
+
+
+def _takes_lists(validator: ArgumentValidator, target: str) -> bool:
+    types = allowed_types(validator.schema, validator.properties[target])
+    return bool(types & {"array", "object"}) or bool(validator.separator(target))
+
+
+def _is_list_text(validator: ArgumentValidator, target: str, value: str, items: Sequence[str]) -> bool:
+    """Return whether a text is a list: the parameter takes each of its parts, but not the whole."""
+    if target not in validator.properties:
+        return True
+    if len(items) < 2 or not all(items) or any(_LEADING_ZEROS.fullmatch(item) for item in items):
+        return False  # 1,000 is a number
+    if target in validator.ticker_patterns:
+        return True
+    return not validator.accepts(target, value) and all(
+        validator.accepts(target, read_value(validator, target, item)) for item in items[: MAX_PARTS + 1]
+    )
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _unique(items: Sequence[Any]) -> list[Any]:
+    """Return each value once, in order; texts are compared without regard to case."""
+    found: dict[str, Any] = {}
+    for item in items:
+        found.setdefault(str(item).strip().casefold(), item)
+    return list(found.values())
+
+
+def refuse_raw(batch: Batch, validator: ArgumentValidator, arguments: Mapping[str, Any], parameter: str) -> None:
+    """Refuse the upstream's own form, which several answers do not have together.
+
+    Raises:
+        InvalidArguments: always.
+    """
+    known = rename(validator, arguments).arguments
+    step = next_call(validator.tool_name, {name: value for name, value in known.items() if name != parameter})
+    raise InvalidArguments(
+        f"{validator.tool_name}: lists for {' and '.join(batch.varied)} are answered as one table, which has no form "
+        f"of the service's own.",
+        f"{step or f'Leave out {parameter}'}, or send one value for each format that is needed. Nothing was sent.",
+    )
+
+
+def fetch_parts(
+    parts: Sequence[Part],
+    fetch: Callable[[Mapping[str, Any]], CallResult],
+    read: Callable[[Mapping[str, Any], CallResult], Any],
+    end: float,
+    threads: int = _THREADS,
+) -> list[Any]:
+    """Fetch several parts at the same time, and read their answers one after the other.
+
+    Args:
+        parts: what to fetch.
+        fetch: performs one call; runs in other threads.
+        read: makes the answer of a response; runs in this thread.
+        end: ``time.monotonic()`` at which no response is awaited any longer.
+        threads: parts that are fetched at the same time.
+
+    Returns:
+        The answer of each part, or its :class:`CallError`.
+    """
+    outcomes: list[Any] = [None] * len(parts)
+    fetcher = _Fetcher(parts, fetch, end, threads)
+    try:
+        for index, response in fetcher.responses():
+            if isinstance(response, BaseException):
+                if not isinstance(response, CallError):
+                    raise response
+                outcomes[index] = response
+                continue
+            try:
+                outcomes[index] = read(parts[index].arguments, response)
+            except AnswerTooLarge as error:
+                outcomes = [error if one is None else one for one in outcomes]
+                break
+            except CallError as error:
+                outcomes[index] = error
+    finally:
+        fetcher.stop()
+    late = UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
+    return [late if one is None else one for one in outcomes]
+
+
+class _Fetcher:
+    """Fetches parts in a few threads, which end with the call. A response waits until the one before it is read."""
+
+    def __init__(
+        self, parts: Sequence[Part], fetch: Callable[[Mapping[str, Any]], CallResult], end: float, threads: int
+    ) -> None:
+        self._parts, self._fetch, self._end = parts, fetch, end
+        self._open = iter(range(len(parts)))
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._done: queue.Queue[tuple[int, Any]] = queue.Queue(maxsize=threads)
+        for number in range(min(threads, len(parts))):
+            threading.Thread(target=self._run, name=f"part-{number}", daemon=True).start()
+
+    def responses(self) -> Iterator[tuple[int, Any]]:
+        """Yield the index of each part and its response or exception, as they arrive, until the end."""
+        for _ in self._parts:
+            try:
+                yield self._done.get(timeout=max(_MIN_WAIT_S, self._end - time.monotonic()))
+            except queue.Empty:
+                return
+
+    def stop(self) -> None:
+        """Send no further request."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set() and time.monotonic() < self._end:
+            with self._lock:
+                index = next(self._open, None)
+            if index is None:
+                return
+            outcome: Any
+            try:
+                outcome = self._fetch(self._parts[index].arguments)
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
+                outcome = error
+            self._put(index, outcome)
+
+    def _put(self, index: int, outcome: Any) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._done.put((index, outcome), timeout=_MIN_WAIT_S)
+            except queue.Full:
+                continue
+            return
+
+
+def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnswer:
+    """Return the answer to a batch: one document, with a note on each part that failed.
+
+    Args:
+        batch: the calls.
+        outcomes: the answer of each, or its :class:`CallError`.
+        budget: what the call may cost.
+
+    Raises:
+        CallError: no part succeeded.
+        AnswerTooLarge: the budget is used up.
+    """
+    failed = [(part, one) for part, one in zip(batch.parts, outcomes, strict=True) if isinstance(one, CallError)]
+    answered = [(part, one) for part, one in zip(batch.parts, outcomes, strict=True) if not isinstance(one, CallError)]
+    if not answered:
+        raise _only_error([error for _, error in failed])
+    notes: dict[str, list[Part]] = {}
+    for part, answer in answered:
+        for note in answer.document.notes:
+            notes.setdefault(note, []).append(part)
+    lines = [note if len(parts) == len(answered) else f"{_named(parts)}: {note}" for note, parts in notes.items()]
+    errors: dict[tuple[str, str], list[tuple[Part, str]]] = {}
+    for part, error in failed:
+        errors.setdefault((error.code, error.message), []).append((part, error.suggestion))
+    for (code, message), found in errors.items():  # the next step may name the value of its part: the first is shown
+        lines.append(f"{_named([part for part, _ in found])} failed: {code}. {message} {found[0][1]}")
+    documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
+    document = replace(combine(batch.varied, documents, budget), notes=(*batch.notes, *lines))
+    stale = next((answer.status.stale_reason for _, answer in answered if answer.status.stale_reason), "")
+    status = AnswerStatus(
+        cached=all(answer.status.cached for _, answer in answered),
+        age_s=max(answer.status.age_s for _, answer in answered),
+        stale_reason=stale,
+    )
+    return PartAnswer(document, status, sum(answer.size for _, answer in answered))
+
+
+def _named(parts: Sequence[Part]) -> str:
+    shown = ", ".join(label_text(part.labels)[:60] for part in parts[:_MAX_LABELS])
+    return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
+
+
+def _only_error(errors: Sequence[CallError]) -> CallError:
+    """Return the error of all parts, or the first with the number of the others."""
+    first = errors[0]
+    if all(error.code == first.code and error.message == first.message for error in errors):
+        return first
+    return type(first)(f"{first.message} ({len(errors)} calls in one failed; this is the first.)", first.suggestion,
+                       **first.details)  # fmt: skip

@@ -1,0 +1,279 @@
+"""Lists for parameters that take one value: one call, one table, the parts that fail in notes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.meta_tools import call, error, tokens
+from tests.support.upstream import Upstream
+from toolfold.budget import WorkBudget
+from toolfold.errors import AnswerTooLarge, NoData
+from toolfold.meta_tools.call_batch import Part, fetch_parts
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.mock_api.server import MockApi
+from toolfold.results.combined import LabelledDocument, combine
+from toolfold.results.tables import Document, Table
+
+QUOTE, DAILY = "GLOBAL_QUOTE", "TIME_SERIES_DAILY"
+SMA = {"symbol": "IBM", "interval": "daily", "time_period": 50, "series_type": "close"}
+
+
+def table_of(result: Any) -> dict[str, Any]:
+    found = result.structured["result"]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"symbol": ["AAPL", "MSFT"]},
+        {"symbol": "AAPL,MSFT"},
+        {"symbol": "aapl, msft"},
+        {"symbol": "AAPL and MSFT"},
+        {"symbol": "AAPL vs. MSFT"},
+        {"symbol": "AAPL;MSFT"},
+        {"symbol": '["AAPL", "MSFT"]'},
+        {"symbols": ["AAPL", "MSFT"]},
+        {"tickers": "$AAPL, NASDAQ:MSFT"},
+        {"symbol": ["AAPL", "aapl ", "MSFT", "AAPL"]},
+    ],
+)
+def test_list_for_one_symbol_is_one_table(tools: MetaTools, mock_api: MockApi, given: dict[str, Any]) -> None:
+    mock_api.clear_requests()
+    result = call(tools, QUOTE, given)
+    assert table_of(result)["columns"][:2] == ["symbol", "open"]
+    assert [row[0] for row in table_of(result)["rows"]] == ["AAPL", "MSFT"]
+    assert sorted(dict(query)["symbol"] for query in mock_api.requests) == ["AAPL", "MSFT"]
+    singles = [call(tools, QUOTE, {"symbol": symbol}).structured["result"] for symbol in ("AAPL", "MSFT")]
+    assert [dict(zip(table_of(result)["columns"], row, strict=True)) for row in table_of(result)["rows"]] == singles
+
+
+def test_list_of_one_value_is_an_ordinary_call(tools: MetaTools) -> None:
+    assert call(tools, QUOTE, {"symbol": ["AAPL"]}).structured["result"]["symbol"] == "AAPL"
+    assert call(tools, QUOTE, {"symbol": ["AAPL", "aapl"]}).structured["result"]["symbol"] == "AAPL"
+
+
+def test_series_of_one_value_stand_side_by_side(tools: MetaTools) -> None:
+    result = call(tools, "SMA", {**SMA, "time_period": [50, 200]}, select="last 3")
+    assert table_of(result)["columns"] == ["time", "SMA 50", "SMA 200"]
+    for column, period in enumerate((50, 200), 1):
+        alone = call(tools, "SMA", {**SMA, "time_period": period}, select="last 3").structured["result"]["rows"]
+        assert [[row[0], row[column]] for row in table_of(result)["rows"]] == [list(row) for row in alone]
+
+
+def test_two_lists_are_all_combinations(tools: MetaTools) -> None:
+    result = call(tools, "SMA", {**SMA, "symbol": "IBM,AAPL", "time_period": "50,200"}, select="last 1")
+    assert table_of(result)["columns"] == ["time", "IBM SMA 50", "IBM SMA 200", "AAPL SMA 50", "AAPL SMA 200"]
+
+
+def test_other_tables_are_put_under_each_other(tools: MetaTools) -> None:
+    result = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="timestamp,close,volume; last 2")
+    assert table_of(result)["columns"] == ["symbol", "timestamp", "close", "volume"]
+    assert [row[0] for row in table_of(result)["rows"]] == ["AAPL", "AAPL", "MSFT", "MSFT"]
+
+
+def test_select_is_applied_to_each_part(tools: MetaTools) -> None:
+    best = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="max(close)")
+    assert [row[0] for row in table_of(best)["rows"]] == ["AAPL", "MSFT"] if "rows" in table_of(best) else best.text
+    top = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="top 3 by volume")
+    assert [row[0] for row in table_of(top)["rows"]] == ["AAPL"] * 3 + ["MSFT"] * 3
+
+
+def test_comparison_costs_less_than_two_calls(tools: MetaTools) -> None:
+    both = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT"]})
+    alone = [call(tools, QUOTE, {"symbol": symbol}) for symbol in ("AAPL", "MSFT")]
+    assert tokens(both.text) < sum(tokens(one.text) for one in alone)
+
+
+def test_failed_parts_are_named_with_the_next_step(tools: MetaTools) -> None:
+    result = call(tools, QUOTE, {"symbol": ["AAPL", "NOSUCH1", "NOSUCH2", "Apple Inc"]})
+    assert [row[0] for row in table_of(result)["rows"]] == ["AAPL"]
+    missing, refused = result.structured["notes"]
+    assert missing.startswith("NOSUCH1, NOSUCH2 failed: NO_DATA. ")
+    assert refused.startswith("Apple Inc failed: INVALID_ARGUMENTS. ")
+    assert '"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "Apple Inc"}' in refused
+
+
+def test_parts_that_all_fail_are_one_error(tools: MetaTools) -> None:
+    same = error(call(tools, QUOTE, {"symbol": ["NOSUCH1", "NOSUCH2"]}))
+    alone = error(call(tools, QUOTE, {"symbol": "NOSUCH1"}))
+    assert (same["code"], same["message"]) == ("NO_DATA", alone["message"])
+    several = error(call(tools, QUOTE, {"symbol": ["NOSUCH1", "Apple Inc"]}))
+    assert (several["code"], "2 calls in one failed" in several["message"]) == ("NO_DATA", True)
+    wrong = error(call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="nonsense"))
+    assert "nonsense" in wrong["message"]
+
+
+def test_equal_notes_are_given_once(tools: MetaTools) -> None:
+    result = call(tools, "SMA", {**SMA, "interval": "1d", "time_period": [5, 10]}, select="last 1")
+    assert [note for note in result.structured["notes"] if "1d" in note] == ['interval "1d" was read as "daily".']
+
+
+def test_pairs_and_enums_take_lists(tools: MetaTools) -> None:
+    rates = call(tools, "FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"]}, select="timestamp,close; last 1")
+    assert table_of(rates)["columns"] == ["timestamp", "EUR/USD close", "GBP/USD close"]
+    yields = call(tools, "TREASURY_YIELD", {"maturity": ["2y", "10y"]}, select="last 1")
+    assert table_of(yields)["columns"] == ["timestamp", "2year value", "10year value"]
+
+
+def test_parameter_that_takes_lists_is_sent_one_list(tools: MetaTools, mock_api: MockApi) -> None:
+    mock_api.clear_requests()
+    call(tools, "REALTIME_BULK_QUOTES", {"symbol": ["AAPL", "MSFT"]})
+    call(tools, "NEWS_SENTIMENT", {"tickers": "AAPL,MSFT"}, max_tokens=500)
+    assert [dict(query).get("symbol", dict(query).get("tickers")) for query in mock_api.requests] == ["AAPL,MSFT"] * 2
+
+
+def test_free_text_with_a_comma_is_one_value(tools: MetaTools, mock_api: MockApi) -> None:
+    mock_api.clear_requests()
+    call(tools, "SYMBOL_SEARCH", {"keywords": "Tesla, Inc and others"})
+    assert [dict(query)["keywords"] for query in mock_api.requests] == ["Tesla, Inc and others"]
+
+
+def test_number_with_thousands_is_one_value(tools: MetaTools, mock_api: MockApi) -> None:
+    mock_api.clear_requests()
+    call(tools, "SMA", {**SMA, "time_period": "1,000"}, select="last 1")
+    assert [dict(query)["time_period"] for query in mock_api.requests] == ["1000"]
+
+
+def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools) -> None:
+    found = error(call(tools, DAILY, {"ticker": ["AAPL", "MSFT"], "format": "csv"}))
+    assert (
+        'Call TOOL_CALL with {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["AAPL", "MSFT"]}}'
+        in (found["suggestion"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"symbol": []}, "symbol is an empty list"),
+        ({"symbol": ["AAPL", ["MSFT"]]}, "item 2 of symbol is a list"),
+        ({"symbol": [{"ticker": "AAPL"}, "MSFT"]}, "item 1 of symbol is an object"),
+        ({"symbol": ["AAPL", None]}, "item 2 of symbol is null"),
+        ({"symbol": [f"A{number}" for number in range(100_000)]}, "100000 values of symbol are 100000 calls"),
+        ({"symbol": ",".join(f"A{number}" for number in range(51))}, "51 values of symbol are 51 calls"),
+        ({"symbol": [5, True]}, "must be a string"),
+    ],
+)
+def test_bad_list_is_refused_before_anything_is_sent(
+    tools: MetaTools, mock_api: MockApi, arguments: dict[str, Any], said: str
+) -> None:
+    mock_api.clear_requests()
+    found = error(call(tools, QUOTE, arguments))
+    assert (found["code"], said in found["message"]) == ("INVALID_ARGUMENTS", True)
+    assert mock_api.requests == []
+
+
+def test_combinations_over_the_limit_are_counted(tools: MetaTools) -> None:
+    found = error(call(tools, "SMA", {**SMA, "symbol": ["IBM", "KO"], "time_period": list(range(1, 31))}))
+    assert "2 values of symbol and 30 values of time_period are 60 calls; one call can make 50" in found["message"]
+
+
+def test_parts_of_a_hanging_upstream_end_with_the_call(make_tools: Callable[..., MetaTools]) -> None:
+    release = threading.Event()
+
+    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if not query["symbol"].startswith("OK"):
+            release.wait(5)
+        header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
+        return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+
+    with Upstream(reply) as upstream:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
+        symbols = ["OK1", "OK2", *(f"SLOW{number}" for number in range(48))]
+        began = time.monotonic()
+        arguments = {"tool_name": QUOTE, "arguments": {"symbol": symbols}}
+        result = tools.call("TOOL_CALL", arguments, deadline=began + 1.0)
+        ended = time.monotonic()
+        release.set()
+    assert ended - began < 3  # not 48 time-outs; the bound allows for a busy machine
+    assert [row[0] for row in table_of(result)["rows"]] == ["OK1", "OK2"]
+    assert any(note.startswith("SLOW0, ") and "UPSTREAM_TIMEOUT" in note for note in result.structured["notes"])
+    assert len(upstream.requests) <= 6
+
+
+def test_limit_of_one_call_a_second_is_kept(make_tools: Callable[..., MetaTools], mock_api: MockApi) -> None:
+    tools = make_tools(TOOLFOLD_REQUESTS_PER_SECOND="20")
+    mock_api.clear_requests()
+    began = time.monotonic()
+    call(tools, QUOTE, {"symbol": ["IBM", "KO", "PEP"]})
+    assert time.monotonic() - began >= 0.1
+    assert len(mock_api.requests) == 3
+
+
+def test_each_part_is_in_the_call_log(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="toolfold"):
+        call(tools, QUOTE, {"symbol": ["AAPL", "MSFT", "NOSUCH1"]})
+    assert sorted(record.code for record in caplog.records if record.message == "call") == ["NO_DATA", "OK", "OK"]
+
+
+def test_answers_are_read_in_one_thread_until_the_budget_is_used_up() -> None:
+    parts = [Part((number,), {"n": number}) for number in range(8)]
+    read: list[int] = []
+
+    def take(arguments: Any, _: Any) -> str:
+        read.append(threading.get_ident())
+        if len(read) == 3:
+            raise AnswerTooLarge("Too much.", "Ask for less.")
+        return f"answer {arguments['n']}"
+
+    fetch: Any = dict
+    outcomes = fetch_parts(parts, fetch, take, time.monotonic() + 5)
+    assert set(read) == {threading.get_ident()}
+    assert sum(isinstance(one, AnswerTooLarge) for one in outcomes) == 6
+
+
+def test_defect_in_a_part_is_not_taken_for_an_answer() -> None:
+    def fetch(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fetch_parts([Part((1,), {}), Part((2,), {})], fetch, lambda *_: None, time.monotonic() + 5)
+    assert NoData.code == "NO_DATA"
+
+
+def part(label: Any, *tables: Table, **metadata: Any) -> LabelledDocument:
+    return LabelledDocument((label,), Document(tables, metadata))
+
+
+def test_metadata_is_common_or_a_row_for_each_part() -> None:
+    rows = Table("data", ("date", "a", "b"), [("2026-01-01", 1, 2)])
+    found = combine(["symbol"], [part("A", rows, unit="USD", name="Ay"), part("B", rows, unit="USD")], WorkBudget())
+    assert found.metadata == {"unit": "USD"}
+    assert [(table.name, table.columns) for table in found.tables] == [
+        ("", ("symbol", "name")), ("data", ("symbol", "date", "a", "b")),
+    ]  # fmt: skip
+    assert found.tables[0].rows == [("A", "Ay"), ("B", None)]
+
+
+def test_columns_that_some_parts_lack_are_empty() -> None:
+    one, two = Table("", ("a", "b"), [(1, 2)]), Table("", ("b", "c"), [(3, 4)])
+    (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
+    assert (table.columns, table.rows) == (("symbol", "a", "b", "c"), [("A", 1, 2, None), ("B", None, 3, 4)])
+
+
+def test_column_with_the_name_of_the_argument_and_other_values_stays() -> None:
+    one, two = Table("", ("symbol", "x"), [("Z", 2)]), Table("", ("symbol", "x"), [("Y", 4)])
+    (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
+    assert table.columns == ("symbol (argument)", "symbol", "x")
+
+
+def test_series_with_other_dates_are_joined_by_date() -> None:
+    one = Table("", ("date", "close"), [("2026-01-03", 3), ("2026-01-01", 1)])
+    two = Table("", ("date", "close"), [("2026-01-02", 2), ("2026-01-01", 9)])
+    (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
+    assert table.columns == ("date", "A close", "B close")
+    assert table.rows == [("2026-01-03", 3, None), ("2026-01-02", None, 2), ("2026-01-01", 1, 9)]
+
+
+def test_combining_is_within_the_memory_of_one_call() -> None:
+    rows = [(f"2026-01-{day:02}", day) for day in range(1, 29)]
+    parts = [part(f"S{number}", Table("", ("date", "x"), rows)) for number in range(50)]
+    with pytest.raises(AnswerTooLarge):
+        combine(["symbol"], parts, WorkBudget(max_bytes=10_000))
