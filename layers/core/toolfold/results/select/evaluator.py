@@ -31,6 +31,10 @@ def evaluate(selection: Selection, document: Document, budget: WorkBudget) -> Do
         AnswerTooLarge: evaluating it would exceed the budget.
     """
     budget.check_time()
+    if selection.sql:
+        from toolfold.results.select import sql_query
+
+        return sql_query.evaluate(selection.sql, document, budget)
     if not document.tables:
         return _evaluate_fields(selection, document.metadata)
     tables = document.tables if selection.table is None else (names_of.find_table(document, selection.table),)

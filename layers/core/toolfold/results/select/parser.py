@@ -87,6 +87,7 @@ class Selection:
     aggregates: tuple[Aggregate, ...] = ()
     table: Name | None = None
     jmespath: str = ""
+    sql: str = ""
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -111,6 +112,7 @@ _OPERATOR = r"(?:>=|<=|!=|<>|==|=|>|<|~)"
 _WORDS = "and|where|limit|last|first|newest|latest|oldest|earliest|top|bottom|since|until|from|between"
 
 _JMESPATH = re.compile(r"\s*(?:jmespath\s*[:=]\s*(?P<expression>.+)|\$\.?(?P<dollar>[^$]+))", re.S | re.I)
+_SQL = re.compile(r"\W*+(?:sql\s*+:?\s*+)?(?:select|with)\b", re.I)
 _SEPARATOR = re.compile(r"(?:[\s;,]|&&|(?:and|where|select)\b(?=\s)|(?:columns?|cols|fields)\s*[:=])*", re.I)
 _PARTS = {
     kind: re.compile(pattern, re.I)
@@ -146,6 +148,11 @@ def parse_select(expression: Any) -> Selection | None:
         return None
     if not isinstance(expression, str):
         raise invalid_select("must be a text")
+    if _SQL.match(expression):
+        from toolfold.results.select import sql_query  # imports sqlite3
+
+        if sql_query.is_sql(expression):
+            return Selection(sql=expression)
     if len(expression) > MAX_LENGTH:
         raise invalid_select(f"is longer than {MAX_LENGTH} characters")
     if found := _JMESPATH.match(expression):
