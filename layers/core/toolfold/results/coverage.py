@@ -102,10 +102,10 @@ def requested_of(selection: Any, document: Document, today: date) -> Requested:
     Raises:
         InvalidArguments: a name does not exist in the document.
     """
+    if getattr(selection, "sql", ""):
+        return _requested_by_sql(selection.sql, document)
     if hasattr(selection, "dates"):
         return _requested_by_parts(selection)
-    if selection.sql:
-        return _requested_by_sql(selection.sql)
     resolver, shortfall, statements = map(_select_module, ("resolver", "shortfall", "statements"))
     resolved = resolver.resolve(selection, document)
     selected = resolved.selection
@@ -145,23 +145,21 @@ def _functions_and_columns(selection: Any) -> tuple[frozenset[str], frozenset[st
     )
 
 
-_SQL_DATE = r"(?:date\s*\(\s*)?'(\d{4}-\d\d(?:-\d\d)?[^']{0,20})'"
-_SQL_LOW = re.compile(rf"(?:>=?|\bbetween)\s*{_SQL_DATE}", re.I)
-_SQL_HIGH = re.compile(rf"(?:<=?|\bbetween\s+\S{{1,40}}\s+and)\s*{_SQL_DATE}", re.I)
-_SQL_EQUAL = re.compile(rf"(?<![<>!])==?\s*{_SQL_DATE}", re.I)
 _SQL_FUNCTION = re.compile(r"\b(min|max|avg|sum|count|total|group_concat|median|stddev|variance)\s*\(", re.I)
 _SQL_ORDER = re.compile(r"\b(?:order|group)\s+by\b|\bdistinct\b|\bover\s*\(", re.I)
-"""What a statement of SQL requests, as far as that is plain: its dates are texts, compared with a column."""
 
 
-def _requested_by_sql(statement: str) -> Requested:
-    equal = _SQL_EQUAL.findall(statement)
-    functions = frozenset(name.lower() for name in _SQL_FUNCTION.findall(statement))
+def _requested_by_sql(statement: str, document: Document) -> Requested:
+    low, high, row_count, is_oldest_first, is_summary = _select_module("sql_periods").requested_period(
+        statement, document
+    )
     return Requested(
-        min([*_SQL_LOW.findall(statement), *equal], default=""),
-        max([*_SQL_HIGH.findall(statement), *equal], default=""),
-        is_summary=bool(functions) or _SQL_ORDER.search(statement) is not None,
-        functions=functions,
+        low,
+        high,
+        row_count=row_count,
+        is_oldest_first=is_oldest_first,
+        is_summary=is_summary or (not row_count and _SQL_ORDER.search(statement) is not None),
+        functions=frozenset(name.lower() for name in _SQL_FUNCTION.findall(statement)),
         columns=frozenset(word.lower() for word in re.findall(r"\w+", statement)),
     )
 

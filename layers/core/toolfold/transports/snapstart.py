@@ -44,6 +44,8 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.output",
     "toolfold.results.select.evaluator",
     "toolfold.results.select.jmespath_query",
+    "toolfold.results.select.sql_periods",
+    "toolfold.results.select.sql_query",
     "toolfold.sources.http_api.adapter",
     "toolfold.sources.http_api.transport_errors",
     # of libraries: by the first expression in a select, schema that is checked, and host name that is resolved

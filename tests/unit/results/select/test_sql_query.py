@@ -10,7 +10,9 @@ import pytest
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
+from toolfold.results.output import OutputOptions, render_result
 from toolfold.results.select import sql_query
+from toolfold.results.select.parser import parse_select
 from toolfold.results.tables import Document, Table
 
 COLUMNS = ("date", "open", "high", "close", "volume", "adjusted_close", "type", "active", "tags", "52WeekHigh", "index")
@@ -223,3 +225,9 @@ def test_columns_are_named_as_they_were_written() -> None:
 )
 def test_sql_is_distinguished_from_the_other_grammar(text: str, expected: bool) -> None:
     assert sql_query.is_sql(text) is expected
+
+
+def test_sql_is_a_select() -> None:
+    options = OutputOptions(select=parse_select("SELECT date, close * 2 AS twice FROM data WHERE close > 1"))
+    result = render_result("date,close\n2026-01-06,2\n2026-01-05,1", "csv", {}, options)
+    assert result.text.splitlines() == ["date,twice", "2026-01-06,4"]

@@ -1,7 +1,7 @@
 """The ``select`` argument of TOOL_CALL, which says what part of an answer to return.
 
 ``parser`` parses it; ``evaluator`` applies it to tables, with ``names``, ``conditions`` and ``aggregates``;
-``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard`` and has ``sql_functions``;
+``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard``;
 ``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
 ``json_values``, which measures. May import ``results.tables``, ``results.columns``, ``results.values``, ``budget``,
 ``text_safety``, ``fuzzy`` and ``errors``.
@@ -10,6 +10,7 @@
 __all__ = [
     "aggregates",
     "conditions",
+    "empty_notes",
     "evaluator",
     "expression_budget",
     "jmespath_functions",
@@ -18,9 +19,14 @@ __all__ = [
     "json_values",
     "names",
     "parser",
+    "sql_dates",
+    "sql_dialect",
     "sql_engine",
     "sql_errors",
     "sql_functions",
     "sql_guard",
+    "sql_names",
+    "sql_periods",
     "sql_query",
+    "sql_tokens",
 ]

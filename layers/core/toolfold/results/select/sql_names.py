@@ -272,6 +272,11 @@ def _aliases(tokens: Sequence[Token]) -> set[str]:
     return given
 
 
+def is_partial_date(text: str) -> bool:
+    """Return whether a text is a year, a month or a day."""
+    return _PARTIAL_DATE.fullmatch(text) is not None
+
+
 def _literals(tokens: Sequence[Token], names: Names) -> list[Token]:
     """Write the texts that are compared with dates and booleans as these are in the answer."""
     result: list[Token] = []

@@ -60,7 +60,7 @@ def evaluate(text: str, document: Document, budget: WorkBudget) -> Document:
         raise invalid_sql("the SQL has a character that is not text")
     tables = _tables_of(document)
     names = sql_names.Names(tables, budget)
-    written = _statement(text)
+    written = parse_statement(text)
     tokens = sql_names.resolve(_add_tail(sql_dialect.rewrite(written), names), names)
     with SqlTables(tables, budget) as sql:
         tokens = _repair(tokens, text, sql, names, document)
@@ -127,8 +127,12 @@ def _tables_of(document: Document) -> Sequence[Table]:
     raise invalid_sql("this answer has no rows", None, "Leave select out, or use jmespath: and an expression.")
 
 
-def _statement(text: str) -> list[Token]:
-    """Return the tokens of a statement without what is around it."""
+def parse_statement(text: str) -> list[Token]:
+    """Return the tokens of a statement without what is around it.
+
+    Raises:
+        InvalidArguments: it is not one statement that selects.
+    """
     found = _DECORATION.fullmatch(text)
     statement = text if found is None else found["statement"]
     tokens = tokenize(statement)
@@ -278,4 +282,4 @@ def _number(cell: Any, is_computed: bool) -> Any:
     return values.lossless(cell)
 
 
-__all__ = ["MAX_LENGTH", "evaluate", "is_sql"]
+__all__ = ["MAX_LENGTH", "evaluate", "is_sql", "parse_statement"]
