@@ -70,13 +70,17 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
     screen.print("The next call sends no request: the series is cached.\n")
     client.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
 
+    screen.print("Two stocks are compared in one call:\n")
+    both = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["AAPL", "MSFT"]}}
+    compared = client.step("TOOL_CALL", {**both, "select": "change(close), max(close); last 30"})
+
     screen.print("TOOL_GET describes a tool in full:\n")
     client.step("TOOL_GET", {"tool_name": "SMA"})
     screen.print("An error says what to change, so that the model can correct it at once:\n")
     client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
     screen.print("A request that no tool can answer has no matches:\n")
     client.step("TOOL_LIST", {"query": "book me a flight"})
-    return 0
+    return int(compared["isError"])
 
 
 class _Screen:

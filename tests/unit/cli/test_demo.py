@@ -29,3 +29,4 @@ def test_demo_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= width
     assert "   │ " in out
+    assert "Two stocks are compared in one call:" in out
