@@ -24,7 +24,7 @@ SCENARIOS = [
     ("2025-11-25", "dns-rebinding-protection", 2),
     ("2026-07-28", "server-stateless", 21),
     ("2026-07-28", "tools-list", 4),
-    ("2026-07-28", "caching", 4),
+    ("2026-07-28", "caching", 7),
     ("2026-07-28", "http-header-validation", 14),
     ("2026-07-28", "http-custom-header-server-validation", 1),
     ("2026-07-28", "dns-rebinding-protection", 2),

@@ -47,6 +47,19 @@ def test_tag_mode_any_or_all() -> None:
     assert matching(tag=["price", "stock"], tag_mode="ALL") == stock & price != set()
 
 
+def test_free_includes_what_is_free_in_part() -> None:  # F8
+    assert matching(access="free") == matching(access=["free", "mixed"])
+    assert "GLOBAL_QUOTE" in matching(access="free")
+    assert "GLOBAL_QUOTE" not in matching(access="premium")
+
+
+@pytest.mark.parametrize(("query", "is_strong"), [("price", False), ("help me", False), ("give me aapl price", True)])
+def test_a_weak_match_is_to_be_compared(query: str, is_strong: bool) -> None:  # F10
+    step = ask(query=query).structured["next"]
+    assert ("TOOL_CALL" in step) == is_strong
+    assert ("compare" in step) != is_strong
+
+
 def test_query_with_filters_finds_only_tools_that_pass_them() -> None:
     assert set(names(ask(query="price history", category="forex"))) <= matching(category="forex")
 

@@ -41,6 +41,10 @@ _MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 700, 0.4
 """Score, and share of the best score, from which a tool found by the words of an unknown name is suggested. A single
 word that many tools have scores less, and so does a word that was corrected to one of the catalog (NOPE: non)."""
 
+_STRONG_SCORE, _STRONG_SCORE_PER_TERM = 1000, 250
+"""Score of the best tool, or score for each term of a query with few terms, from which it is a strong match. The
+terms of a query such as "price" or "help me" are on many tools, or on a few by chance."""
+
 _SHORTEST_NAME_WORD = 3
 """Letters of the shortest word that two names may share by more than chance."""
 
@@ -68,10 +72,12 @@ class SearchResult:
     Attributes:
         hits: The tools that match, best first; empty when none does.
         top_ties: Number of first hits whose scores are close to the best; 1 when one tool is clearly the best.
+        is_strong: Whether the best hit matches well enough to be called without a comparison.
     """
 
     hits: tuple[Hit, ...]
     top_ties: int
+    is_strong: bool = True
 
 
 def search(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> SearchResult:
@@ -85,9 +91,8 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
     """
-    scores = _scores(
-        catalog, parse_query(catalog, query), _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog)
-    )
+    parsed = parse_query(catalog, query)
+    scores = _scores(catalog, parsed, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog))
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
@@ -95,7 +100,13 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
         return SearchResult((), 0)
     hits = [Hit(at, score) for at, score in scores.items() if at < tools and (candidates is None or at in candidates)]
     hits.sort(key=lambda hit: (-hit.score, hit.position))
-    return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * hits[0].score for hit in hits[:_MAX_TIES]))
+    if not hits:
+        return SearchResult((), 0)
+    best = hits[0].score
+    # A company or a currency, which many tools take, is no reason to doubt.
+    weight = sum(term.weight for term in parsed.terms if not term.term.startswith("@"))
+    is_strong = best >= min(_STRONG_SCORE, _STRONG_SCORE_PER_TERM * weight)
+    return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), is_strong)
 
 
 def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int) -> dict[int, float]:

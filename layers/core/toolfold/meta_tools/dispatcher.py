@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +31,13 @@ class MetaTools:
         catalog: returns the current catalog. It is called for every request, so that the catalog can change or be
             missing for a while.
         executor: performs the calls.
+        now: the time, in seconds since 1970.
     """
 
-    def __init__(self, catalog: Callable[[], Catalog], executor: ToolExecutor) -> None:
-        self.catalog, self.executor = catalog, executor
+    def __init__(
+        self, catalog: Callable[[], Catalog], executor: ToolExecutor, now: Callable[[], float] = time.time
+    ) -> None:
+        self.catalog, self.executor, self._now = catalog, executor, now
         # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
         self._large_answer_turns = threading.Semaphore(1)
 
@@ -78,7 +82,7 @@ class MetaTools:
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
-        return instructions(self._catalog_or_none())
+        return instructions(self._catalog_or_none(), self._now())
 
     def _catalog_or_none(self) -> Catalog | None:
         try:

@@ -68,6 +68,8 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
         parse_choice(tool, {**arguments, "access": _ACCESS_SYNONYMS.get(normalize(name), name)}, "access", ACCESS)
         for name in parse_strings(tool, arguments, "access")
     ]
+    # A tool that is free in part works with a free key.
+    access += ["mixed"] if "free" in access else []
     return Filters(
         _categories(tool, catalog, arguments),
         _tags(tool, catalog, arguments),

@@ -104,7 +104,8 @@ def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] |
             return detail_levels.FULL
         return detail_levels.MEDIUM if rank < found.top_ties + MEDIUM_TOOLS else detail_levels.MINIMAL
 
-    return _page(catalog, request, [hit.position for hit in hits], len(found.hits), best_level, SEARCH_TOKENS)
+    positions = [hit.position for hit in hits]
+    return _page(catalog, request, positions, len(found.hits), best_level, SEARCH_TOKENS, is_strong=found.is_strong)
 
 
 def _filter(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
@@ -123,6 +124,8 @@ def _page(
     matched: int,
     best_level: Callable[[int], int],
     default_budget: int,
+    *,
+    is_strong: bool = True,
 ) -> Result:
     """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens.
 
@@ -133,6 +136,7 @@ def _page(
         matched: how many match, also those that are not in ``positions``.
         best_level: rank of a tool among all that match → the most detailed level allowed.
         default_budget: tokens, unless the request says otherwise.
+        is_strong: whether the first tool may be called without a comparison.
     """
     budget = request.token_budget or default_budget
     start = request.offset or 0
@@ -146,7 +150,7 @@ def _page(
     if not rendered:
         raise _budget_too_small(catalog, window[0], budget, heading_cost)
     in_full = sum(tool.entry["tier"] == detail_levels.FULL for tool in rendered)
-    step = _next_step(in_full, only_full=in_full == len(rendered))
+    step = _next_step(in_full, only_full=in_full == len(rendered)) if is_strong else _COMPARE
     heading = _heading(catalog, request, step, len(rendered), matched)
     text = _join_lines(heading, *(tool.text for tool in rendered))
     following = start + len(rendered)
@@ -165,6 +169,9 @@ def _page(
     return _result(catalog, request, text, rendered, step, matched=matched, next_offset=next_offset)
 
 
+_COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
+
+
 def _tool_budget(budget: int, heading_cost: int) -> int:
     """Return the tokens, counted line by line, that tools may take after the heading."""
     return int((budget - heading_cost) * _FILL_RATIO)
@@ -175,13 +182,13 @@ def _next_step(in_full: int, *, only_full: bool) -> str:
     if not in_full:
         return "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
     which = "the first" if in_full == 1 else f"one of the first {in_full}"
-    return f"Next: TOOL_CALL {which}" + ("." if only_full else "; TOOL_GET(tool_name) describes the others.")
+    return f"Next: TOOL_CALL {which}" + ("." if only_full else "; TOOL_GET describes the others.")
 
 
 def _heading(catalog: Catalog, request: ListRequest, step: str, returned: int, matched: int) -> str:
     """Return the notice and the line above the tools: the next step, and which part of the matches this page is."""
     following = (request.offset or 0) + returned
-    kind = f"matches in {len(catalog):,} tools" if request.query else f"tools, {len(catalog):,} in all"
+    kind = "matches" if request.query else f"tools, {len(catalog):,} in all"
     more = f"; more with offset {following}" if returned and following < matched else ""
     return _join_lines(request.notice, f"{step} {returned:,} of {matched:,} {kind}{more}.")
 
