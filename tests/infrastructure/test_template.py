@@ -272,7 +272,8 @@ class TestSnapStart:
         integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
 
         assert integration["uri"]["Fn::Sub"].endswith("/functions/${GatewayFunction.Arn}:live/invocations")
-        assert only(resources, "AWS::Lambda::Permission")["FunctionName"] == {"Ref": "GatewayAlias"}
+        assert resources["ApiInvokePermission"]["Properties"]["FunctionName"] == {"Ref": "GatewayAlias"}
+        assert resources["MetadataInvokePermission"]["Properties"]["FunctionName"] == {"Ref": "GatewayAlias"}
         assert (alias["Name"], alias["FunctionName"]) == ("live", {"Ref": "GatewayFunction"})
         newest = {"Fn::GetAtt": ["GatewayVersion", "Version"]}
         assert alias["FunctionVersion"] == {"Fn::If": ["SnapStartOn", newest, "$LATEST"]}
@@ -318,10 +319,16 @@ class TestSecrets:
 
 
 class TestApi:
-    def test_every_method_of_one_path_reaches_the_function(self, resources: dict[str, Resource]) -> None:
+    def test_every_method_of_the_endpoint_and_the_metadata_reach_the_function(
+        self, resources: dict[str, Resource]
+    ) -> None:
         paths = only(resources, "AWS::ApiGatewayV2::Api")["Body"]["paths"]
 
-        assert {path: list(methods) for path, methods in paths.items()} == {"/mcp": ["x-amazon-apigateway-any-method"]}
+        assert {path: list(methods) for path, methods in paths.items()} == {
+            "/mcp": ["x-amazon-apigateway-any-method"],
+            "/.well-known/oauth-protected-resource": ["get"],
+            "/.well-known/oauth-protected-resource/mcp": ["get"],
+        }
         integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
         assert integration["payloadFormatVersion"] == "2.0"
 
@@ -357,10 +364,16 @@ class TestApi:
         }
 
     def test_only_this_api_may_invoke_the_function(self, resources: dict[str, Resource]) -> None:
-        permission = only(resources, "AWS::Lambda::Permission")
+        allowed = {
+            resource["Properties"]["SourceArn"]["Fn::Sub"].rpartition(":")[2]: resource["Properties"]["Principal"]
+            for resource in resources.values()
+            if resource["Type"] == "AWS::Lambda::Permission"
+        }
 
-        assert permission["Principal"] == "apigateway.amazonaws.com"
-        assert permission["SourceArn"]["Fn::Sub"].endswith(":${Api}/*/*/mcp")
+        assert allowed == {
+            "${Api}/*/*/mcp": "apigateway.amazonaws.com",
+            "${Api}/*/GET/.well-known/*": "apigateway.amazonaws.com",
+        }
 
 
 def holds(condition: Any, parameters: dict[str, str]) -> bool:
@@ -375,20 +388,22 @@ def holds(condition: Any, parameters: dict[str, str]) -> bool:
 
 class TestParameters:
     @pytest.mark.parametrize(
-        ("key", "secret", "confirmed", "accepted"),
+        ("key", "secret", "confirmed", "issuer", "accepted"),
         [
-            ("", "", "false", True),
-            ("KEY", "", "false", False),
-            ("", "arn", "false", False),
-            ("KEY", "", "true", True),
-            ("", "arn", "true", True),
+            ("", "", "false", "", True),
+            ("KEY", "", "false", "", False),
+            ("", "arn", "false", "", False),
+            ("KEY", "", "true", "", True),
+            ("", "arn", "true", "", True),
+            ("", "arn", "false", "https://issuer.example.com", True),
         ],
     )
     def test_a_key_is_open_to_everyone_only_when_that_is_confirmed(
-        self, key: str, secret: str, confirmed: str, accepted: bool
+        self, key: str, secret: str, confirmed: str, issuer: str, accepted: bool
     ) -> None:
         rule = sam_template.load(TEMPLATE)["Rules"]["KeyIsNotForEveryone"]
         given = {"AlphaVantageApiKey": key, "AlphaVantageApiKeySecret": secret, "AnyoneMayUseTheKey": confirmed}
+        given["OAuthIssuer"] = issuer
 
         checked = holds(rule["RuleCondition"], given)
         assert accepted == (not checked or all(holds(one["Assert"], given) for one in rule["Assertions"]))

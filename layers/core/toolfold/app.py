@@ -13,7 +13,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.store import S3Store, open_store
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.protocol.http import OriginPolicy
+from toolfold.protocol.http import Authorization, OriginPolicy
 from toolfold.protocol.mcp import Server
 
 if TYPE_CHECKING:
@@ -81,5 +81,19 @@ def build_app(
     aws = AwsClients()
     catalog_store = open_store(settings, aws)
     executor = ToolExecutor(settings, aws=aws, on_call=on_call)
-    server = Server(MetaTools(catalog_store, executor), OriginPolicy(settings.allowed_origins, hosts, port))
+    policy = OriginPolicy(settings.allowed_origins, hosts, port)
+    server = Server(MetaTools(catalog_store, executor), policy, _authorization(settings, executor))
     return App(settings, catalog_store, executor, server, aws)
+
+
+def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization | None:
+    """Return what checks the access tokens of callers; None where no issuer is set."""
+    if not settings.oauth_issuer:
+        return None
+    from toolfold.auth.issuer_keys import IssuerKeys
+    from toolfold.auth.resource_server import ResourceServer
+    from toolfold.auth.token_verifier import TokenVerifier
+
+    keys = IssuerKeys(settings.oauth_issuer, lambda: executor.http_client)
+    verifier = TokenVerifier(settings.oauth_issuer, settings.oauth_audience or settings.public_url, keys)
+    return ResourceServer(settings.public_url, settings.oauth_issuer, verifier)

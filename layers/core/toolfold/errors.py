@@ -8,6 +8,7 @@
     │   ├── InvalidArguments      INVALID_ARGUMENTS    the arguments cannot work; found by toolfold or by the upstream
     │   ├── AuthRequired          AUTH_REQUIRED        there is no API key; nothing was sent
     │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the API key
+    │   ├── InsufficientScope    INSUFFICIENT_SCOPE   the caller's access token does not allow this; nothing was sent
     │   ├── RateLimited           RATE_LIMITED         too many calls; says how long to wait when that is known
     │   ├── PremiumOnly           PREMIUM_ONLY         the plan of the API key does not include this
     │   ├── NoData                NO_DATA              the call is valid, but there is no data for it
@@ -85,6 +86,12 @@ class AuthRejected(CallError):
     code = "AUTH_REJECTED"
 
 
+class InsufficientScope(CallError):
+    """The access token of the caller does not allow this. ``scope`` in the details is what it lacks."""
+
+    code = "INSUFFICIENT_SCOPE"
+
+
 class RateLimited(CallError):
     """Too many calls were made with the API key."""
 
@@ -140,6 +147,7 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         InvalidArguments,
         AuthRequired,
         AuthRejected,
+        InsufficientScope,
         RateLimited,
         PremiumOnly,
         NoData,

@@ -36,6 +36,11 @@ SET_KEY = Wording(
     "Set {variable}, e.g. {set_command}{signup}.",
 )
 CHECK_KEY = Wording("", "Ask the user to check the key.", "Check the key in your environment; `toolfold doctor` helps.")
+AUTHORIZE_AGAIN = Wording(
+    "",
+    "Ask the user to authorize this client again, with that scope.",
+    "Authorize this client again, with that scope.",
+)
 CORRECT_ARGUMENTS = Wording(
     "",
     "Correct the arguments by the schema and call again; nothing was sent.",

@@ -137,6 +137,13 @@ def _log_level(name: str, value: str) -> str:
     return value.upper()
 
 
+def _https_url(name: str, value: str) -> str:
+    """Check a URL of HTTPS, or of this machine."""
+    if value and not re.fullmatch(r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1)(:\d+)?)(/[^\s?#]*)?", value):
+        raise SettingsError(f"{name} must be a URL that begins with https://, not {_shown(value)}.")
+    return value
+
+
 def _origins(name: str, value: str) -> tuple[str, ...]:
     origins = tuple(origin.rstrip("/").lower() for origin in _items(value))
     for origin in origins:
@@ -302,6 +309,15 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_ALLOWED_ORIGINS": Variable(
         _origins, "", "Web origins that may call over HTTP, separated by commas; * allows every origin but null."
     ),
+    "TOOLFOLD_OAUTH_ISSUER": Variable(
+        _https_url, "", "Over HTTP: issuer whose access tokens callers must send; empty = no tokens are required."
+    ),
+    "TOOLFOLD_OAUTH_AUDIENCE": Variable(
+        _text, "", "What the tokens must name as their audience; empty = the value of TOOLFOLD_PUBLIC_URL."
+    ),
+    "TOOLFOLD_PUBLIC_URL": Variable(
+        _https_url, "", "URL of the MCP endpoint as its clients know it; required with an issuer."
+    ),
     "TOOLFOLD_IGNORED_VARIABLES": Variable(
         _names,
         "",
@@ -390,6 +406,9 @@ class Settings(NamedTuple):
     trace: bool
     allow_key_in_query: bool
     allowed_origins: tuple[str, ...]
+    oauth_issuer: str
+    oauth_audience: str
+    public_url: str
     ignored_variables: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -410,6 +429,10 @@ class Settings(NamedTuple):
             for name, variable in VARIABLES.items()
             if "<" not in name
         }
+        if values["oauth_issuer"] and not values["public_url"]:
+            raise SettingsError(
+                "TOOLFOLD_PUBLIC_URL must be set with TOOLFOLD_OAUTH_ISSUER: clients request tokens for that URL."
+            )
         ignored = values["ignored_variables"]
         return cls(source_urls=_source_urls(variables, ignored), source_keys=_source_keys(variables, ignored), **values)
 

@@ -38,6 +38,10 @@ ERRORS: dict[str, dict[str, Any]] = {
             signup="; a key is at https://www.example.com/key",
         ),
     },
+    "INSUFFICIENT_SCOPE": {
+        "message": "The access token lacks the scope tools:call; nothing was sent.",
+        "suggestion": messages.AUTHORIZE_AGAIN.for_model,
+    },
     "AUTH_REJECTED": {"message": "X does not accept the API key.", "suggestion": messages.CHECK_KEY.for_model},
     "RATE_LIMITED": {"message": "X is limiting calls.", "suggestion": errors.WAIT, "retry_after_s": 7},
     "PREMIUM_ONLY": {
@@ -68,6 +72,7 @@ STEPS = {
     "INVALID_ARGUMENTS": "`toolfold catalog get SMA` describes the arguments. Nothing was sent.",
     "AUTH_REQUIRED": "Set ALPHA_VANTAGE_API_KEY, e.g. export ALPHA_VANTAGE_API_KEY=YOUR_KEY; a key is at "
     "https://www.example.com/key.",
+    "INSUFFICIENT_SCOPE": "Authorize this client again, with that scope.",
     "AUTH_REJECTED": "Check the key in your environment; `toolfold doctor` helps.",
     "RATE_LIMITED": "Wait 7 seconds and call again.",
     "PREMIUM_ONLY": "Choose a tool that `toolfold catalog search` does not mark; otherwise a premium plan is needed.",

@@ -22,6 +22,7 @@ EXTRAS = {
     "aws_xray_sdk": "tracer",
     "uvicorn": "serve",
     "h11": "serve",
+    "joserfc": "oauth",
 }
 """Module that an extra installs → the extra; see pyproject.toml."""
 

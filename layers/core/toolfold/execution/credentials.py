@@ -23,7 +23,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from toolfold.errors import AuthRequired
+from toolfold import messages
+from toolfold.errors import AuthRequired, InsufficientScope
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Auth, Source
@@ -54,6 +55,7 @@ class RequestCredentials:
         named: id of a source → key that is meant for it.
         unused: why a credential of the request is not taken for a key, as the end of a sentence.
         conflict: why the keys of the request cannot be used at all, as a sentence; empty when they can.
+        scopes: what the caller's access token allows; None: no tokens are required.
     """
 
     bearer: str = field(default="", repr=False)
@@ -62,6 +64,20 @@ class RequestCredentials:
     named: Mapping[str, str] = field(default_factory=dict, repr=False)
     unused: str = ""
     conflict: str = ""
+    scopes: frozenset[str] | None = None
+
+    def require_scope(self, scope: str) -> None:
+        """Check what the access token of the caller allows.
+
+        Raises:
+            InsufficientScope: tokens are required, and this one lacks ``scope``.
+        """
+        if self.scopes is not None and scope not in self.scopes:
+            raise InsufficientScope(
+                f"The access token lacks the scope {scope}; nothing was sent.",
+                messages.AUTHORIZE_AGAIN.for_model,
+                scope=scope,
+            )
 
     def first(self) -> str:
         """Return the first key that is present and names no source, in the order of the attributes, or ""."""
@@ -76,7 +92,10 @@ _REFERENCE_PREFIXES = ("arn:", "ssm:")
 
 
 def read_credentials(
-    headers: Iterable[tuple[str, str]], query: str = "", used_by_gateway: Collection[str] = ()
+    headers: Iterable[tuple[str, str]],
+    query: str = "",
+    used_by_gateway: Collection[str] = (),
+    scopes: frozenset[str] | None = None,
 ) -> RequestCredentials:
     """Return the keys that a request carries.
 
@@ -85,7 +104,10 @@ def read_credentials(
         query: the key in the query string; several joined with commas.
         used_by_gateway: the places that a gateway has taken a credential from: :data:`AUTHORIZATION`,
             :data:`X_API_KEY`, :data:`QUERY`.
+        scopes: what the access token in ``Authorization`` allows, which is then no key; None: no token is required.
     """
+    if scopes is not None:
+        used_by_gateway = {*used_by_gateway, AUTHORIZATION}
     values: dict[str, list[str]] = {QUERY: [query]} if query else {}
     for name, value in headers:
         if name in (AUTHORIZATION, X_API_KEY) or name.startswith(NAMED_PREFIX):
@@ -111,7 +133,7 @@ def read_credentials(
         else:
             found[name] = key
     return RequestCredentials(
-        found.get(AUTHORIZATION, ""), found.get(X_API_KEY, ""), found.get(QUERY, ""), named, unused, conflict
+        found.get(AUTHORIZATION, ""), found.get(X_API_KEY, ""), found.get(QUERY, ""), named, unused, conflict, scopes
     )
 
 

@@ -96,6 +96,7 @@ class ToolExecutor:
         from toolfold.execution.validation import validator_of
         from toolfold.models import SourceCredentials
 
+        credentials.require_scope("tools:call" if tool.effect == "read" else "tools:write")
         resolved = validator_of(catalog, tool).resolve({**arguments, **(added or {})})
         if resolved.problems:
             raise _invalid(tool, resolved)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CallError, InternalError, InvalidArguments
+from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.result import Result, error_result
@@ -107,11 +107,17 @@ class MetaTools:
             credentials: the API keys of the request.
             deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
             whole: whether TOOL_CALL returns the whole answer, however long it is: for a person and for files.
+
+        Raises:
+            InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
         """
         try:
+            credentials.require_scope("tools:read")
             _check_unicode(name, arguments)
             catalog = self.catalog()
             return self._perform(catalog, _read_call(catalog, name, arguments), credentials, deadline, whole=whole)
+        except InsufficientScope:
+            raise
         except CallError as error:
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -40,6 +40,8 @@ class Request(NamedTuple):
             with commas.
         deadline: ``time.monotonic()`` at which the response must be complete; None: no limit.
         used_by_gateway: where the gateway in front took a credential from; see ``execution.credentials``.
+        path: the path of the URL; empty: the one of the MCP endpoint.
+        scopes: what the access token of the caller allows; None: no tokens are required.
     """
 
     method: str
@@ -48,6 +50,8 @@ class Request(NamedTuple):
     query_api_key: str = ""
     deadline: float | None = None
     used_by_gateway: frozenset[str] = frozenset()
+    path: str = ""
+    scopes: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"
@@ -67,6 +71,31 @@ class Response(NamedTuple):
     headers: Headers = ()
     body: bytes = b""
     log_fields: Mapping[str, str] = MappingProxyType({})
+
+
+class Principal(NamedTuple):
+    """Who calls.
+
+    Attributes:
+        id: a hash of issuer and subject, which may be logged.
+        scopes: what the caller's token allows.
+    """
+
+    id: str
+    scopes: frozenset[str]
+
+
+class Authorization(Protocol):
+    """Decides who may call; see ``auth.resource_server``."""
+
+    def metadata_response(self, request: Request) -> Response | None:
+        """Return the metadata for clients that need a token, or None for a request of another path."""
+
+    def authenticate(self, request: Request) -> Principal | Response:
+        """Return who calls, or the response to a request without a valid token."""
+
+    def forbid(self, scope: str) -> Response:
+        """Return the response to a token that lacks a scope."""
 
 
 class OriginPolicy(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import __version__
+from toolfold.errors import InsufficientScope
 from toolfold.execution.credentials import read_credentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
@@ -42,16 +43,42 @@ _BASE64_HEADER = re.compile(r"=\?base64\?(.*)\?=\Z")
 
 
 class Server:
-    """Answer MCP requests with the meta-tools ``tools``; ``origin_policy`` says which clients may call over HTTP."""
+    """Answer MCP requests with the meta-tools ``tools``.
 
-    def __init__(self, tools: dispatcher.MetaTools, origin_policy: http.OriginPolicy = http.NO_WEB_PAGES) -> None:
-        self.tools, self.origin_policy = tools, origin_policy
+    Args:
+        tools: the meta-tools.
+        origin_policy: which clients may call over HTTP.
+        authorization: which tokens they need; None: none.
+    """
+
+    def __init__(
+        self,
+        tools: dispatcher.MetaTools,
+        origin_policy: http.OriginPolicy = http.NO_WEB_PAGES,
+        authorization: http.Authorization | None = None,
+    ) -> None:
+        self.tools, self.origin_policy, self._authorization = tools, origin_policy, authorization
 
     def handle_http(self, request: http.Request) -> http.Response:
         """Return the response to an HTTP request. Never raises for anything a client can send."""
         stateless = request.header("mcp-protocol-version") in versions.STATELESS
-        response = http.validate(request, self.origin_policy, stateless) or self._handle_body(request, stateless)
+        if self._authorization is not None and (found := self._authorization.metadata_response(request)) is not None:
+            return found
+        response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
         return http.with_cors_headers(request, response, self.origin_policy)
+
+    def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
+        """Return the response to a request whose method and headers are in order."""
+        if self._authorization is None:
+            return self._handle_body(request, stateless)
+        caller = self._authorization.authenticate(request)
+        if isinstance(caller, http.Response):
+            return caller
+        try:
+            response = self._handle_body(request._replace(scopes=caller.scopes), stateless)
+        except InsufficientScope as error:
+            response = self._authorization.forbid(error.details["scope"])
+        return response._replace(log_fields={**response.log_fields, "caller": caller.id})
 
     def handle_message(self, message: Message) -> bytes:
         """Return the answer to a message that came without HTTP, or ``b""`` for a notification.
@@ -159,7 +186,7 @@ class Server:
         result = self.tools.call(
             call.name,
             call.arguments,
-            read_credentials(request.headers, request.query_api_key, request.used_by_gateway),
+            read_credentials(request.headers, request.query_api_key, request.used_by_gateway, request.scopes),
             request.deadline,
         )
         if result.is_error:

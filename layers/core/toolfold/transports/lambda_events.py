@@ -46,7 +46,8 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
         is_version_2 = event.get("version") == "2.0"
         method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
         key = _query_key(event, is_version_2) if allow_key_in_query else ""
-        return Request(method.upper(), _headers(event), _body(event), key, deadline, _used_by_gateway(event))
+        path = str(event.get("rawPath" if is_version_2 else "path") or "")
+        return Request(method.upper(), _headers(event), _body(event), key, deadline, _used_by_gateway(event), path)
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
     except (TypeError, AttributeError):

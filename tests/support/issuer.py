@@ -1,0 +1,85 @@
+"""An OpenID Connect issuer with real keys, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+from joserfc import jwt
+from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+
+ALGORITHMS = {"RSA": "RS256", "EC": "ES256", "OKP": "Ed25519", "oct": "HS256"}
+
+Key = RSAKey | ECKey | OKPKey | OctKey
+
+
+class Issuer:
+    """Serves metadata and keys, and signs tokens, inside a ``with`` statement.
+
+    Attributes:
+        url: The issuer's URL.
+        keys: The published keys.
+        requests: The paths that were requested.
+        is_down: Whether every request is answered with 503.
+        metadata: What is added to the metadata, or replaces it.
+    """
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = [RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})]
+        self.requests: list[str] = []
+        self.is_down = False
+        self.metadata: dict[str, Any] = {}
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.requests.append(self.path)
+                body = None if issuer.is_down else issuer.respond(self.path)
+                content = json.dumps(body).encode()
+                self.send_response(503 if issuer.is_down else 404 if body is None else 200)
+                self.send_header("content-length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/tenant"
+
+    def respond(self, path: str) -> Any:
+        if path == "/tenant/.well-known/openid-configuration":
+            return {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **self.metadata}
+        if path == "/tenant/keys":
+            return {"keys": [key.as_dict(private=False) for key in self.keys]}
+        return None
+
+    def token(
+        self, audience: str, key: Key | None = None, *, header: dict[str, Any] | None = None, **claims: Any
+    ) -> str:
+        """Sign a token; a claim that is None is left out."""
+        key = key or self.keys[-1]
+        standard = {
+            "iss": self.url,
+            "aud": audience,
+            "sub": "user-1",
+            "exp": int(time.time()) + 300,
+            "scope": "tools:read tools:call",
+        }
+        given = {name: value for name, value in {**standard, **claims}.items() if value is not None}
+        algorithm = ALGORITHMS[key.key_type]
+        return jwt.encode({"alg": algorithm, "kid": key.kid, **(header or {})}, given, key, algorithms=[algorithm])
+
+    def __enter__(self) -> Issuer:
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
