@@ -64,7 +64,7 @@ def test_result_with_datatype_is_the_upstreams(tools: MetaTools, name: str, argu
 )
 def test_options_may_be_beside_the_arguments_or_among_them(tools: MetaTools, given: Any) -> None:
     result = call(tools, "TIME_SERIES_DAILY", **given)
-    assert result.structured["result"]["columns"] == ["close"]
+    assert result.structured["result"]["columns"] == ["timestamp", "close"]
     assert result.structured["result"]["row_count"] == 1
     assert result.structured["cached"] in (True, False)
 

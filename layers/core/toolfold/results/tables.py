@@ -50,11 +50,13 @@ class Document:
     """A parsed answer: its tables, and ``metadata``, the JSON value that is left without them ({}: nothing).
 
     ``notes`` are sentences about the answer for its reader: what it lacks of what was requested, and what was assumed.
+    ``name`` is the key of a single record that is the only member of what the upstream sent.
     """
 
     tables: tuple[Table, ...] = ()
     metadata: Any = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    name: str = field(default="", compare=False)
 
 
 def parse_tables(
@@ -212,7 +214,7 @@ def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Docum
     if isinstance(data, dict) and len(data) == 1 and not _are_dates(data):
         (only,) = data.values()
         if _is_flat(only) and not _are_dates(only):
-            return Document(metadata=only)
+            return Document(metadata=only, name=next(iter(data)))
     finder = _TableFinder(answer, budget)
     try:
         metadata = finder.extract(data, ())

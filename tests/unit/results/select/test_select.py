@@ -89,7 +89,7 @@ def test_columns_may_be_written_as_models_write_them(expression: Any) -> None:
     "expression", ["adjusted_close", '"adjusted close"', "'Adjusted Close'", "adjustedClose", "adjusted close"]
 )
 def test_punctuation_of_names_is_ignored(expression: str) -> None:
-    assert rows(PRICES, f"{expression}; last 1") == [[12.4]]
+    assert rows(PRICES, f"{expression}; last 1; -date") == [[12.4]]
 
 
 @pytest.mark.parametrize("expression", [None, "", "  ", "*", ";", "columns: *"])
@@ -161,7 +161,7 @@ def test_date_ranges_are_as_precise_as_written(expression: str, days: list[str])
 def test_times_of_day_can_be_selected() -> None:
     body = "timestamp,close\n2024-03-05 10:15:00,2\n2024-03-05 10:10:00,1\n"
     assert rows(body, "since 2024-03-05 10:12") == [["2024-03-05T10:15:00", 2]]
-    assert rows(body, "2024-03-05T10:10..2024-03-05T10:12; close") == [[1]]
+    assert rows(body, "2024-03-05T10:10..2024-03-05T10:12; close") == [["2024-03-05T10:10:00", 1]]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_functions_return_the_value_and_its_date() -> None:
 
 def test_change_is_absolute_and_in_percent() -> None:
     assert rows(PRICES, "change(close); since 2024-02-28") == [
-        ["change(close)", 3.5, None],
-        ["change_percent(close)", 38.8888888889, None],
+        ["change(close)", 3.5],
+        ["change_percent(close)", 38.8888888889],
     ]
 
 
@@ -223,8 +223,8 @@ def test_functions_apply_to_the_selected_rows() -> None:
         12.4,
         "2024-03-05",
     ]
-    assert rows(PRICES, "sum(volume), avg(volume); last 2") == [["sum(volume)", 500, None], ["mean(volume)", 250, None]]
-    assert rows(PRICES, "max(close); 2030") == [["max(close)", None, None]]
+    assert rows(PRICES, "sum(volume), avg(volume); last 2") == [["sum(volume)", 500], ["mean(volume)", 250]]
+    assert rows(PRICES, "max(close); 2030") == [["max(close)", None]]
 
 
 @given(st.lists(st.decimals(-(10**9), 10**9, places=4), min_size=1, max_size=40))
@@ -257,12 +257,12 @@ def test_columns_are_selected_from_every_table_that_has_them() -> None:
         "annualReports": [["2023-12-31", 200]],
         "quarterlyReports": [["2023-09-30", 50]],
     }
-    assert result(STATEMENTS, "netIncome")["rows"] == [[20], [None]]
+    assert result(STATEMENTS, "netIncome")["rows"] == [["2023-12-31", 20], ["2022-12-31", None]]
 
 
 def test_from_selects_one_table() -> None:
-    assert rows(STATEMENTS, "from quarterlyReports; totalRevenue") == [[50]]
-    assert rows(STATEMENTS, "totalRevenue from annual_reports; top 1 by totalRevenue") == [[200]]
+    assert rows(STATEMENTS, "from quarterlyReports; totalRevenue") == [["2023-09-30", 50]]
+    assert rows(STATEMENTS, "totalRevenue from annual_reports; top 1 by totalRevenue") == [["2023-12-31", 200]]
 
 
 def test_metadata_can_be_selected() -> None:
@@ -277,8 +277,8 @@ def test_fields_of_a_single_object_can_be_selected() -> None:
 
 
 def test_contains_searches_cells_with_lists() -> None:
-    assert rows(NEWS, "topics~tech; title") == [["One"]]
-    assert rows(NEWS, "score<0; title") == [["Two"]]
+    assert rows(NEWS, "topics~tech; title; without date") == [["One"]]
+    assert rows(NEWS, "score<0; title; -time_published") == [["Two"]]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def documented() -> list[str]:
         for cell in cells
         for part in re.findall(r"`((?:[^`\\]|\\.)+)`", cell)
     ]
-    return [*parts, *re.findall(r'"([^"]+)"', parser.GRAMMAR)]
+    return [*parts, *re.findall(r'"([^"]+)"', parser.EXAMPLES)]
 
 
 @pytest.mark.parametrize("expression", documented())
@@ -326,19 +326,19 @@ def test_documented_examples_can_be_parsed(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "position", "words"),
     [
-        ("close; vol", 7, "no column 'vol'"),
+        ("close; vox", 7, "no column 'vox'"),
         ("clsoe", 0, "no column 'clsoe'"),
         ("close; % 5", 7, "cannot be understood"),
-        ("median(close)", 0, "no function median"),
+        ("mode(close)", 0, "no function mode"),
         ("max()", 0, "max needs a column"),
-        ("close, max(close)", 0, "cannot be mixed"),
+        ("close, sum(volume) by year", 0, "neither grouped nor in a function"),
         ("last 3; first 2", 8, "only one of"),
         ("from annual", 5, "no table"),
-        ("close > high", 0, "holds numbers"),
+        ("close > high", 8, "holds numbers"),
         ("mean(timestamp)", 5, "needs numbers"),
         ("2024-05..2024-01", 0, "end before they begin"),
         ("..", 0, "at least one end"),
-        ("volume by", 7, "no column 'by'"),
+        ("volume by", 7, "cannot be understood"),
     ],
 )
 def test_invalid_expression_gets_reason_and_position(expression: str, position: int, words: str) -> None:

@@ -1,30 +1,60 @@
-"""Apply a ``select`` to a document: rows by condition and date, columns, and functions of the rows.
+"""Apply a ``select`` to a document: rows by condition and date, then columns, calculations and functions of the rows.
 
-``first`` and ``last`` go by the first date column, regardless of how the upstream orders its rows; among equal dates
-the order of the table decides. A null meets no condition except ``=null``, and functions ignore it.
+Periods, columns and numbers of rows are applied to the cells as they are; conditions, orders, calculations, functions
+and groups run as SQL over the rows (``statements`` writes it, ``sql_engine`` runs it), from which only positions and
+new values are taken: a selected cell is exactly that of the answer.
 """
 
 from __future__ import annotations
 
-import heapq
+import datetime
 from collections.abc import Sequence
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.results.columns import as_number, as_text, positions_by_date
 from toolfold.results.select import names as names_of
-from toolfold.results.select.aggregates import aggregate_rows
-from toolfold.results.select.conditions import NUMBER_BYTES, Rows, chunks, filter_dates, filter_rows
-from toolfold.results.select.names import ColumnLookup, TableLookup
-from toolfold.results.select.parser import Name, RowLimit, Selection, invalid_select
+from toolfold.results.select import resolver
+from toolfold.results.select.names import ColumnLookup, DocumentNames
+from toolfold.results.select.resolver import Resolved
+from toolfold.results.select.rows import ChosenRows, choose_rows, key_columns
+from toolfold.results.select.selection import (
+    All,
+    AnyOf,
+    Call,
+    Column,
+    Comparison,
+    Condition,
+    IsNull,
+    Item,
+    Name,
+    Not,
+    Period,
+    Selection,
+    invalid_select,
+    parts_of,
+    top_conditions,
+)
+from toolfold.results.select.shortfall import table_shortfall
+from toolfold.results.select.statements import Statements, has_aggregate, has_rows
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import quoted_name
 
+_ROWS_AT_ONCE = 10_000
+"""Rows between two looks at the clock."""
 
-def evaluate(selection: Selection, document: Document, budget: WorkBudget) -> Document:
+
+def evaluate(
+    selection: Selection, document: Document, budget: WorkBudget, today: datetime.date | None = None
+) -> Document:
     """Return the selected part of ``document``. Metadata is left out unless a name selects it.
 
-    With several tables and no ``from``, the result has every table that has all of the selected columns.
+    With several tables and no name of one, the result has every table that has all of the selected columns.
+
+    Args:
+        selection: what is selected.
+        document: the answer.
+        budget: what the call may cost.
+        today: the day from which ``today`` and the future count; by default the current one.
 
     Raises:
         InvalidArguments: a name does not exist, or a comparison or function does not fit the values.
@@ -36,111 +66,190 @@ def evaluate(selection: Selection, document: Document, budget: WorkBudget) -> Do
 
         return sql_query.evaluate(selection.sql, document, budget)
     if not document.tables:
-        return _evaluate_fields(selection, document.metadata)
-    tables = document.tables if selection.table is None else (names_of.find_table(document, selection.table),)
-    lookups = [ColumnLookup(table) for table in budget.checked(tables)]
-    metadata = document.metadata if isinstance(document.metadata, dict) else {}
-    lookup = TableLookup(lookups)
-    names = names_of.join_words(selection.columns, lookup)
-    columns, fields = names_of.split_columns_and_fields(names, lookup, metadata)
-    if fields and not columns and selection == Selection(columns=selection.columns):
-        return Document(metadata=fields)
-    required = (*columns, *selection.names)
-    for name in required:
-        budget.check_time()
-        if not lookup.exists(name):
-            raise names_of.no_column(name, lookup, metadata)
-    matching = [one for one in budget.checked(lookups) if names_of.has_columns(one, required)]
-    if not matching:
+        return _evaluate_fields(selection, document)
+    resolved = resolver.resolve(selection, document)
+    selection = resolved.selection
+    if resolved.fields and selection == Selection():
+        return Document(metadata=resolved.fields, notes=(*document.notes, *resolved.notes))
+    matching = _matching_tables(resolved, document, budget)
+    today = today or datetime.date.today()
+    parts = [_evaluate_table(selection, lookup, budget, today) for lookup in matching]
+    notes = [*document.notes, *resolved.notes, *(note for _, _, part in parts for note in part)]
+    joined = _join_parts(parts, resolved.fields, [lookup.table for lookup in matching])
+    return Document(joined.tables, joined.metadata, tuple(dict.fromkeys(notes)))
+
+
+def _matching_tables(resolved: Resolved, document: Document, budget: WorkBudget) -> list[ColumnLookup]:
+    """Return the tables that have all columns of the selection, and dates where a period is selected."""
+    selection, names = resolved.selection, list(_names(resolved.selection))
+    lookups = [
+        one for one in budget.checked(resolved.lookups) if all(one.index(name.text) is not None for name in names)
+    ]
+    if not lookups:
         raise invalid_select(
-            "no table has all of these columns; ask for one table with from",
-            required[0].offset,
-            tables=names_of.first_names(table.name for table in tables),
+            "no table has all of these columns",
+            names[0].offset if names else None,
+            f"Select from one of them, as in from {quoted_name(document.tables[0].name)}; first 5.",  # noqa: S608
+            tables=names_of.first_names(table.name for table in document.tables),
         )
-    if selection.dates:
-        matching = [one for one in budget.checked(matching) if one.date_index is not None]
-        if not matching:
-            listed = names_of.listed_names(tables[0].columns)
-            raise invalid_select("there is no column of dates here", None, f"Columns: {listed}.")
-    parts = [_evaluate_table(selection, columns, one, budget) for one in matching]
-    return _join_parts(parts, fields, [one.table for one in matching])
+    if any(_has_period(condition) for condition in top_conditions(selection.condition)):
+        dated = [one for one in budget.checked(lookups) if one.date_index is not None or not one.table.rows]
+        if not dated:
+            listed = names_of.listed_names(lookups[0].table.columns)
+            raise invalid_select("there is no column of dates here", None, f'Write e.g. "[0:5]". Columns: {listed}.')
+        lookups = [one for one in dated if one.date_index is not None] or dated[:1]
+    return lookups
 
 
-def _join_parts(parts: list[tuple[Table, dict[str, Any]]], fields: dict[str, Any], tables: Sequence[Table]) -> Document:
+def _names(selection: Selection) -> list[Name]:
+    expressions = [
+        *(item.expression for item in (*selection.items, *selection.groups)),
+        *(order.expression for order in selection.order),
+    ]
+    names = [part.name for one in expressions for part in parts_of(one) if isinstance(part, Column)]
+    for condition in top_conditions(selection.condition):
+        names += _condition_names(condition)
+    return names
+
+
+def _condition_names(condition: Condition) -> list[Name]:
+    if isinstance(condition, All | AnyOf):
+        return [name for one in condition.conditions for name in _condition_names(one)]
+    if isinstance(condition, Not):
+        return _condition_names(condition.condition)
+    if isinstance(condition, Comparison | IsNull):
+        return [part.name for part in parts_of(condition.left) if isinstance(part, Column)]
+    return []
+
+
+def _has_period(condition: Condition) -> bool:
+    if isinstance(condition, All | AnyOf):
+        return any(map(_has_period, condition.conditions))
+    return _has_period(condition.condition) if isinstance(condition, Not) else isinstance(condition, Period)
+
+
+def _join_parts(
+    parts: list[tuple[Table, dict[str, Any], list[str]]], fields: dict[str, Any], tables: Sequence[Table]
+) -> Document:
     """Return one document of the parts; the metadata of several parts is listed by the tables' names."""
-    by_table = {table.name: metadata for table, (_, metadata) in zip(tables, parts, strict=True) if metadata}
+    by_table = {table.name: metadata for table, (_, metadata, _) in zip(tables, parts, strict=True) if metadata}
     metadata = next(iter(by_table.values())) if len(parts) == 1 and by_table else by_table
-    return Document(tuple(table for table, _ in parts), {**fields, **metadata})
+    return Document(tuple(table for table, _, _ in parts), {**fields, **metadata})
 
 
-def _evaluate_fields(selection: Selection, value: Any) -> Document:
-    """Select fields of an answer without tables."""
-    if selection != Selection(columns=selection.columns) or not isinstance(value, dict):
-        known = names_of.first_names(value) if isinstance(value, dict) else []
-        example = ",".join(quoted_name(name) for name in known[:2]) or "name"
-        raise invalid_select(
-            "this answer has no rows",
-            None,
-            f"Name its fields, as in {example}, or use jmespath: and an expression.",
-            **({"columns": known} if isinstance(value, dict) else {}),
-        )
-    not_fields, fields = names_of.split_columns_and_fields(selection.columns, TableLookup(()), value)
-    if not_fields:
-        raise names_of.no_column(not_fields[0], TableLookup(()), value)
-    return Document(metadata=fields)
-
-
-def _index(lookup: ColumnLookup, name: Name) -> int:
-    return lookup.index(name.text)  # type: ignore[return-value]  # called for tables that have every name
-
-
-# Rows
+# One table
 
 
 def _evaluate_table(
-    selection: Selection, columns: Sequence[Name], lookup: ColumnLookup, budget: WorkBudget
+    selection: Selection, lookup: ColumnLookup, budget: WorkBudget, today: datetime.date
+) -> tuple[Table, dict[str, Any], list[str]]:
+    """Return the selected part of one table, metadata about the rows of functions, and notes."""
+    if not lookup.table.rows:
+        return Table(lookup.table.name, lookup.table.columns, []), {}, []
+    budget.check_time(len(lookup.table.rows))
+    statements = Statements(lookup, today)
+    is_listed = bool(selection.groups) or selection.distinct
+    chosen = choose_rows(selection, statements, budget, limited=not is_listed)
+    shortfall = table_shortfall(selection, statements)
+    missing = shortfall.notes if shortfall is not None else []
+    if not chosen.positions and not chosen.matched:
+        from toolfold.results.select import explanations
+
+        chosen.notes += explanations.no_rows(chosen, statements, budget)
+    table, metadata = _calculated(selection, statements, chosen, budget)
+    return table, metadata, [*missing, *statements.notes, *chosen.notes]
+
+
+def _calculated(
+    selection: Selection, statements: Statements, chosen: ChosenRows, budget: WorkBudget
 ) -> tuple[Table, dict[str, Any]]:
-    """Return the selected part of one table, and metadata about the rows that functions were applied to."""
-    table, date_index = lookup.table, lookup.date_index
-    budget.reserve(16 * len(table.rows))
-    rows: Rows = list(table.rows)
-    for condition in selection.conditions:
-        rows = filter_rows(condition, _index(lookup, condition.column), rows, budget)
-    if date_index is not None:  # with dates to select, only tables that have some come here
-        rows = filter_dates(selection.dates, date_index, rows, budget)
-    if selection.row_limit is not None:
-        rows = _limit_rows(selection.row_limit, lookup, rows, budget)
-    if selection.aggregates:
-        return aggregate_rows(selection.aggregates, lookup, rows, budget)
-    if not columns:
-        return Table(table.name, table.columns, rows), {}
-    indexes = list(dict.fromkeys(_index(lookup, name) for name in columns))
-    budget.reserve((56 + 8 * len(indexes)) * len(rows))
-    cells = [tuple(row[index] for index in indexes) for part in chunks(rows, budget) for row in part]
-    return Table(table.name, tuple(table.columns[index] for index in indexes), cells), {}
+    items, lookup = selection.items, statements.lookup
+    excluded = {lookup.index(name.text) for name in selection.excluded}
+    is_function = any(has_aggregate(item.expression) and not has_rows(item.expression) for item in items)
+    if selection.groups or selection.distinct or is_function:
+        from toolfold.results.select.calculations import Calculation
+
+        calculation = Calculation(selection, statements, chosen, budget)
+        if selection.groups:
+            return calculation.groups(items), {}
+        if is_function:
+            return calculation.aggregates(items)
+        return calculation.distinct(items or _all_columns(lookup, excluded)), {}
+    if not items and not excluded:
+        rows = lookup.table.rows
+        return Table(lookup.table.name, lookup.table.columns, [rows[position] for position in chosen.positions]), {}
+    items = _with_keys(items, lookup, excluded, exactly=selection.exactly) if items else _all_columns(lookup, excluded)
+    if all(isinstance(item.expression, Column) for item in items):
+        return _columns(items, statements, chosen, budget), {}
+    from toolfold.results.select.calculations import Calculation
+
+    return Calculation(selection, statements, chosen, budget).rows(items), {}
 
 
-def _limit_rows(limit: RowLimit, lookup: ColumnLookup, rows: Rows, budget: WorkBudget) -> Rows:
-    if limit.by is not None:
-        return _largest(limit, _index(lookup, limit.by), rows, budget)
-    date_index = lookup.date_index
-    if date_index is None or limit.which == "limit":
-        return rows[: limit.count] if limit.which in ("first", "limit") else rows[max(0, len(rows) - limit.count) :]
-    budget.check_time()
-    dated = positions_by_date(rows, date_index)
-    undated = [position for position, row in enumerate(rows) if row[date_index] is None]
-    ranked = (dated if limit.which == "first" else dated[::-1]) + undated
-    return [rows[position] for position in sorted(ranked[: limit.count])]
+def _all_columns(lookup: ColumnLookup, excluded: set[int | None]) -> tuple[Item, ...]:
+    return tuple(_item(lookup, index) for index in range(len(lookup.table.columns)) if index not in excluded)
 
 
-def _largest(limit: RowLimit, index: int, rows: Rows, budget: WorkBudget) -> Rows:
-    """Return the rows with the largest or smallest cells, sorted; equal ones in the order of the table."""
-    size = (NUMBER_BYTES + 16) * len(rows)
-    budget.reserve(size)
-    present = [row for part in chunks(rows, budget) for row in part if row[index] is not None]
-    numbers = [as_number(row[index]) for part in chunks(present, budget) for row in part]
-    keys: list[Any] = [as_text(row[index]) for row in present] if None in numbers else numbers
-    largest = heapq.nlargest if limit.which == "top" else heapq.nsmallest
-    positions = largest(limit.count, range(len(present)), key=keys.__getitem__)
-    budget.release(size)
-    return [present[position] for position in positions]
+def _with_keys(
+    items: Sequence[Item], lookup: ColumnLookup, excluded: set[int | None], *, exactly: bool
+) -> tuple[Item, ...]:
+    """Return the items behind the columns that say what a row is, where these are neither listed nor left out."""
+    listed = [lookup.index(one.expression.name.text) for one in items if isinstance(one.expression, Column)]
+    keys = [] if exactly else [index for index in key_columns(lookup) if index not in listed and index not in excluded]
+    if any(index == lookup.date_index or index in key_columns(lookup) for index in listed):
+        keys = [index for index in keys if index == lookup.date_index]
+    kept = [one for one in items if not isinstance(one.expression, Column)
+            or lookup.index(one.expression.name.text) not in excluded]  # fmt: skip
+    return (*(_item(lookup, index) for index in keys), *kept)
+
+
+def _item(lookup: ColumnLookup, index: int) -> Item:
+    name = lookup.table.columns[index]
+    return Item(Column(Name(name, 0)), name)
+
+
+def _columns(items: Sequence[Item], statements: Statements, chosen: ChosenRows, budget: WorkBudget) -> Table:
+    """Return columns with the cells of the answer."""
+    table = statements.table
+    by_index: dict[int, str] = {}
+    for item in items:
+        if isinstance(item.expression, Column):
+            index = statements.index(item.expression.name)
+            by_index.setdefault(index, item.alias or table.columns[index])
+    indexes = list(by_index)
+    budget.reserve((56 + 8 * len(indexes)) * len(chosen.positions))
+    cells: list[tuple[Any, ...]] = []
+    for start in range(0, len(chosen.positions), _ROWS_AT_ONCE):
+        budget.check_time()
+        rows = [table.rows[position] for position in chosen.positions[start : start + _ROWS_AT_ONCE]]
+        cells += [tuple([row[index] for index in indexes]) for row in rows]
+    return Table(table.name, tuple(by_index.values()), cells)
+
+
+# An answer without tables
+
+
+def _evaluate_fields(selection: Selection, document: Document) -> Document:
+    """Select fields of an answer without tables."""
+    value = document.metadata
+    is_plain = selection.condition is None and not selection.groups and not any(
+        isinstance(part, Call) for item in selection.items for part in parts_of(item.expression)
+    )  # fmt: skip
+    known = names_of.first_names(value) if isinstance(value, dict) else []
+    names = DocumentNames(document, [])
+    limit = selection.row_limit
+    if not isinstance(value, dict) or not is_plain or (limit is not None and limit.count != 1):
+        example = ",".join(quoted_name(name) for name in known[:2]) or "name"
+        problem = (
+            "this answer is one object, which has no rows" if isinstance(value, dict) else "this answer has no rows"
+        )
+        suggestion = f"Name its fields, as in {example}, or use jmespath: and an expression."
+        raise invalid_select(problem, None, suggestion, **({"columns": known} if known else {}))
+    resolved = resolver.resolve(selection, document)
+    if resolved.selection.items:
+        item = resolved.selection.items[0]
+        offset = item.expression.name.offset if isinstance(item.expression, Column) else None
+        raise names.no_column(Name(item.text, offset or 0))
+    excluded = {names.field(name.text) for name in selection.excluded}
+    fields = resolved.fields or {key: one for key, one in value.items() if key not in excluded}
+    return Document(metadata=fields, notes=(*document.notes, *resolved.notes))

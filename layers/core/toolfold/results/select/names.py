@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.columns import DATE_NAMES, date_column
-from toolfold.results.select.parser import Name, invalid_select
+from toolfold.results.select.selection import Name, invalid_select
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
 
@@ -17,7 +18,54 @@ MAX_LISTED = 60
 """Columns named in an error: all of any financial statement."""
 
 _MAX_COMPARED = 2000
-"""Columns that a wrong name is compared with."""
+"""Names that a wrong name is compared with."""
+
+_MAX_SEARCHED_TABLES, _MAX_SEARCHED_ROWS = 4, 500
+"""Tables and rows in which a wrong name is looked for as a value."""
+
+_MIN_PREFIX = 3
+"""Letters of a word that may be the beginning of another: vol for volume."""
+
+_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "price": ("close", "last", "value"),
+    "close": ("price", "last"),
+    "ticker": ("symbol",),
+    "symbol": ("ticker",),
+    "company": ("name",),
+    "name": ("description", "title"),
+    "headline": ("title",),
+    "adjclose": ("adjustedclose",),
+}
+"""Names that mean the same where a table has only the other one; noted in the answer."""
+
+GENERIC_TABLES = frozenset(
+    (
+        "data",
+        "rows",
+        "row",
+        "table",
+        "df",
+        "result",
+        "results",
+        "answer",
+        "response",
+        "records",
+        "dataset",
+        "structuredcontent",
+    )
+)
+"""Names for the answer as a whole."""
+
+FILLERS = frozenset(
+    ("the", "of", "for", "a", "an", "in", "me", "at", "on", "to", "with", "value", "values", "column", "columns",
+     "field", "fields", "price", "prices", "data", "rows", "row", "only", "each", "every", "its", "their", "what",
+     "were", "was", "show")
+)  # fmt: skip
+"""Words that mean nothing beside a name."""
+
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_ORDINAL = re.compile(r"\s*\d+[.:]\s*")
+_ENDINGS = re.compile(r"(?:ings?|ed|es|e|s|ly)$")
 
 
 class ColumnLookup:
@@ -66,100 +114,158 @@ def _first_positions(names: Iterable[str]) -> dict[str, int]:
     return positions
 
 
-class TableLookup:
-    """The columns of several tables by name.
+class DocumentNames:
+    """The names that an expression may use of a document.
 
     Args:
-        columns: those of each table.
+        document: the document.
+        lookups: the columns of the tables that may be used.
     """
 
-    def __init__(self, columns: Sequence[ColumnLookup]) -> None:
-        self.columns = columns
+    def __init__(self, document: Document, lookups: Sequence[ColumnLookup]) -> None:
+        self.document, self.lookups = document, lookups
+        self.metadata: Mapping[str, Any] = document.metadata if isinstance(document.metadata, dict) else {}
+        self._guesses: dict[tuple[str, bool], list[str]] = {}
 
-    def exists(self, name: Name) -> bool:
-        """Return whether one of the tables has a column."""
-        if name.text in self._exact:
-            return True
-        normalized = normalize(name.text)
-        return normalized in self._normalized or (normalized in DATE_NAMES and self._has_dates)
+    def column(self, name: str) -> str | None:
+        """Return ``name`` when a column of some table is called so, with regard to neither case nor punctuation."""
+        normalized = normalize(name)
+        is_date = normalized in DATE_NAMES and self._has_dates
+        return name if name in self._columns or normalized in self._normalized or is_date else None
+
+    def field(self, name: str) -> str | None:
+        """Return the field of the metadata that is called ``name``."""
+        return name if name in self.metadata else self._fields.get(normalize(name))
+
+    def table(self, name: str) -> Table | None:
+        """Return the table that is called ``name``: by its whole path first, then by its last part."""
+        normalized = normalize(name)
+        for names in self._tables:
+            if normalized in names:
+                return names[normalized]
+        return None
+
+    def is_whole(self, name: str) -> bool:
+        """Return whether ``name`` means the answer as a whole."""
+        return normalize(name) in GENERIC_TABLES or (normalize(name) == normalize(self.document.name) != "")
+
+    def guess_table(self, name: str) -> Table | None:
+        """Return the only table whose name has all the words of ``name``."""
+        names = [table.name for table in self.document.tables if table.name]
+        words = _words(name)
+        found = list(_with_words([word for word in words if word not in FILLERS] or words, names))
+        return self.table(found[0]) if len(found) == 1 else None
+
+    def synonym(self, name: str, is_field: bool = False) -> str | None:
+        """Return another name for the same, where the document has that one."""
+        find = self.field if is_field else self.column
+        return next((other for other in _SYNONYMS.get(normalize(name), ()) if find(other)), None)
+
+    def guesses(self, name: str, is_field: bool = False) -> list[str]:
+        """Return the columns or fields whose names have all the words of ``name``, or words that begin so."""
+        key = (name, is_field)
+        if key not in self._guesses:
+            names = self.metadata if is_field else self._columns
+            found = list(_with_words(_words(name), names)) if len(names) <= _MAX_COMPARED else []
+            rest = [word for word in _words(name) if not self._is_filler(word)]
+            if not found and rest and len(names) <= _MAX_COMPARED:
+                found = list(_with_words(rest, names))
+            self._guesses[key] = found
+        return self._guesses[key]
+
+    def _is_filler(self, word: str) -> bool:
+        return word in FILLERS and self.column(word) is None and self.field(word) is None
+
+    def number_columns(self) -> Iterator[str]:
+        """Yield the columns whose first cell is a number."""
+        for lookup in self.lookups:
+            for name, cell in zip(lookup.table.columns, next(iter(lookup.table.rows), ()), strict=False):
+                if isinstance(cell, int | float) and not isinstance(cell, bool):
+                    yield quoted_name(name)
+
+    def cell(self, text: str) -> tuple[str, str] | None:
+        """Return a column and the value in it that ``text`` may mean: calls → ``("type", "call")``."""
+        wanted = {text.lower(), text.lower().removesuffix("s")}
+        for lookup in self.lookups[:_MAX_SEARCHED_TABLES]:
+            for row in lookup.table.rows[:_MAX_SEARCHED_ROWS]:
+                for name, value in zip(lookup.table.columns, row, strict=True):
+                    if isinstance(value, str) and len(value) <= MAX_NAME_CHARS and value.lower() in wanted:
+                        return name, value
+        return None
 
     @cached_property
-    def _exact(self) -> set[str]:
-        return {name for lookup in self.columns for name in lookup.table.columns}
+    def _columns(self) -> dict[str, None]:
+        return dict.fromkeys(name for lookup in self.lookups for name in lookup.table.columns)
 
     @cached_property
     def _normalized(self) -> set[str]:
-        return set(map(normalize, self._exact)) - {""}
+        return set(map(normalize, self._columns)) - {""}
+
+    @cached_property
+    def _fields(self) -> dict[str, str]:
+        return {normalize(key): key for key in reversed(list(self.metadata)) if normalize(key)}
 
     @cached_property
     def _has_dates(self) -> bool:
-        return any(lookup.date_index is not None for lookup in self.columns)
+        return any(lookup.date_index is not None for lookup in self.lookups)
+
+    @cached_property
+    def _tables(self) -> tuple[dict[str, Table], dict[str, Table]]:
+        named = [table for table in reversed(self.document.tables) if table.name]
+        return (
+            {normalize(table.name): table for table in named},
+            {normalize(table.name.rpartition(".")[2]): table for table in named},
+        )
+
+    def no_column(self, name: Name) -> InvalidArguments:
+        """Return the error for a name that neither a table nor the metadata has."""
+        known = [*self._columns, *self.metadata][:_MAX_COMPARED]
+        compared = [other for other in known if len(other) <= MAX_NAME_CHARS]
+        closest = "".join(f"Did you mean {quoted_name(column)}? " for column in closest_matches(name.text, compared))
+        named = [quoted_name(table.name) for table in self.document.tables if table.name][:MAX_LISTED]
+        tables = f" Tables: {', '.join(named)}." if named and len(self.document.tables) > 1 else ""
+        listed = f"Columns: {listed_names(known)}."
+        return invalid_select(f"there is no column {name.text[:40]!r}", name.offset, f"{closest}{listed}{tables}")
+
+    def no_table(self, name: Name) -> InvalidArguments:
+        """Return the error for a table that does not exist."""
+        listed = listed_names(table.name for table in self.document.tables if table.name)
+        suggestion = f"Tables: {listed}." if listed else "The answer is one table: leave out from and the name."
+        return invalid_select(f"there is no table {name.text[:40]!r}", name.offset, suggestion)
 
 
-def has_columns(lookup: ColumnLookup, names: Sequence[Name]) -> bool:
-    """Return whether a table has all columns."""
-    return all(lookup.index(name.text) is not None for name in names)
+def spellings(name: str) -> Iterator[tuple[str, str]]:
+    """Yield a name in the forms that a path may have, each with what stands before it.
 
-
-def join_words(names: Sequence[Name], tables: TableLookup) -> list[Name]:
-    """Join words that are one column's name when there is no comma between them: ``adjusted close``."""
-    joined: list[Name] = []
-    for name in names:
-        previous = joined[-1] if joined else None
-        if (
-            previous is not None
-            and not tables.exists(previous)
-            and name.offset == previous.offset + len(previous.text) + 1
-        ):
-            candidate = Name(f"{previous.text} {name.text}", previous.offset)
-            if tables.exists(candidate):
-                joined[-1] = candidate
-                continue
-        joined.append(name)
-    return joined
-
-
-def split_columns_and_fields(
-    names: Sequence[Name], tables: TableLookup, metadata: Mapping[str, Any]
-) -> tuple[tuple[Name, ...], dict[str, Any]]:
-    """Return the names that are not fields of the metadata, and the fields with their values."""
-    by_normalized = {normalize(key): key for key in reversed(list(metadata))} if names else {}
-    columns, fields = [], {}
-    for name in names:
-        field = name.text if name.text in metadata else by_normalized.get(normalize(name.text))
-        if field is not None and not tables.exists(name):
-            fields[field] = metadata[field]
-        else:
-            columns.append(name)
-    return tuple(columns), fields
-
-
-def find_table(document: Document, name: Name) -> Table:
-    """Return the table called ``name``: by its whole path first, then by its last part.
-
-    Raises:
-        InvalidArguments: no table has that name.
+    Example:
+        >>> list(spellings("Global Quote.05. price"))[-1]
+        ('Global Quote', 'price')
     """
-    normalized = normalize(name.text)
-    for whole in (True, False):
-        for table in document.tables:
-            if normalize(table.name if whole else table.name.rpartition(".")[2]) == normalized:
-                return table
-    listed = listed_names(table.name for table in document.tables)
-    raise invalid_select(f"there is no table {name.text[:40]!r}", name.offset, f"Tables: {listed}.")
+    yield "", name
+    if match := _ORDINAL.match(name):
+        yield "", name[match.end() :]
+    for position in [position for position, sign in enumerate(name) if sign == "."][:4]:
+        before, rest = name[:position], name[position + 1 :]
+        match = _ORDINAL.match(rest)
+        yield before, rest[match.end() :] if match else rest
 
 
-def no_column(name: Name, tables: TableLookup, metadata: Mapping[str, Any]) -> InvalidArguments:
-    """Return the error for a name that neither a table nor the metadata has."""
-    known: dict[str, None] = {}
-    for names in (*(lookup.table.columns for lookup in tables.columns), metadata):
-        known |= dict.fromkeys(names)
-        if len(known) > _MAX_COMPARED:
-            break
-    compared = [other for other, _ in zip(known, range(_MAX_COMPARED), strict=False) if len(other) <= MAX_NAME_CHARS]
-    closest = "".join(f"Did you mean {quoted_name(column)}? " for column in closest_matches(name.text, compared))
-    listed = listed_names(known)
-    return invalid_select(f"there is no column {name.text[:40]!r}", name.offset, f"{closest}Columns: {listed}.")
+def _with_words(wanted: Sequence[str], names: Iterable[str]) -> Iterator[str]:
+    for other in names if wanted else ():
+        words = _words(other)
+        if all(any(_is_like(word, part) for part in words) for word in wanted):
+            yield other
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name[:MAX_NAME_CHARS])]
+
+
+def _is_like(word: str, part: str) -> bool:
+    if word == part or (len(word) >= _MIN_PREFIX and part.startswith(word)):
+        return True
+    stem = _ENDINGS.sub("", word)
+    return len(stem) >= _MIN_PREFIX and stem == _ENDINGS.sub("", part)
 
 
 def first_names(names: Iterable[str]) -> list[str]:
