@@ -36,7 +36,7 @@ def test_call_prints_the_answer(run: Run) -> None:
 def test_call_prints_the_selected_part(run: Run) -> None:
     code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "close; last 2", "--fresh")
     assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "close"
+    assert out.splitlines()[0] == "timestamp,close"
     assert len(out.splitlines()) == 3
 
 
