@@ -149,7 +149,8 @@ class SelectParser(ExpressionParser):
             expression = self._needed_expression("by")
             direction = clause_words.DIRECTION.match(self.text, self.offset)
             self.offset = direction.end() if direction else self.offset
-            order = (Order(expression, descending=which == "top"),)
+            is_ascending = direction is not None and direction["way"].lower().startswith("asc")
+            order = (Order(expression, descending=which == "top" and not is_ascending),)
         self._limit(RowLimit(which, count, start, of))
         self._selection = replace(self._selection, order=(*order, *self._selection.order))
 

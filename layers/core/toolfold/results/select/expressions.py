@@ -480,6 +480,8 @@ def _checked_call(name: str, arguments: tuple[Expression, ...], text: str, offse
         "round",
         functions.DISTINCT,
     ):
-        needs = "a column and a number, as in percentile(close, 90)" if function == "percentile" else "one column"
+        needs = f"one column, as in {function}(close)"
+        if function == "percentile":
+            needs = "a column and a number, as in percentile(close, 90)"
         raise invalid_select(f"{function} needs {needs}", offset)
     return Call(function, arguments, text, offset, distinct)

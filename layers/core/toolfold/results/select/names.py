@@ -221,11 +221,17 @@ class DocumentNames:
         """Return the error for a name that neither a table nor the metadata has."""
         known = [*self._columns, *self.metadata][:_MAX_COMPARED]
         compared = [other for other in known if len(other) <= MAX_NAME_CHARS]
-        closest = "".join(f"Did you mean {quoted_name(column)}? " for column in closest_matches(name.text, compared))
+        last = name.text.rpartition(".")[2].strip() or name.text
+        matches = closest_matches(name.text, compared) or closest_matches(last, compared)
+        closest = "".join(f"Did you mean {quoted_name(column)}? " for column in matches)
         named = [quoted_name(table.name) for table in self.document.tables if table.name][:MAX_LISTED]
         tables = f" Tables: {', '.join(named)}." if named and len(self.document.tables) > 1 else ""
         listed = f"Columns: {listed_names(known)}."
-        return invalid_select(f"there is no column {name.text[:40]!r}", name.offset, f"{closest}{listed}{tables}")
+        form = "" if closest or len(known) < 2 else f' Write "{",".join(map(quoted_name, known[:2]))}{self._rows()}".'
+        return invalid_select(f"there is no column {name.text[:40]!r}", name.offset, f"{closest}{listed}{tables}{form}")
+
+    def _rows(self) -> str:
+        return "; last 5" if self.document.tables and not self.metadata else ""
 
     def no_table(self, name: Name) -> InvalidArguments:
         """Return the error for a table that does not exist."""

@@ -40,7 +40,7 @@ from toolfold.results.tables import Document, Table
 from toolfold.text_safety import quoted_name
 
 _ONE_ROW = {
-    **dict.fromkeys(("latest", "newest", "last", "recent", "current"), "newest"),
+    **dict.fromkeys(("latest", "newest", "last", "recent", "most recent", "current"), "newest"),
     **dict.fromkeys(("first",), "first"),
     **dict.fromkeys(("oldest", "earliest"), "oldest"),
     **dict.fromkeys(("upcoming", "next"), "next"),
@@ -89,6 +89,7 @@ class _Resolver:
         self._names, self._lookups = DocumentNames(document, lookups), lookups
         self._notes: dict[str, None] = {}
         self._fields: dict[str, Any] = {}
+        self._aliases: dict[str, Expression] = {}
 
     # Tables
 
@@ -186,6 +187,7 @@ class _Resolver:
         """Return the selection with the names of the tables."""
         items: list[Item] = []
         limit, order, groups = selection.row_limit, selection.order, selection.groups
+        self._define(selection)
         for item in selection.items:
             for part in self._parts(item):
                 if isinstance(part, RowLimit):
@@ -200,7 +202,13 @@ class _Resolver:
                 items.append(computed)
             else:
                 conditions.append(self._condition(condition))
-        groups = tuple(self._group(part) for group in groups for part in self._split_group(group))
+        grouped = [self._group(part) for group in groups for part in self._split_group(group)]
+        items += [group for group in grouped if _has_function(group.expression)]  # "group by month mean close"
+        groups = tuple(group for group in grouped if not _has_function(group.expression))
+        if any(_has_function(item.expression) for item in items):  # calculations for functions of them alone
+            items = [
+                item for item in items if normalize(item.alias) not in self._aliases or _has_function(item.expression)
+            ]
         excluded = [self._column(name) for name in selection.excluded]
         kept_order = []
         for one in order:
@@ -219,6 +227,18 @@ class _Resolver:
         )  # fmt: skip
         return Resolved(resolved, self._lookups, self._fields, list(self._notes))
 
+    def _define(self, selection: Selection) -> None:
+        """Store the names that the selection gives to calculations: its other parts may use them."""
+        for item in selection.items:
+            if item.alias and not self._known(item.alias) and not isinstance(item.expression, Column):
+                self._aliases[normalize(item.alias)] = self._expression(item.expression)
+        for condition in top_conditions(selection.condition):
+            if (computed := self._assigned(condition)) is not None:
+                self._aliases[normalize(computed.alias)] = computed.expression
+
+    def _defined(self, name: Name) -> Expression | None:
+        return None if self._known(name.text) else self._aliases.get(normalize(name.text))
+
     def _is_date(self, name: Name) -> bool:
         return any(lookup.index(name.text) is not None and lookup.index(name.text) == lookup.date_index
                    for lookup in self._lookups)  # fmt: skip
@@ -228,8 +248,8 @@ class _Resolver:
     ) -> tuple[tuple[Order, ...], list[Item], RowLimit]:
         """Return ``top 5 volume`` as an order and a number of rows."""
         assert limit.of is not None  # noqa: S101 - only called so
-        ranked = self._column(limit.of)
-        return (Order(Column(ranked), descending=limit.which == "top"), *order), items, replace(limit, of=None)
+        ranked = self._defined(limit.of) or Column(self._column(limit.of))
+        return (Order(ranked, descending=limit.which == "top"), *order), items, replace(limit, of=None)
 
     def _assigned(self, condition: Condition) -> Item | None:
         """Return ``spread = high - low`` as a calculation, where no column is called ``spread``."""
@@ -254,6 +274,8 @@ class _Resolver:
             yield replace(item, expression=self._expression(item.expression))
             return
         name = item.expression.name
+        if self._defined(name) is not None:  # the calculation itself is among the items
+            return
         found = self._meaning(name)
         if found is not None:
             yield from self._as_items(found, item)
@@ -400,6 +422,8 @@ class _Resolver:
 
     def _expression(self, expression: Expression) -> Expression:
         if isinstance(expression, Column):
+            if (defined := self._defined(expression.name)) is not None:
+                return defined
             if self._known(expression.name.text) is None and (unit := self._time_unit(expression.name)):
                 return unit
             if self._known(expression.name.text) is None and (call := self._function(expression.name)):
@@ -445,10 +469,17 @@ class _Resolver:
         """Return an operand; its expression is dropped when a name in it is not that of a column."""
         expression = operand.expression
         if expression is None or not all(
-            self._known(part.name.text) for part in parts_of(expression) if isinstance(part, Column)
+            self._known(part.name.text) or self._defined(part.name)
+            for part in parts_of(expression)
+            if isinstance(part, Column)
         ):
             return replace(operand, expression=None)
         return replace(operand, expression=self._expression(expression))
+
+
+def _has_function(expression: Expression) -> bool:
+    """Return whether an expression has a function of all rows."""
+    return any(isinstance(part, Call) and part.function not in functions.SCALARS for part in parts_of(expression))
 
 
 def _best(name: str, guesses: list[str]) -> str | None:
