@@ -98,11 +98,7 @@ DIALOGUES = (
     ),
     Dialogue(
         "Is IBM overbought?",
-        (
-            _call(
-                "RSI", {"symbol": "IBM", "interval": "1d", "period": 14, "series_type": "close"}, "rsi; newest 3 days"
-            ),
-        ),
+        (_call("RSI", {"symbol": "IBM", "interval": "1d", "period": 14, "series_type": "close"}, "rsi; last 3 days"),),
         "Names and forms that mean one thing only are accepted.",
     ),
     Dialogue(
@@ -117,9 +113,9 @@ DIALOGUES = (
         "Rows are filtered by date, then sorted.",
     ),
     Dialogue(
-        "What does Nosuch Industries cost?",
-        (_call("GLOBAL_QUOTE", {"symbol": "NOSUCHIND"}),),
-        "A symbol that does not exist leads to the search for symbols.",
+        "What does Tesco cost?",
+        (_call("GLOBAL_QUOTE", {"symbol": "Tesco PLC"}),),
+        "A name in place of a symbol leads to the search for symbols.",
         follows=True,
     ),
 )

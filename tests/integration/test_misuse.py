@@ -1,0 +1,47 @@
+"""Calls as a model may write them before it has read anything are answered, or refused with the call that works."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.benchmarks.agent.client import over_mock_api
+from tests.benchmarks.agent.journey import Journey, answer
+from tests.benchmarks.agent.misuse import Outcome, judge
+from tests.benchmarks.agent.probes import PROBES
+from tests.benchmarks.agent.questions import QUESTIONS
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    with over_mock_api() as (client, data):
+        return judge(PROBES, client, data)
+
+
+@pytest.fixture(scope="module")
+def journeys() -> list[Journey]:
+    with over_mock_api() as (client, data):
+        return [answer(question, client, data) for question in QUESTIONS]
+
+
+# F5, F10
+@pytest.mark.parametrize(
+    ("area", "least"), [("TOOL_LIST", 0.95), ("TOOL_GET", 0.95), ("TOOL_CALL", 0.95), ("select", 0.85)]
+)
+def test_errors_propose_the_call_that_works(outcomes: list[Outcome], area: str, least: float) -> None:
+    verdicts = {str(one.probe): one.verdict for one in outcomes if one.probe.area == area and one.verdict != "works"}
+    lost = [probe for probe, verdict in verdicts.items() if verdict == "lost"]
+    assert len(lost) <= (1 - least) * len(verdicts), lost
+
+
+def test_most_natural_guesses_of_select_are_accepted(outcomes: list[Outcome]) -> None:
+    natural = [one for one in outcomes if one.probe.area == "select" and one.probe.is_natural]
+    refused = [str(one.probe) for one in natural if one.verdict != "works"]
+    assert len(refused) <= 0.3 * len(natural), refused
+
+
+# F1, F3, F6
+def test_no_answer_is_wrong_without_a_note(outcomes: list[Outcome], journeys: list[Journey]) -> None:
+    assert [str(one.probe) for one in outcomes if one.verdict == "wrong"] == []
+    assert [journey.steps for journey in journeys if journey.silently_wrong] == []
