@@ -26,8 +26,8 @@ def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invalid
     """
     problems = error.details.get("problems")
     tool = catalog.get(arguments["tool_name"])
-    if not problems or "next_call" in error.details or tool is None:
-        return
+    if not problems or "next_call" in error.details or tool is None or "Call TOOL_CALL with " in error.suggestion:
+        return  # one next call, not two that differ
     from toolfold.execution.validation import validator_of
 
     given = arguments.get("arguments") or {}
