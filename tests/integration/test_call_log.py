@@ -28,9 +28,9 @@ class TestLog:
         calls.error("WTI")
         assert self.lines(caplog) == [
             {"inner_tool": "CPI", "code": "OK", "cache": "miss", "upstream_requests": 2, "retries": 1,
-             "response_chars": len(CSV) - 1, "circuit_breaker": "closed"},
+             "response_chars": len(CSV), "circuit_breaker": "closed"},
             {"inner_tool": "CPI", "code": "OK", "cache": "memory", "upstream_requests": 0, "retries": 0,
-             "response_chars": len(CSV) - 1, "circuit_breaker": "closed"},
+             "response_chars": len(CSV), "circuit_breaker": "closed"},
             {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 1, "retries": 0,
              "response_chars": 0, "circuit_breaker": "open"},
             {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 0, "retries": 0,

@@ -18,6 +18,7 @@ import pytest
 
 from tests.integration.test_local_http_limits import calling
 from tests.support.raw_http import PING, answers_honestly, connect, post, read_all
+from toolfold.cli.installation import install_command
 from toolfold.mock_api.server import MockApi
 
 COMMAND = [sys.executable, "-m", "toolfold", "serve"]
@@ -102,7 +103,7 @@ def test_missing_extra_is_named() -> None:
     program = "import sys; sys.modules['uvicorn'] = None; from toolfold.cli import main; sys.exit(main(['serve']))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "This needs uvicorn: pip install 'toolfold[serve]'\n"
+    assert done.stderr == f"This needs uvicorn: {install_command('serve')}\n"
 
 
 @pytest.mark.skipif(not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here")

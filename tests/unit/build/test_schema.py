@@ -325,7 +325,7 @@ def test_categories_of_the_same_name_are_distinguished_by_source(tmp_path: Path)
     assert catalog.counts("category") == {"sea/forecasts": 1, "weather/forecasts": 1}
     assert "# sea/forecasts: Forecasts\nget-Wave.heights: " in catalog.listing
     assert "# weather/forecasts: Forecasts\nFORECAST: " in catalog.listing
-    assert "Forecasts of sea (1), Forecasts of weather (1)" in instructions(catalog)
+    assert "Forecasts of sea (1), Forecasts of weather (1)" in instructions(catalog, 0.0)
     for given, names in {
         "sea/forecasts": ["get-Wave.heights"],
         "weather/forecasts": ["FORECAST"],

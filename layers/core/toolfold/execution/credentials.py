@@ -23,7 +23,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from toolfold import messages
 from toolfold.errors import AuthRequired, InsufficientScope
 
 if TYPE_CHECKING:
@@ -73,6 +72,8 @@ class RequestCredentials:
             InsufficientScope: tokens are required, and this one lacks ``scope``.
         """
         if self.scopes is not None and scope not in self.scopes:
+            from toolfold import messages  # few requests need it
+
             raise InsufficientScope(
                 f"The access token lacks the scope {scope}; nothing was sent.",
                 messages.AUTHORIZE_AGAIN.for_model,

@@ -58,7 +58,10 @@ def main() -> int:
     """Serve stdin and stdout with the settings of the environment, and return the exit code."""
     from toolfold.settings import Settings
 
-    run(Settings.from_environment())
+    try:
+        run(Settings.from_environment())
+    finally:
+        _end_logging()
     return 0
 
 
@@ -91,6 +94,17 @@ def run(settings: Settings) -> None:
     except OSError:
         _close_quietly(outgoing)
         raise
+
+
+def _end_logging() -> None:
+    """Let no call that is still running write to stderr.
+
+    Python flushes stderr at its end, and aborts when a thread holds the lock of the buffer.
+    """
+    logging.disable()
+    for handler in logging.getLogger().handlers:
+        if handler.lock is not None:
+            handler.lock.acquire(timeout=1)
 
 
 def _greet() -> None:
