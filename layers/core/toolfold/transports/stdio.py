@@ -14,6 +14,7 @@ From the specification, 2026-07-28: a server of both eras answers each request b
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import signal
@@ -58,10 +59,8 @@ def main() -> int:
     """Serve stdin and stdout with the settings of the environment, and return the exit code."""
     from toolfold.settings import Settings
 
-    try:
-        run(Settings.from_environment())
-    finally:
-        _end_logging()
+    atexit.register(_end_logging)
+    run(Settings.from_environment())
     return 0
 
 
