@@ -85,6 +85,20 @@ def test_select_is_applied_to_each_part(tools: MetaTools) -> None:
     assert [row[0] for row in table_of(top)["rows"]] == ["AAPL"] * 3 + ["MSFT"] * 3
 
 
+@pytest.mark.parametrize(
+    ("named", "same"),
+    [
+        ("timestamp,symbol,close,volume; last 2", "timestamp,close,volume; last 2"),
+        ("Symbol, close; last 3", "close; last 3"),
+        ("max(close) by symbol", "max(close)"),
+    ],
+)
+def test_select_may_name_the_argument_that_differs(tools: MetaTools, named: str, same: str) -> None:
+    first, second = (call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select=select) for select in (named, same))
+    assert not first.is_error
+    assert first.structured["result"] == second.structured["result"]
+
+
 def test_comparison_costs_less_than_two_calls(tools: MetaTools) -> None:
     both = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT"]})
     alone = [call(tools, QUOTE, {"symbol": symbol}) for symbol in ("AAPL", "MSFT")]

@@ -149,7 +149,13 @@ def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Result:
     if call.options.raw_by:
         call_batch.refuse_raw(batch, validator_of(call.catalog, call.tool), sent, call.options.raw_by)
     end = call.budget.deadline - _MAX_RESERVE_S if call.fetch_deadline is None else call.fetch_deadline
-    call = replace(call, fetch_deadline=end)
+    options = call.options
+    if options.select is not None:
+        from toolfold.results.select.selection import without_columns
+
+        names = frozenset(name.lower() for name in batch.varied)
+        options = replace(options, select=without_columns(options.select, names))
+    call = replace(call, fetch_deadline=end, options=options)
     outcomes = call_batch.fetch_parts(
         batch.parts,
         lambda arguments: fetch_response(call, arguments),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from toolfold.errors import InvalidArguments
@@ -258,3 +258,24 @@ def top_conditions(condition: Condition | None) -> tuple[Condition, ...]:
     if condition is None:
         return ()
     return condition.conditions if isinstance(condition, All) else (condition,)
+
+
+def without_columns(selection: Selection, names: frozenset[str]) -> Selection:
+    """Return the selection without these columns among what is returned and what groups.
+
+    Args:
+        selection: what is selected of each of several answers.
+        names: columns that those answers get when they are put together, in lower case.
+    """
+
+    def others(items: tuple[Item, ...]) -> tuple[Item, ...]:
+        return tuple(
+            item
+            for item in items
+            if not (isinstance(item.expression, Column) and item.expression.name.text.lower() in names)
+        )
+
+    items = others(selection.items)
+    if selection.items and not items:
+        return selection
+    return replace(selection, items=items, groups=others(selection.groups))
