@@ -113,7 +113,9 @@ def requested_of(selection: Any, document: Document, today: date) -> Requested:
         bound
         for lookup in resolved.lookups
         if lookup.date_index is not None
-        for bound in shortfall._wanted(selected.condition, statements.Statements(lookup, today), lookup.date_index)
+        for bound in shortfall.wanted_periods(
+            selected.condition, statements.Statements(lookup, today), lookup.date_index
+        )
     ]
     limit, functions, columns = selected.row_limit, *_functions_and_columns(selected)
     is_ranked = bool(selected.order) or (limit is not None and limit.which in ("top", "bottom"))

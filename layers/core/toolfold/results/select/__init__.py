@@ -1,6 +1,8 @@
 """The ``select`` argument of TOOL_CALL, which says what part of an answer to return.
 
-``parser`` parses it; ``evaluator`` applies it to tables, with ``names``, ``conditions`` and ``aggregates``;
+``parser`` parses it to a ``selection``, with ``clauses`` and ``expressions``; ``evaluator`` applies it:
+``resolver`` looks up the names, ``rows`` and ``calculations`` choose and calculate with ``statements`` of SQL,
+``shortfall`` and ``explanations`` state what is missing;
 ``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard``;
 ``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
 ``json_values``, which measures. May import ``results.tables``, ``results.columns``, ``results.values``, ``budget``,
@@ -8,17 +10,31 @@
 """
 
 __all__ = [
-    "aggregates",
-    "conditions",
+    "amounts",
+    "calculations",
+    "clause_words",
+    "clauses",
+    "comparison_words",
+    "dates",
     "empty_notes",
     "evaluator",
+    "explanations",
     "expression_budget",
+    "expressions",
+    "functions",
     "jmespath_functions",
     "jmespath_interpreter",
     "jmespath_query",
     "json_values",
     "names",
     "parser",
+    "period_words",
+    "periods",
+    "request_objects",
+    "resolver",
+    "rows",
+    "selection",
+    "shortfall",
     "sql_dates",
     "sql_dialect",
     "sql_engine",
@@ -29,4 +45,5 @@ __all__ = [
     "sql_periods",
     "sql_query",
     "sql_tokens",
+    "statements",
 ]

@@ -47,7 +47,8 @@ PARTS = {
         "everything": rf"(?:\*|(?:all|everything)(?:\s++(?:{_FIELDS}|rows?|data)\b)?)(?=\s*+(?:[;,|]|$)|\s++\w)",
         "call": r"(?:(?:df|data|rows|table)\.)?(?P<which>head|tail|limit|first|last|take)"
         r"\(\s*+(?P<count>\d{0,9}+)\s*+\)",
-        "take": rf"(?P<which>{_WORDS})\s*+[:=]?\s*+(?P<count>{COUNT})(?:{ROWS}|(?![\w.%]|\s*+[*/+]))",
+        "take": rf"(?P<which>{_WORDS})\s*+[:=]?\s*+-?(?P<count>{COUNT})(?:{ROWS}|(?![\w.%]|\s*+[*/+]))",
+        "equals": r"(?:rows|max_?rows|num_?rows|page_?size)\s*+[:=]\s*+(?P<count>\d{1,9})(?!\w)",
         "one": rf"(?P<which>{_WORDS})(?P<count>){ROWS}",
         "rows": rf"(?P<count>\d{{1,9}}(?!\d))(?:(?P<which>){ROWS}|\s++(?P<before>{_WORDS})\b)",
         "top": rf"(?P<which>top|bottom)\s*+[:=]?\s*+(?P<count>{COUNT})\b(?!\s*+[*/+(]){ROWS}?",

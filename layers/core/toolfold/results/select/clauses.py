@@ -108,8 +108,10 @@ class SelectParser(ExpressionParser):
             return False
         kind, match = found
         start, self.offset = self.offset, match.end()
-        if kind in ("call", "take", "one", "rows"):
-            word = re.sub(r"\s+", " ", match["which"] or match.groupdict().get("before") or "head").lower()
+        if kind in ("call", "take", "equals", "one", "rows"):
+            word = re.sub(
+                r"\s+", " ", match.groupdict().get("which") or match.groupdict().get("before") or "head"
+            ).lower()
             self._limit(RowLimit(clause_words.WHICH[word], _count(match["count"]), start))
         elif kind in ("top", "most"):
             self._ranked(kind, match, start)

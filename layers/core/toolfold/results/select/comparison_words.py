@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from toolfold.results.select.dates import DATE
-
 # Possessive quantifiers (*+): what they match is never given back, so that no text takes more than linear time.
 
 _THAN = r"(?:is\s++)?(?:greater|more|higher|larger|bigger)\s++than"
@@ -34,12 +32,10 @@ OPERATORS = [
 ]
 """What compares, and the operator that it means, in the order in which they are tried."""
 
-DATE_OPERATORS = re.compile(
-    rf"(?:is\s++)?(?P<word>after|since|before|until|from|on|in|during|by)\s++(?P<date>{DATE})"
-    rf"(?:\s++(?:to|until|through|and)\s++(?P<high>{DATE}))?",
-    re.I,
-)
+DATE_OPERATORS = re.compile(r"(?:is\s++)?(?P<word>after|since|before|until|from|on|in|during|by)\s++", re.I)
 """Words between the name of a date and a date."""
+
+TO_DATE = re.compile(r"\s++(?:to|until|through|and)\s++", re.I)
 
 DATE_LIKE = re.compile(r"date|time|day|expir|ending|published|period|when", re.I)
 """Names that are those of dates."""

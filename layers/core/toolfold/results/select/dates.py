@@ -33,6 +33,9 @@ _FORMS = {
 DATE = f"(?:{'|'.join(_FORMS.values())})(?!\\w)"
 """Regular expression of a date in any spelling, without groups; letter case is ignored."""
 
+DATE_PATTERN = re.compile(DATE, re.I)
+"""The same, compiled once: it is long."""
+
 _PATTERNS = [(name, re.compile(form, re.I)) for name, form in _FORMS.items()]
 _QUARTER_ENDS = {"1": ("01", "03"), "2": ("04", "06"), "3": ("07", "09"), "4": ("10", "12")}
 

@@ -19,8 +19,9 @@ from toolfold.results.select.comparison_words import (
     OR,
     STOP,
     THOUSANDS,
+    TO_DATE,
 )
-from toolfold.results.select.dates import DATE
+from toolfold.results.select.dates import DATE_PATTERN
 from toolfold.results.select.selection import (
     All,
     AnyOf,
@@ -45,7 +46,6 @@ MAX_DEPTH = 40
 WORD = re.compile(r"[^\W\d][\w.]*+|\d++\.\s++[A-Za-z_][\w.]*+|\d++[A-Za-z_][\w.]*+")
 QUOTED = re.compile(r"\"([^\"]*+)\"|'([^']*+)'|`([^`]*+)`")
 _NUMBER = re.compile(AMOUNT, re.I)
-_DATE = re.compile(DATE, re.I)
 _SPACE = re.compile(r"\s*+")
 _NOT = re.compile(r"not\b(?!\s++null)|!(?!=)", re.I)
 _AS = re.compile(r"\s++as\s++", re.I)
@@ -197,13 +197,15 @@ class ExpressionParser:
         if not isinstance(left, Column) or not DATE_LIKE.search(left.name.text):
             return None
         match = DATE_OPERATORS.match(self.text, self.offset)
-        if match is None:
+        date = None if match is None else DATE_PATTERN.match(self.text, match.end())
+        if match is None or date is None:
             return None
-        self.offset = match.end()
-        operands = [Operand(match["date"], match.start("date"))]
-        if match["high"]:
-            operands.append(Operand(match["high"], match.start("high")))
-            return Comparison(left, "between", tuple(operands))
+        self.offset = date.end()
+        operands = [Operand(date[0], date.start())]
+        joint = TO_DATE.match(self.text, date.end())
+        if joint and (high := DATE_PATTERN.match(self.text, joint.end())):
+            self.offset = high.end()
+            return Comparison(left, "between", (*operands, Operand(high[0], high.start())))
         return Comparison(left, _DATE_WORDS.get(match["word"].lower(), "="), tuple(operands))
 
     def _compared(self, left: Expression) -> Condition | None:
@@ -216,10 +218,23 @@ class ExpressionParser:
         if operator == ":" and (self.begins_clause(self.offset) or not self.text[self.offset :].strip()):
             self.offset = before
             return None
+        if operator == ":" and self._is_calculation_next():  # annual: revenue - cost as profit
+            self.offset = before
+            return None
         negated, operator = operator.startswith("not "), operator.removeprefix("not ")
         operands = self._operands(operator)
         comparison = Comparison(left, "=" if operator == "in" else operator, operands)
         return Not(comparison) if negated else comparison
+
+    def _is_calculation_next(self) -> bool:
+        start = self.offset
+        try:
+            item = self.item()
+        except InvalidArguments:
+            return False
+        finally:
+            self.offset = start
+        return item is not None and (bool(item.alias) or isinstance(item.expression, Arithmetic | Call))
 
     def _operands(self, operator: str) -> tuple[Operand, ...]:
         listed = LIST.match(self.text, self.offset) if operator in ("in", "=", "!=", "contains") else None
@@ -271,7 +286,7 @@ class ExpressionParser:
             return Operand(match[0], start)
         expression, expression_end = self._try_expression()
         words_end = self._words_end(start)
-        date = _DATE.match(self.text, start)
+        date = DATE_PATTERN.match(self.text, start)
         end = max(expression_end, words_end, date.end() if date else start)
         if end == start:
             raise invalid_select("a value is missing", start, "Write e.g. strike>=200 or type=call.")
@@ -460,12 +475,26 @@ class ExpressionParser:
             raise invalid_select(f"is nested deeper than {MAX_DEPTH} levels", self.offset, "Write less in one select.")
 
 
+_MOVING = {"sma", "ema", "moving_average", "movingaverage", "rolling", "rolling_mean", "ma", "cumsum", "lag"}
+
+
+def _no_moving_function(name: str, inner: str, window: Expression | None, offset: int) -> InvalidArguments:
+    """Return the error for a function of a window of rows, which SQL has."""
+    count = int(window.value) if isinstance(window, Number) and 1 < window.value < 10_000 else 20
+    over = f"avg({inner[:40]}) OVER (ORDER BY date ROWS {count - 1} PRECEDING)"
+    suggestion = f"Write SELECT date, {over} AS average FROM data."  # noqa: S608 - it is shown, not run
+    return invalid_select(f"{name[:20]} over a moving window is for SQL", offset, suggestion)
+
+
 def _checked_call(name: str, arguments: tuple[Expression, ...], text: str, offset: int, distinct: bool) -> Call:
     lowered = name.lower()
     function = functions.AGGREGATES.get(lowered) or functions.SCALARS.get(lowered)
     if lowered == functions.DISTINCT:
         function = functions.DISTINCT
     inner = text[text.index("(") + 1 : -1].partition(",")[0].strip() or "close"
+    moving = function in (None, "mean") and len(arguments) == 2 and isinstance(arguments[1], Number)
+    if moving or lowered in _MOVING:
+        raise _no_moving_function(name, inner, arguments[-1] if arguments else None, offset)
     if function is None:
         known = ", ".join(functions.SHOWN)
         raise invalid_select(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolfold.results.select.dates import DATE, parse_date
+from toolfold.results.select.dates import DATE_PATTERN, parse_date
 from toolfold.results.select.selection import Period, invalid_select
 
 WRITTEN_NUMBERS = dict(
@@ -22,34 +22,35 @@ _SHORT_UNIT = r"(?:d|w|wk|mo|m|q|y|yr|h)"
 _UNITS = {"h": "hour", "d": "day", "s": "day", "w": "week", "m": "month", "q": "quarter", "y": "year"}
 _MULTIPLES = {"fortnight": ("week", 2), "decade": ("year", 10)}
 _TO_DATE = r"(?P<to_date>[ymqw]td)\b|(?P<unit_to_date>year|month|quarter|week)[ -]to[ -]date\b"
-_NOT_CALCULATED = r"(?!\s*+[*/+<>=]|\.\d|\s*+-\s*+[\d\"'A-Za-z(])"
+_BEFORE_SPAN = re.compile(r"(?:(?:from|between|in|for|of)\s++)?", re.I)
+_DOTS = re.compile(r"\s*+\.\.\.?\s*+")
+_BETWEEN = re.compile(r"\s++(?:and|to|until|till|through|thru)\s++|\s*+[:–—]\s*+|\s++-\s*+", re.I)
+_NOT_CALCULATED = re.compile(r"(?!\s*+[*/+<>=]|\.\d|\s*+-\s*+[\d\"'A-Za-z(])")
 
-_FORMS = [
+_BEFORE_DATE = [
+    (form, re.compile(pattern, re.I))
+    for form, pattern in (
+        ("since", r"(?:since|from|starting(?:\s++(?:from|on|in))?|>=)\s*+"),
+        ("after", r"(?:after|later\s++than|newer\s++than|>)\s*+"),
+        ("until", r"(?:until|till|through|thru|up\s++to|to|ending|<=)\s*+"),
+        ("before", r"(?:before|earlier\s++than|older\s++than|prior\s++to|<)\s*+"),
+        ("on", r"(?:(?:on|in|during|for|of|within|at|as\s++of)\s++)?(?:the\s++year\s++)?"),
+    )
+]
+"""What may stand before a single date, and what the period is."""
+
+_ONWARDS = re.compile(r"\s++onwards?\b", re.I)
+
+_RELATIVE = [
     (name, re.compile(pattern, re.I))
     for name, pattern in (
-        ("span", rf"(?:(?:from|between)\s++)?(?P<low>{DATE})?\s*+\.\.\.?\s*+(?P<high>{DATE})?"),
-        (
-            "span",
-            rf"(?:(?:between|from|in|for|of)\s++)?(?P<low>{DATE})\s++(?:and|to|until|till|through|thru)\s++(?P<high>{DATE})",
-        ),
-        ("span", rf"(?P<low>{DATE})(?:\s*+[:–—]\s*+|\s++-\s*+)(?P<high>{DATE})"),
         ("ago", rf"(?:since|from|after)\s++(?P<count>{COUNT})\s*+(?P<unit>{_UNIT})\s++ago\b"),
         (
             "start",
-            r"(?:since|from)\s++(?:the\s++)?(?:start|beginning)\s++of\s++(?:the\s++|this\s++)?(?P<unit>year|month|quarter|week)\b",
+            r"(?:since|from)\s++(?:the\s++)?(?:start|beginning)\s++of\s++(?:the\s++|this\s++)?"
+            r"(?P<unit>year|month|quarter|week)\b",
         ),
         ("since_unit", rf"(?:since|from|after)\s++(?P<which>last|this|yesterday|today)(?:\s++(?P<unit>{_UNIT}))?\b"),
-        (
-            "since",
-            rf"(?:since|from|starting(?:\s++(?:from|on|in))?|>=)\s*+(?P<low>{DATE})(?:\s++onwards?\b|\s++on\b(?!\s))?",
-        ),
-        ("after", rf"(?:after|later\s++than|newer\s++than|>)\s*+(?P<low>{DATE})"),
-        ("until", rf"(?:until|till|through|thru|up\s++to|to|ending|<=)\s*+(?P<high>{DATE})"),
-        ("before", rf"(?:before|earlier\s++than|older\s++than|prior\s++to|<)\s*+(?P<high>{DATE})"),
-        (
-            "on",
-            rf"(?:(?:on|in|during|for|of|within|at|as\s++of)\s++)?(?:the\s++year\s++)?(?P<low>{DATE}){_NOT_CALCULATED}",
-        ),
         ("to_date", _TO_DATE),
         ("day", r"(?:(?:for|on|of)\s++)?(?P<which>today|yesterday|tomorrow)\b(?!\s*+[(<>=])"),
         (
@@ -73,39 +74,60 @@ def parse_period(text: str, offset: int) -> tuple[Period, int] | None:
     Raises:
         InvalidArguments: a date is not in the calendar or can be two dates, or the period ends before it begins.
     """
-    for form, pattern in _FORMS:
-        match = pattern.match(text, offset)
-        if match is None:
+    found = _span(text, offset)
+    if found is not None:
+        return found
+    for form, pattern in _BEFORE_DATE:
+        prefix = pattern.match(text, offset)
+        date = None if prefix is None else DATE_PATTERN.match(text, prefix.end())
+        if date is None or (form == "on" and _NOT_CALCULATED.match(text, date.end()) is None):
             continue
-        groups = {name: found or "" for name, found in match.groupdict().items()}
-        if form in ("span", "since", "after", "until", "before", "on"):
-            if period := _absolute(form, match, groups):
-                return period, match.end()
-            continue
-        return _relative(form, match[0].strip(), offset, groups), match.end()
+        onwards = _ONWARDS.match(text, date.end()) if form == "since" else None
+        end = onwards.end() if onwards else date.end()
+        return _single(form, text[offset:end].strip(), offset, date), end
+    for form, pattern in _RELATIVE:
+        if match := pattern.match(text, offset):
+            groups = {name: found or "" for name, found in match.groupdict().items()}
+            return _relative(form, match[0].strip(), offset, groups), match.end()
     return None
 
 
-def _absolute(form: str, match: re.Match[str], groups: dict[str, str]) -> Period | None:
-    offset, text = match.start(), match[0].strip()
-    low = high = ""
-    if groups.get("low"):
-        low, high = parse_date(groups["low"], match.start("low")) or ("", "")
-    if form == "on":
-        return Period(text, offset, low, high)
-    if form == "after":
-        return Period(text, offset, low=high, after=True)
-    if groups.get("high"):
-        first, high = parse_date(groups["high"], match.start("high")) or ("", "")
-        if form == "before":
-            return Period(text, offset, high=first, before=True)
-    elif form in ("span", "since"):
-        high = ""
-    if not low and not high:
+def _span(text: str, offset: int) -> tuple[Period, int] | None:
+    """Return a period with both ends, or with two dots and one of them."""
+    prefix = _BEFORE_SPAN.match(text, offset)
+    start = prefix.end() if prefix else offset
+    low = DATE_PATTERN.match(text, start)
+    dots = _DOTS.match(text, low.end() if low else start)
+    joint = dots or (_BETWEEN.match(text, low.end()) if low else None)
+    if joint is None:
+        return None
+    high = DATE_PATTERN.match(text, joint.end())
+    if high is None and not dots:
+        return None
+    if low is None and high is None:
         raise invalid_select("a range of dates needs at least one end", offset, "Write e.g. 2024-01..2024-03.")
-    if low and high and low > high and not low.startswith(high):
-        raise invalid_select(f"the dates {low}..{high} end before they begin", offset, f"Write {high}..{low}.")
-    return Period(text, offset, low, high)
+    end = high.end() if high else joint.end()
+    first = _bounds(low)[0] if low else ""
+    last = _bounds(high)[1] if high else ""
+    if first and last and first > last and not first.startswith(last):
+        problem = f"the dates {first}..{last} end before they begin"
+        raise invalid_select(problem, offset, f"Write {last}..{first}.")
+    return Period(text[offset:end].strip(), offset, first, last), end
+
+
+def _single(form: str, text: str, offset: int, date: re.Match[str]) -> Period:
+    first, last = _bounds(date)
+    if form == "on":
+        return Period(text, offset, first, last)
+    if form == "since":
+        return Period(text, offset, low=first)
+    if form == "after":
+        return Period(text, offset, low=last, after=True)
+    return Period(text, offset, high=first, before=True) if form == "before" else Period(text, offset, high=last)
+
+
+def _bounds(date: re.Match[str]) -> tuple[str, str]:
+    return parse_date(date[0], date.start()) or ("", "")
 
 
 def _relative(form: str, text: str, offset: int, groups: dict[str, str]) -> Period:

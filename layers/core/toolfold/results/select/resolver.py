@@ -328,7 +328,7 @@ class _Resolver:
         if (column := self._known(text)) is not None:
             return [Column(Name(column, name.offset))]
         for before, rest in names_of.spellings(text):
-            is_path = not before or names.is_whole(before) or names.table(before) is not None
+            is_path = not before or not self._lookups or names.is_whole(before) or names.table(before) is not None
             if is_path and (key := names.field(rest)) is not None:
                 self._fields[key] = names.metadata[key]
                 return []

@@ -80,22 +80,22 @@ def missing_period(
 
 def table_shortfall(selection: Selection, statements: Statements) -> Shortfall | None:
     """Return the shortfall of one table for a resolved selection."""
-    index = statements.lookup.date_index
+    index, limit = statements.lookup.date_index, selection.row_limit
+    rows = len(statements.table.rows)
+    wants_newest = limit is not None and limit.which in ("last", "newest")
+    is_whole = not selection.groups and not selection.distinct
+    asked_rows = limit.count if limit is not None and wants_newest and is_whole and limit.count > rows else 0
+    if selection.condition is None and not asked_rows:
+        return None
     dates = None if index is None else statements.dates(index)
     if index is None or dates is None:
         return None
     lows, highs = [], []
-    for low, high in _wanted(selection.condition, statements, index):
+    for low, high in wanted_periods(selection.condition, statements, index):
         lows.append(low)
         highs.append(high)
-    rows = len(statements.table.rows)
     low = max(filter(None, lows), default="")
     high = min(filter(None, highs), default="")
-    limit = selection.row_limit
-    wants_newest = (
-        limit is not None and limit.which in ("last", "newest") and not selection.groups and not selection.distinct
-    )
-    asked_rows = limit.count if limit is not None and wants_newest and limit.count > rows else 0
     shortfall = Shortfall(
         low if low and _is_before(low, dates) else "",
         high if high and _is_after(high, dates) else "",
@@ -104,7 +104,7 @@ def table_shortfall(selection: Selection, statements: Statements) -> Shortfall |
     return shortfall if shortfall.notes else None
 
 
-def _wanted(condition: Condition | None, statements: Statements, index: int) -> Iterator[tuple[str, str]]:
+def wanted_periods(condition: Condition | None, statements: Statements, index: int) -> Iterator[tuple[str, str]]:
     """Yield the first and the last date of each period that all rows must be in."""
     for one in top_conditions(condition):
         if isinstance(one, Period):
