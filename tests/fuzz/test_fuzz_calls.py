@@ -164,6 +164,7 @@ def test_inputs_survive_their_file(generator: Generator) -> None:
         assert isinstance(sent.response("key"), bytes)
 
 
+@pytest.mark.slow
 def test_a_failing_input_is_shortened() -> None:
     sent = CallInput(key="x" * 50, body=("some text with a needle in it", {"repeat": "{i},", "times": 500}))
     short = minimise(sent, lambda tried: "needle" in tried.template())

