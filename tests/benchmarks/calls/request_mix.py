@@ -131,11 +131,11 @@ REQUEST_MIX: tuple[RequestPattern, ...] = (
 
 WRONG_ARGUMENTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "TIME_SERIES_DAILY": ({"outputsize": "all"}, {"outputsize": "1y"}),
-    "TIME_SERIES_INTRADAY": ({"interval": "5m"}, {"interval": "1d"}),
+    "TIME_SERIES_INTRADAY": ({"interval": "fortnight"}, {"interval": "1d"}),
     "TREASURY_YIELD": ({"maturity": "10"},),
     "NEWS_SENTIMENT": ({"limit": "many"}, {"sort": "newest"}),
     **{
-        tool: ({"interval": "1d"}, {"interval": "1day"})
+        tool: ({"interval": "fortnight"}, {"interval": "decade"})
         for tool in ("RSI", "SMA", "EMA", "MACDEXT", "BBANDS", "ATR", "ADX", "STOCH", "OBV", "MACD")
     },
     **{tool: ({"symbol": None},) for tool in ("GLOBAL_QUOTE", "COMPANY_OVERVIEW", "TIME_SERIES_WEEKLY", "EARNINGS")},
