@@ -84,7 +84,7 @@ def test_a_restored_snapshot_serves_the_current_catalog(runtime: LambdaRuntime, 
 
 def test_a_snapshot_without_a_catalog_reads_one_published_later(runtime: LambdaRuntime, s3: Any) -> None:
     runtime.start()
-    publish(CATALOG.replace(b"129 tools. Next:", b"129 tools, as published. Next:", 1), PLACE, s3)
-    assert "129 tools, as published." in called(runtime, "TOOL_LIST")
+    publish(CATALOG.replace(b"129 tools. Next:", b"129 tools. Next, as published:", 1), PLACE, s3)
+    assert "129 tools. Next, as published:" in called(runtime, "TOOL_LIST")
     runtime.stop()
     assert any("no catalog has been published" in line for line in runtime.log)
