@@ -22,7 +22,7 @@ SCENARIOS = [
     ("2025-11-25", "tools-list", 3),
     ("2025-11-25", "server-session-lifecycle", 0),  # not applicable without sessions: checks nothing
     ("2025-11-25", "dns-rebinding-protection", 2),
-    ("2026-07-28", "server-stateless", 21),
+    ("2026-07-28", "server-stateless", 20),
     ("2026-07-28", "tools-list", 4),
     ("2026-07-28", "caching", 7),
     ("2026-07-28", "http-header-validation", 14),
