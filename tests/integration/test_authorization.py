@@ -19,6 +19,7 @@ from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.auth import issuer_keys
 from toolfold.errors import SettingsError
+from toolfold.execution.executor import ToolExecutor
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
@@ -188,6 +189,22 @@ def test_a_callers_own_key_is_used_beside_the_token(gateway: Gateway) -> None:
     gateway.send(gateway.issuer.token(RESOURCE), "TOOL_CALL", QUOTE, **{"x-api-key": "callers-own-key"})
     (sent,) = gateway.mock_api.requests
     assert "callers-own-key" in str(sent)
+
+
+def test_a_call_knows_its_caller_by_issuer_and_subject(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    callers: list[str] = []
+    call = ToolExecutor.call
+
+    def recorded(self: ToolExecutor, catalog: Any, tool: Any, arguments: Any, credentials: Any, **how: Any) -> Any:
+        callers.append(credentials.caller)
+        return call(self, catalog, tool, arguments, credentials, **how)
+
+    monkeypatch.setattr(ToolExecutor, "call", recorded)
+    for subject in ("user-1", "user-1", "user-2"):
+        gateway.send(gateway.issuer.token(RESOURCE, sub=subject), "TOOL_CALL", QUOTE)
+    same, again, other = callers
+    assert same == again != other
+    assert "" not in callers
 
 
 @pytest.mark.parametrize(

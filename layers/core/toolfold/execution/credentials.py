@@ -55,6 +55,8 @@ class RequestCredentials:
         unused: why a credential of the request is not taken for a key, as the end of a sentence.
         conflict: why the keys of the request cannot be used at all, as a sentence; empty when they can.
         scopes: what the caller's access token allows; None: no tokens are required.
+        caller: the id of the caller's principal (``protocol.http.Principal``), by which limits, approvals and logs tell
+            callers apart; empty where no tokens are required.
     """
 
     bearer: str = field(default="", repr=False)
@@ -64,6 +66,7 @@ class RequestCredentials:
     unused: str = ""
     conflict: str = ""
     scopes: frozenset[str] | None = None
+    caller: str = ""
 
     def require_scope(self, scope: str) -> None:
         """Check what the access token of the caller allows.
@@ -97,6 +100,7 @@ def read_credentials(
     query: str = "",
     used_by_gateway: Collection[str] = (),
     scopes: frozenset[str] | None = None,
+    caller: str = "",
 ) -> RequestCredentials:
     """Return the keys that a request carries.
 
@@ -106,6 +110,7 @@ def read_credentials(
         used_by_gateway: the places that a gateway has taken a credential from: :data:`AUTHORIZATION`,
             :data:`X_API_KEY`, :data:`QUERY`.
         scopes: what the access token in ``Authorization`` allows, which is then no key; None: no token is required.
+        caller: the id of the principal of that token.
     """
     if scopes is not None:
         used_by_gateway = {*used_by_gateway, AUTHORIZATION}
@@ -134,7 +139,14 @@ def read_credentials(
         else:
             found[name] = key
     return RequestCredentials(
-        found.get(AUTHORIZATION, ""), found.get(X_API_KEY, ""), found.get(QUERY, ""), named, unused, conflict, scopes
+        bearer=found.get(AUTHORIZATION, ""),
+        x_api_key=found.get(X_API_KEY, ""),
+        query=found.get(QUERY, ""),
+        named=named,
+        unused=unused,
+        conflict=conflict,
+        scopes=scopes,
+        caller=caller,
     )
 
 

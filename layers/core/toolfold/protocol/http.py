@@ -42,6 +42,7 @@ class Request(NamedTuple):
         used_by_gateway: where the gateway in front took a credential from; see ``execution.credentials``.
         path: the path of the URL; empty: the one of the MCP endpoint.
         scopes: what the access token of the caller allows; None: no tokens are required.
+        caller: the id of the :class:`Principal` of that token; empty where no tokens are required.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Request(NamedTuple):
     used_by_gateway: frozenset[str] = frozenset()
     path: str = ""
     scopes: frozenset[str] | None = None
+    caller: str = ""
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"

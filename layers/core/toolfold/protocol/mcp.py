@@ -75,7 +75,7 @@ class Server:
         if isinstance(caller, http.Response):
             return caller
         try:
-            response = self._handle_body(request._replace(scopes=caller.scopes), stateless)
+            response = self._handle_body(request._replace(scopes=caller.scopes, caller=caller.id), stateless)
         except InsufficientScope as error:
             response = self._authorization.forbid(error.details["scope"])
         return response._replace(log_fields={**response.log_fields, "caller": caller.id})
@@ -186,7 +186,9 @@ class Server:
         result = self.tools.call(
             call.name,
             call.arguments,
-            read_credentials(request.headers, request.query_api_key, request.used_by_gateway, request.scopes),
+            read_credentials(
+                request.headers, request.query_api_key, request.used_by_gateway, request.scopes, request.caller
+            ),
             request.deadline,
         )
         if result.is_error:
