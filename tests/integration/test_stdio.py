@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,37 @@ def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
     )
     assert [answer["id"] for answer in answers] == [0]
     assert time.monotonic() - started < 20
+
+
+@pytest.mark.slow
+def test_end_at_any_moment_of_a_cancelled_call_is_an_ordinary_end(mock_api: MockApi) -> None:
+    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
+    lines = [
+        message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+    ]
+    environment = {
+        **os.environ,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+        "ALPHA_VANTAGE_API_KEY": KEY,
+        "TOOLFOLD_TIMEOUT_S": "1",
+    }
+
+    def end_after(delay_s: float) -> tuple[int, bytes]:
+        with subprocess.Popen(
+            COMMAND, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdin
+            process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+            process.stdin.flush()
+            time.sleep(delay_s)
+            _, printed = process.communicate(timeout=30)
+            return process.returncode, printed
+
+    # The call imports modules, connects and waits in this time: one end in six was an abort.
+    with ThreadPoolExecutor(4) as threads:
+        ends = set(threads.map(end_after, [step * 0.008 for step in range(40)]))
+    assert ends == {(0, b"")}
 
 
 @pytest.mark.parametrize(("name", "value"), [("TOOLFOLD_CATALOG", "ftp://nowhere"), ("TOOLFOLD_TIMEOUT_S", "-1")])

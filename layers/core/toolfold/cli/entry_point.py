@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -92,10 +93,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with safe_streams():
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            code = _run(list(sys.argv[1:] if argv is None else argv))
         except Exception:  # noqa: BLE001 - Python itself would print it after the streams are as before
             traceback.print_exc()
-            return 1
+            code = 1
+    if argv is None:
+        _end_process(code)
+    return code
+
+
+def _end_process(code: int) -> None:
+    """End the process here if it has other threads, such as calls that were cancelled.
+
+    Python stops such a thread wherever it next needs the interpreter. Inside an extension module, or with the lock of
+    a stream, that aborts the process.
+    """
+    if threading.active_count() == 1:
+        return
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or its reader is gone
+        sys.stdout.flush()
+    os._exit(code)
 
 
 def _run(arguments: list[str]) -> int:

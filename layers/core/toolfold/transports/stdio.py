@@ -14,7 +14,6 @@ From the specification, 2026-07-28: a server of both eras answers each request b
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import signal
@@ -59,7 +58,6 @@ def main() -> int:
     """Serve stdin and stdout with the settings of the environment, and return the exit code."""
     from toolfold.settings import Settings
 
-    atexit.register(_end_logging)
     run(Settings.from_environment())
     return 0
 
@@ -93,17 +91,6 @@ def run(settings: Settings) -> None:
     except OSError:
         _close_quietly(outgoing)
         raise
-
-
-def _end_logging() -> None:
-    """Let no call that is still running write to stderr.
-
-    Python flushes stderr at its end, and aborts when a thread holds the lock of the buffer.
-    """
-    logging.disable()
-    for handler in logging.getLogger().handlers:
-        if handler.lock is not None:
-            handler.lock.acquire(timeout=1)
 
 
 def _greet() -> None:
