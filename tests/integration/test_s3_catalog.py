@@ -55,6 +55,15 @@ def test_the_prefix_is_optional(s3: Any) -> None:
     assert len(S3Store("s3://catalogs", max_age_s=60)()) == 129
 
 
+def test_a_bucket_that_does_not_exist_is_an_error_and_not_an_empty_one(
+    s3: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"TOOLFOLD_CATALOG": "s3://catalogs-misspelt/toolfold", "TOOLFOLD_S3_TIMEOUT_S": "2"}
+    with pytest.raises(CatalogUnavailable, match="is in a bucket that does not exist"):
+        open_store(Settings.from_environment(settings))()
+    assert [record.message for record in caplog.records] == ["catalog bucket does not exist"]
+
+
 def test_publishing_writes_an_immutable_object_and_then_the_pointer(s3: Any) -> None:
     sha256 = publish(CONTENT, PLACE)
     publish(CONTENT, PLACE)

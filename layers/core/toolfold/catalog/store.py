@@ -239,7 +239,8 @@ class S3Store:
         try:
             pointer = self._get(POINTER, _MAX_POINTER_BYTES)
         except NotPublished:
-            # Access that is denied, or a pointer that is damaged, never leads here: an operator must see it.
+            # Access that is denied, a pointer that is damaged, or a bucket that does not exist never leads here: an
+            # operator must see it.
             if self._embedded is None:
                 raise
             if self._catalog is None:
@@ -309,7 +310,11 @@ class S3Store:
                     self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2, aws=self._aws
                 )
             return send(obstore, self._client)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            # Never the text: it contains the address.
+            if "<Code>NoSuchBucket</Code>" in str(error):
+                logger.error("catalog bucket does not exist")
+                raise unavailable("is in a bucket that does not exist") from None
             if name != POINTER or self._embedded is None:
                 logger.error("catalog object %s does not exist", name)
             raise NotPublished("The tool catalog has not been published.", TO_PUBLISH) from None
