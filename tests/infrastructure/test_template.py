@@ -140,7 +140,7 @@ class TestRole:
         assert allowed["ReadObjects"]["Resource"] == {"Fn::Sub": "${CatalogBucket.Arn}/${CatalogPrefix}/*"}
         assert allowed["DistinguishMissingFromForbidden"]["Resource"] == {"Fn::GetAtt": ["CatalogBucket", "Arn"]}
         assert allowed["DistinguishMissingFromForbidden"]["Condition"] == {
-            "StringLike": {"s3:prefix": {"Fn::Sub": "${CatalogPrefix}/*"}}
+            "StringLikeIfExists": {"s3:prefix": {"Fn::Sub": "${CatalogPrefix}/*"}}
         }
 
     def test_it_writes_to_its_own_table_and_two_prefixes(self, resources: dict[str, Resource]) -> None:
