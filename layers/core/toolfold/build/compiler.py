@@ -8,6 +8,7 @@ gives the same bytes and the same hash.
 from __future__ import annotations
 
 import functools
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from toolfold.build.schema import VOCABULARY, Category, Parameter, Source, Tool,
 from toolfold.catalog.model import name_key, summary_suffix
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
+from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
 
 
@@ -111,12 +113,23 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
         "sources": sources,
         "categories": categories,
         "listing": _listing(categories, tools),
+        "definition_tokens": _definition_tokens(tools),
         "tools": tools,
         "index": search_index.build(searchable, out_of_scope),
         "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
     }
     return writer.dumps(compiled)
+
+
+def _definition_tokens(tools: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return the tokens of ``tools`` as definitions of ``tools/list``: what a client reads that has no meta-tools."""
+    pieces = 0
+    for name, entry in tools.items():
+        description = f"{entry['summary']}. {entry['description']}"
+        definition = {"name": name, "description": description, "inputSchema": entry["parameters"]}
+        pieces += tokens.pieces(json.dumps(definition, ensure_ascii=False, separators=(",", ":")) + ",")
+    return tokens.with_margin(pieces)
 
 
 def _shared_categories(paths: list[Path]) -> set[str]:

@@ -39,8 +39,8 @@ def dumps(compiled: Mapping[str, Any]) -> str:
     """Return the text of a catalog.
 
     Args:
-        compiled: ``sources``, ``categories`` and ``listing`` for the head, and the mappings of :data:`COMPILED`. The
-            tools are in the order of the listing.
+        compiled: ``sources``, ``categories``, ``listing`` and ``definition_tokens`` for the head, and the mappings of
+            :data:`COMPILED`. The tools are in the order of the listing.
     """
     out = io.BytesIO()
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
@@ -66,7 +66,7 @@ def write(
     Args:
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
-        head: ``sources``, ``categories`` and ``listing``.
+        head: ``sources``, ``categories``, ``listing`` and ``definition_tokens``.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect and tags are
             used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`.
@@ -94,6 +94,7 @@ def write(
             for field in ("tags", "access", "effect")
         },
         "listing": head["listing"] if len(lines) <= MAX_LISTED else "",
+        "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
     out.write(_json(line)[:-1] + b"\n")

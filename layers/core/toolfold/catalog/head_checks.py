@@ -44,6 +44,7 @@ _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
 
 _MAX_SECONDS = 10 * 366 * 86400
+_MAX_TOKENS = 10**10
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _DEFAULT_PORTS = {"https": "443", "http": "80"}
 _MAX_PORT_DIGITS, _MAX_URL = 5, 2000
@@ -71,6 +72,7 @@ def check_head(head: Mapping[str, Any]) -> None:
     """
     count = head["count"]
     _require(_is_integer(count, 0, head.get("bytes", count * _MIN_TOOL_BYTES) // _MIN_TOOL_BYTES), "count")
+    _require(_is_integer(head.get("definition_tokens", 0), 0, _MAX_TOKENS), "definition_tokens")
     sources, categories = head["sources"], head["categories"]
     _require(len(sources) <= _MAX_SOURCES and len(categories) <= _MAX_CATEGORIES, "number of sources")
     for source_id, entry in sources.items():

@@ -309,6 +309,11 @@ class Catalog:
         """The text of ``TOOL_LIST()``, rendered by the compiler; empty for a large catalog."""
         return str(self._head["listing"])
 
+    @property
+    def definition_tokens(self) -> int:
+        """Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count them."""
+        return int(self._head.get("definition_tokens", 0))
+
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
         found: Sequence[int] = self._sections["index"].get(term, is_integer_pairs) or ()
