@@ -133,7 +133,7 @@ def _check(sent: Request, response: Response) -> None:
         raise Finding("a body that is not JSON")
     if response.log_fields.get("error") == "INTERNAL_ERROR":
         raise Finding("a defect, caught on its way out")
-    if any(not value.isprintable() or len(value) > 64 for value in response.log_fields.values()):
+    if any(not str(value).isprintable() or len(str(value)) > 64 for value in response.log_fields.values()):
         raise Finding("content in the log")
     if response.status == 202 and response.body:
         raise Finding("a response to a notification")

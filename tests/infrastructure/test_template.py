@@ -19,7 +19,7 @@ from cfnlint.api import ManualArgs, lint
 from tests.support import sam_template
 from toolfold.errors import CALL_ERRORS
 from toolfold.settings import VARIABLES
-from toolfold.transports.lambda_handler import FAILURES
+from toolfold.telemetry import FAILURES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"

@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ library_logger = logging.getLogger("toolfold")
 @pytest.fixture(autouse=True)
 def level_restored() -> Iterator[None]:
     before = library_logger.level
+    configured().metrics.clear_metrics()  # of other tests: Powertools keeps them in the class
     yield
     library_logger.setLevel(before)
 
@@ -151,7 +153,7 @@ class TestMetrics:
         call.code = "RATE_LIMITED"
         telemetry.record_call(call)
 
-        (line,) = lines()
+        line = lines()[0]
         (metrics,) = line.pop("_aws")["CloudWatchMetrics"]
         assert metrics["Namespace"] == "toolfold"
         assert metrics["Metrics"] == [{"Name": "Calls", "Unit": "Count"}]
@@ -159,7 +161,7 @@ class TestMetrics:
         assert line == {"service": "toolfold", "code": "RATE_LIMITED", "Calls": [1.0]}
 
     def test_a_failure_of_the_deployment_is_counted_by_its_code(self, telemetry: Telemetry, lines: Lines) -> None:
-        telemetry.record_failure("CATALOG_UNAVAILABLE")
+        telemetry.record_request({"rpc": "health", "error": "CATALOG_UNAVAILABLE"})
 
         (line,) = lines()
         assert (line["Failures"], line["code"]) == ([1.0], "CATALOG_UNAVAILABLE")
@@ -180,6 +182,69 @@ class TestMetrics:
         telemetry.record_call(CallLog("GLOBAL_QUOTE"))
 
         assert [line["message"] for line in lines()] == ["metric not written: OSError"]
+
+    def test_an_invocation_writes_its_other_metrics_in_one_line(self, telemetry: Telemetry, lines: Lines) -> None:
+        hit = CallLog("GLOBAL_QUOTE", cache="memory")
+        failed = CallLog("WTI", code="UPSTREAM_ERROR", requests=2, upstream_s=0.5)
+        refused = CallLog("WTI", code="RATE_LIMITED", quota_used_percent=100.0, is_operator_key=True)
+
+        def handler(event: object, context: object) -> None:
+            for call in (hit, failed, refused):
+                telemetry.record_call(call)
+            telemetry.record_request({"tool": "TOOL_CALL", "tokens": 120}, 90.4)
+
+        invoke(telemetry, handler)
+
+        *_, line = lines()
+        (metrics,) = line.pop("_aws")["CloudWatchMetrics"]
+        assert metrics["Dimensions"] == [["service"]]
+        assert line == {
+            "service": "toolfold",
+            "CallErrors": [0.0, 1.0, 0.0],
+            "CacheHits": [1.0, 0.0, 0.0],
+            "UpstreamLatency": [500.0],
+            "QuotaUsed": [100.0],
+            "TokensAnswered": [120.0],
+            "CatalogAge": [90.0],
+        }
+
+    def test_the_quota_of_a_callers_own_key_is_no_metric(self, telemetry: Telemetry, lines: Lines) -> None:
+        call = CallLog("WTI", quota_used_percent=96.0)
+        invoke(telemetry, lambda event, context: telemetry.record_call(call))
+
+        assert not [line for line in lines() if "QuotaUsed" in line]
+
+    @pytest.mark.parametrize(("matched", "empty"), [(0, 1.0), (12, 0.0)])
+    def test_a_search_is_counted_and_what_it_saves(
+        self, telemetry: Telemetry, lines: Lines, matched: int, empty: float
+    ) -> None:
+        fields = {"tool": "TOOL_LIST", "searched": 1, "matched": matched, "tokens": 400, "tokens_saved": 33_000}
+        invoke(telemetry, lambda event, context: telemetry.record_request(fields))
+
+        (line,) = lines()
+        assert (line["EmptySearches"], line["TokensAnswered"], line["TokensSaved"]) == ([empty], [400.0], [33_000.0])
+
+    def test_the_first_response_of_a_client_writes_no_metric(self, telemetry: Telemetry, lines: Lines) -> None:
+        invoke(telemetry, lambda event, context: telemetry.record_request({"rpc": "tools/list"}, 90.0))
+
+        assert lines() == []
+
+    def test_recording_a_call_takes_less_than_a_tenth_of_a_millisecond(
+        self, telemetry: Telemetry, lines: Lines
+    ) -> None:
+        call, fields = CallLog("WTI", requests=1, upstream_s=0.1), {"tool": "TOOL_CALL", "tokens": 120}
+
+        def record() -> None:
+            telemetry.record_call(call)
+            telemetry.record_request(fields, 90.0)
+            telemetry.metrics.flush_metrics()
+
+        record()
+        started = time.process_time()
+        for _ in range(200):
+            record()
+        assert (time.process_time() - started) / 200 < 0.000_3  # three times the bound: machines differ
+        lines()
 
     def test_an_invocation_without_a_call_writes_no_metric_and_no_warning(
         self, telemetry: Telemetry, lines: Lines

@@ -6,6 +6,7 @@ one App: ``transports.lambda_handler``, ``transports.local_http.server`` and ``t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,15 @@ class App:
         self.executor = executor
         self.server = server
         self.aws = aws
+
+    def catalog_age_s(self) -> float | None:
+        """Return how long ago the current catalog was published; None for one that is not in S3, or not read yet."""
+        published_at = self.published_at()
+        return None if published_at is None else max(0.0, time.time() - published_at)
+
+    def published_at(self) -> float | None:
+        """Return when the current catalog was published, in seconds since 1970; None as in :meth:`catalog_age_s`."""
+        return self.catalog_store.published_at if isinstance(self.catalog_store, S3Store) else None
 
     def reset(self) -> None:
         """Drop the catalog read from S3 and all state of the executor.

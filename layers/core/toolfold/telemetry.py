@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
@@ -21,18 +22,34 @@ from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import MetricUnit
 
+from toolfold.errors import CatalogUnavailable, InternalError
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.logging.types import LogRecord
 
     from toolfold.execution.call_log import CallLog
+    from toolfold.protocol.http import LogFields
     from toolfold.settings import Settings
 
-__all__ = ["Telemetry", "configure"]
+__all__ = ["FAILURES", "USAGE_METRICS", "Telemetry", "configure"]
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 LOGGER_NAME = "toolfold"
 """What the modules of this package pass to ``logging.getLogger``."""
+
+FAILURES = (CatalogUnavailable.code, InternalError.code)
+"""Errors that no caller and no upstream can cause: an operator has to act."""
+
+USAGE_METRICS: Mapping[str, str] = {
+    "schemas_full": "SchemasFull",
+    "schemas_medium": "SchemasMedium",
+    "schemas_minimal": "SchemasMinimal",
+    "schemas_unchanged": "SchemasUnchanged",
+    "tokens": "TokensAnswered",
+    "tokens_saved": "TokensSaved",
+}
+"""Field of the log line of a request (``meta_tools.usage``) → the metric that adds it up."""
 
 
 class ExceptionNameFormatter(LambdaPowertoolsFormatter):
@@ -73,6 +90,7 @@ class Telemetry:
         self.tracer = tracer
         self._service = service
         self._namespace = namespace
+        self._lock = threading.Lock()
 
     def capture_lambda_handler(self, handler: Handler) -> Handler:
         """Trace ``handler`` as a subsegment with X-Ray, where tracing is on (a decorator)."""
@@ -82,16 +100,49 @@ class Telemetry:
         return captured
 
     def record_call(self, call: CallLog) -> None:
-        """Count one finished call of a tool in the metric ``Calls``, by its outcome.
+        """Count one finished call of a tool.
 
-        The dimensions are the service and the code, but not the tool: CloudWatch bills each combination of values as a
-        metric of its own.
+        The metric ``Calls`` has the code of the outcome as a dimension, but not the tool: CloudWatch bills each
+        combination of values as a metric of its own. The other metrics have no dimension but the service.
         """
         self._count("Calls", call.code)
+        self._add("CallErrors", int(call.is_service_error))
+        if call.is_cacheable:
+            self._add("CacheHits", int(call.is_hit))
+        if call.requests:
+            self._add("UpstreamLatency", round(call.upstream_s * 1000, 1), MetricUnit.Milliseconds)
+        if call.quota_used_percent is not None and call.is_operator_key:
+            self._add("QuotaUsed", call.quota_used_percent, MetricUnit.Percent)
 
-    def record_failure(self, code: str) -> None:
-        """Count one request that failed because of the deployment in the metric ``Failures``, by the code."""
-        self._count("Failures", code)
+    def record_request(self, fields: LogFields, catalog_age_s: float | None = None) -> None:
+        """Count one answered request.
+
+        Args:
+            fields: What its log line has.
+            catalog_age_s: How long ago the catalog was published; None: not known.
+        """
+        code = fields.get("error", "")
+        if code in FAILURES:
+            self._count("Failures", str(code))
+        # The first response of a client calls no meta-tool, and waits for no metric.
+        if "tool" not in fields:
+            return
+        for field, metric in USAGE_METRICS.items():
+            value = fields.get(field)
+            if value is not None:
+                self._add(metric, int(value))
+        if "searched" in fields:
+            self._add("EmptySearches", int(not fields.get("matched")))
+        if catalog_age_s is not None:
+            self._add("CatalogAge", round(catalog_age_s), MetricUnit.Seconds)
+
+    def _add(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
+        """Add a value to the metrics of this invocation, which are written together at its end."""
+        try:
+            with self._lock:
+                self.metrics.add_metric(name=name, unit=unit, value=value)
+        except Exception as error:  # noqa: BLE001 - a metric that cannot be written must not fail the call
+            self.logger.warning("metric not written: %s", type(error).__name__)
 
     def _count(self, name: str, code: str) -> None:
         dimensions = {"service": self._service, "code": code}

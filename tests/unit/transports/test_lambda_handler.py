@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
+from toolfold.protocol.http import LogFields
 from toolfold.settings import Settings
-from toolfold.telemetry import configure
+from toolfold.telemetry import FAILURES, configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -18,7 +19,11 @@ def failures(catalog: str, arguments: dict[str, object]) -> list[str]:
     """The codes that one TOOL_CALL reports."""
     settings = Settings.from_environment({"TOOLFOLD_CATALOG": catalog})
     found: list[str] = []
-    handler = LambdaHandler(build_app(settings), configure(settings), found.append)
+
+    def note(fields: LogFields, _catalog_age_s: float | None) -> None:
+        found.extend(str(value) for name, value in fields.items() if name == "error" and value in FAILURES)
+
+    handler = LambdaHandler(build_app(settings), configure(settings), note)
     body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))
     http = {"http": {"method": "POST", "path": "/mcp"}}
     handler({"version": "2.0", "rawPath": "/mcp", "headers": JSON, "requestContext": http, "body": body})

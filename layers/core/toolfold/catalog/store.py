@@ -189,6 +189,9 @@ class S3Store:
         allow_list: What the sources of the catalog may name; None: not checked here.
         embedded: Returns the catalog to use while there is no pointer; None: that is an error.
 
+    Attributes:
+        published_at: When the current catalog was published, in seconds since 1970; None before it was read.
+
     Raises:
         SettingsError: ``location`` has no bucket.
     """
@@ -211,6 +214,7 @@ class S3Store:
         self._client: Any = None
         self._catalog: Catalog | None = None
         self._checked_at = self._check_again_s = 0.0
+        self.published_at: float | None = None
 
     def __call__(self) -> Catalog:
         """Return the current catalog, or the last one when S3 cannot be read.
@@ -279,6 +283,8 @@ class S3Store:
     def _get(self, name: str, max_bytes: int) -> bytes:
         def get(obstore: Any, client: Any) -> bytes:
             found = obstore.get(client, name)
+            if name == POINTER:
+                self.published_at = found.meta["last_modified"].timestamp()
             return b"" if found.meta["size"] > max_bytes else bytes(found.bytes())
 
         return self._request(name, get)

@@ -138,6 +138,7 @@ class CachedExecutor:
             CallError: every way in which a call can fail.
         """
         log = CallLog(tool.name, source.id)
+        log.is_operator_key = credentials.api_key == operator_key != ""
         end = self._clock.monotonic() + self._settings.timeout_s
         end = end if deadline is None else min(end, deadline)
         known_keys = (credentials.api_key, operator_key)
@@ -167,6 +168,11 @@ class CachedExecutor:
     def smaller_response_hint(self, source: Source) -> str:
         """Return the next step after an answer of ``source`` that is too large."""
         return self._upstream(source).adapter.smaller_response_hint
+
+    def circuit_states(self) -> dict[str, str]:
+        """Return the state of the circuit breaker of each source that was called, by its id."""
+        with self._lock:
+            return {id_: upstream.breaker.state for id_, upstream in self._upstreams.items()}
 
     def warm_up(self, sources: Iterable[Source]) -> None:
         """Make the adapters of ``sources``, which imports them."""

@@ -5,8 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
 
 logger = logging.getLogger("toolfold")
+
+CACHE_HITS = ("memory", "shared", "joined")
+"""Values of :attr:`CallLog.cache` of calls that were answered without a request of their own."""
+
+SERVICE_ERRORS = (UpstreamError.code, UpstreamTimeout.code, InternalError.code)
+"""Codes of calls that failed through the source or through toolfold. Others depend on the caller: its arguments, its
+API key, the plan of the key."""
 
 
 @dataclass
@@ -25,6 +35,8 @@ class CallLog:
         wait_s: time spent waiting for a turn and between attempts.
         response_chars: length of the data.
         circuit_breaker: state of the source's circuit breaker.
+        quota_used_percent: how much of its calls of the day the API key has used, where a limit is known.
+        is_operator_key: whether the API key is that of the deployment.
         was_refused: whether the call ended before its next request was sent, by a limit of toolfold's own: then it says
             nothing about the upstream.
     """
@@ -39,24 +51,44 @@ class CallLog:
     wait_s: float = 0.0
     response_chars: int = 0
     circuit_breaker: str = "closed"
+    quota_used_percent: float | None = None
+    is_operator_key: bool = False
     was_refused: bool = True
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether the call may be answered from the cache: it reads."""
+        return self.cache != "bypass"
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether the call was answered without a request of its own, and not because its source failed."""
+        return self.cache in CACHE_HITS
+
+    @property
+    def is_service_error(self) -> bool:
+        """Whether the call failed, and neither its arguments nor its API key are the reason."""
+        return self.code in SERVICE_ERRORS
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the log line."""
+        quota = {} if self.quota_used_percent is None else {"quota_used_percent": round(self.quota_used_percent, 1)}
+        return {
+            "inner_tool": self.tool,
+            "code": self.code,
+            "error_message": self.error_message,
+            "cache": self.cache,
+            "upstream_requests": self.requests,
+            "retries": max(0, self.requests - 1),
+            "upstream_ms": round(self.upstream_s * 1000, 1),
+            "wait_ms": round(self.wait_s * 1000, 1),
+            "response_chars": self.response_chars,
+            "circuit_breaker": self.circuit_breaker,
+            **quota,
+        }
 
     def emit(self, on_call: Callable[[CallLog], None] | None = None) -> None:
         """Log the line, and pass this object to ``on_call``."""
-        logger.info(
-            "call",
-            extra={
-                "inner_tool": self.tool,
-                "code": self.code,
-                "error_message": self.error_message,
-                "cache": self.cache,
-                "upstream_requests": self.requests,
-                "retries": max(0, self.requests - 1),
-                "upstream_ms": round(self.upstream_s * 1000, 1),
-                "wait_ms": round(self.wait_s * 1000, 1),
-                "response_chars": self.response_chars,
-                "circuit_breaker": self.circuit_breaker,
-            },
-        )
+        logger.info("call", extra=self.fields())
         if on_call is not None:
             on_call(self)

@@ -49,7 +49,7 @@ make up; the ones used least recently are dropped. A refusal that is dropped cos
 _SLOT_SKEW_S = 5.0
 """How far the clocks of machines that share slots may differ."""
 
-_PER_SECOND = re.compile(r"(\d+) per second")
+_PER_SECOND, _PER_DAY = re.compile(r"(\d+) per second"), re.compile(r"(\d+) per day")
 
 
 @dataclass(frozen=True)
@@ -160,6 +160,21 @@ class RateLimiter:
         with self._lock:
             day, count = self._usage.get(key_id, (0.0, 0))
         return count if day == self._quota_resets_at(self._clock.now()) else 0
+
+    def quota_used_percent(self, key_id: str) -> float | None:
+        """Return how much of its calls of the day this key has used, as far as this process knows.
+
+        Returns:
+            From 0 to 100; None where neither the operator nor a refusal of the upstream has named a limit.
+        """
+        with self._lock:
+            state = self._states.get(key_id, _UNKNOWN)
+        stated = _PER_DAY.match(state.refusal[2] or "")
+        limit = self._settings.requests_per_day or (int(stated[1]) if stated else 0)
+        if not limit:
+            return None
+        is_refused = stated is not None and state.blocked_until > self._clock.now()
+        return 100.0 if is_refused else min(100.0, 100 * self.usage_today(key_id) / limit)
 
     def _count(self, key_id: str) -> int:
         """Count one more request, and return today's: of all processes where they share a store."""

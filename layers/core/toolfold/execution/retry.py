@@ -92,7 +92,10 @@ class RetryingClient:
         was_slowed, attempt = False, 0
         while True:
             log.was_refused = True
-            log.wait_s += self._limiter.acquire(request.key_id, request.deadline)
+            try:
+                log.wait_s += self._limiter.acquire(request.key_id, request.deadline)
+            finally:
+                log.quota_used_percent = self._limiter.quota_used_percent(request.key_id)
             log.was_refused = False
             try:
                 return self._send(request, log)

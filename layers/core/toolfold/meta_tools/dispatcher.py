@@ -115,7 +115,8 @@ class MetaTools:
             credentials.require_scope("tools:read")
             _check_unicode(name, arguments)
             catalog = self.catalog()
-            return self._perform(catalog, _read_call(catalog, name, arguments), credentials, deadline, whole=whole)
+            call = _read_call(catalog, name, arguments)
+            return _with_usage(catalog, call, self._perform(catalog, call, credentials, deadline, whole=whole))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -160,6 +161,13 @@ class MetaTools:
 
             add_next_call(catalog, call.arguments, error)
             raise
+
+
+def _with_usage(catalog: Catalog, call: MetaCall, result: Result) -> Result:
+    """Return ``result`` with its figures for the log."""
+    from toolfold.meta_tools.usage import usage_of  # the first response is not counted
+
+    return result._replace(usage=usage_of(catalog, call, result))
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:

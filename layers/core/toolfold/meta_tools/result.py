@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolfold.errors import CallError
@@ -34,11 +35,13 @@ class Result(NamedTuple):
         structured: a JSON object that fits the meta-tool's output schema.
         text: the same for a model.
         is_error: whether the call failed; then ``structured`` is ``{"error": {"code", "message", "suggestion", …}}``.
+        usage: figures for the log: see :func:`toolfold.meta_tools.usage.usage_of`.
     """
 
     structured: Mapping[str, Any]
     text: str
     is_error: bool = False
+    usage: Mapping[str, int] = MappingProxyType({})
 
 
 def error_result(error: CallError) -> Result:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 Headers = tuple[tuple[str, str], ...]
+
+LogFields: TypeAlias = Mapping[str, str | int]
+"""What the log says of a request: names, codes and figures."""
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """Largest request body, as in the protocol's reference server. Real requests have a few hundred bytes."""
@@ -67,12 +70,12 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """One HTTP response; ``log_fields`` describe the request for the log: names and codes, no content and no keys."""
+    """One HTTP response; ``log_fields`` describe the request for the log: no content and no keys."""
 
     status: int
     headers: Headers = ()
     body: bytes = b""
-    log_fields: Mapping[str, str] = MappingProxyType({})
+    log_fields: LogFields = MappingProxyType({})
 
 
 class Principal(NamedTuple):
@@ -119,7 +122,7 @@ NO_WEB_PAGES = OriginPolicy()
 """The default behind API Gateway: every client except a web page."""
 
 
-def json_response(status: int, body: bytes, log_fields: Mapping[str, str]) -> Response:
+def json_response(status: int, body: bytes, log_fields: LogFields) -> Response:
     """Return a response with a JSON body."""
     return Response(status, _JSON, body, log_fields)
 

@@ -18,7 +18,7 @@ from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
 if TYPE_CHECKING:
-    _Method = Callable[["Server", http.Request, Message, dict[str, str]], dict[str, Any]]
+    _Method = Callable[["Server", http.Request, Message, dict[str, str | int]], dict[str, Any]]
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
 
@@ -105,7 +105,7 @@ class Server:
                 return _accept(request, message)
         except JsonRpcError as error:
             return _error_response(error, 400, {})
-        log_fields = {"rpc": _loggable_method(message)}
+        log_fields: dict[str, str | int] = {"rpc": _loggable_method(message)}
         stateless = stateless or versions.META_VERSION in _meta(message)
         try:
             _check_headers(request, message, stateless)
@@ -117,7 +117,7 @@ class Server:
         return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields)
 
     def _result(
-        self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str]
+        self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str | int]
     ) -> Mapping[str, Any]:
         method = _METHODS[stateless].get(message.method)
         if method is None:
@@ -127,7 +127,7 @@ class Server:
             return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: SERVER_INFO}}
         return result
 
-    def _initialize(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+    def _initialize(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
         requested = message.params.get("protocolVersion")
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
@@ -136,10 +136,10 @@ class Server:
             "instructions": self.tools.instructions(),
         }
 
-    def _ping(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+    def _ping(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
         return {}
 
-    def _discover(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+    def _discover(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
         return {
             "supportedVersions": list(versions.STATELESS),
             "capabilities": _CAPABILITIES,
@@ -147,28 +147,30 @@ class Server:
             **_CACHE_HINTS,
         }
 
-    def _list_tools(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+    def _list_tools(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
         if message.params.get("cursor") is not None:
             raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
         return {"tools": self.tools.definitions()}
 
     def _list_tools_cacheable(
-        self, request: http.Request, message: Message, log_fields: dict[str, str]
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int]
     ) -> dict[str, Any]:
         return {**self._list_tools(request, message, log_fields), **_CACHE_HINTS}
 
-    def _list_nothing(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+    def _list_nothing(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int]
+    ) -> dict[str, Any]:
         """Return an empty list of what the server does not offer. Some clients ask although nothing is declared."""
         if message.params.get("cursor") is not None:
             raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
         return {_EMPTY_LISTS[message.method]: []}
 
     def _list_nothing_cacheable(
-        self, request: http.Request, message: Message, log_fields: dict[str, str]
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int]
     ) -> dict[str, Any]:
         return {**self._list_nothing(request, message, log_fields), **_CACHE_HINTS}
 
-    def _call_tool(self, request: http.Request, message: Message, log_fields: dict[str, str]) -> dict[str, Any]:
+    def _call_tool(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
         name, arguments = message.params.get("name"), message.params.get("arguments")
         if not isinstance(name, str):
             raise JsonRpcError(
@@ -193,6 +195,7 @@ class Server:
         )
         if result.is_error:
             log_fields["error"] = result.structured["error"]["code"]
+        log_fields.update(result.usage)
         return {
             "content": [{"type": "text", "text": result.text}],
             "structuredContent": result.structured,
@@ -218,7 +221,7 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
 """Whether the version is stateless → method → its implementation."""
 
 
-def _error_response(error: JsonRpcError, status: int, log_fields: Mapping[str, str]) -> http.Response:
+def _error_response(error: JsonRpcError, status: int, log_fields: http.LogFields) -> http.Response:
     return http.json_response(status, jsonrpc.encode_error(error), {**log_fields, "rejected": str(error.code)})
 
 

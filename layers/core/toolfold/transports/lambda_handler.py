@@ -10,18 +10,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CatalogUnavailable, InternalError
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports import lambda_events
 
 if TYPE_CHECKING:
     from toolfold.app import App
+    from toolfold.protocol.http import LogFields
     from toolfold.telemetry import Telemetry
 
-__all__ = ["FAILURES", "LambdaHandler"]
-
-FAILURES = (CatalogUnavailable.code, InternalError.code)
-"""Errors that no caller and no upstream can cause: an operator has to act."""
+__all__ = ["LambdaHandler"]
 
 
 class LambdaHandler:
@@ -30,12 +27,15 @@ class LambdaHandler:
     Args:
         app: The objects of this process.
         telemetry: Its logger.
-        on_failure: Called with the code of each request that ended in one of :data:`FAILURES`.
+        on_request: Called for each request with the fields of its log line, and the seconds since the catalog was
+            published, where they are known.
     """
 
-    def __init__(self, app: App, telemetry: Telemetry, on_failure: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, app: App, telemetry: Telemetry, on_request: Callable[[LogFields, float | None], None] | None = None
+    ) -> None:
         self.app, self.server = app, app.server
-        self._logger, self._on_failure = telemetry.logger, on_failure
+        self._logger, self._on_request = telemetry.logger, on_request
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
         """Return the response to ``event``, in the form that all payload formats share.
@@ -58,9 +58,8 @@ class LambdaHandler:
         """Log one request. May be called by several threads: nothing is added to the keys of the logger."""
         fields = {**response.log_fields, "status": response.status, "ms": round(elapsed_s * 1000, 2)}
         self._logger.info("request", extra=fields)
-        code = response.log_fields.get("error", "")
-        if self._on_failure is not None and code in FAILURES:
-            self._on_failure(code)
+        if self._on_request is not None:
+            self._on_request(response.log_fields, self.app.catalog_age_s())
 
     def _respond(self, event: Any, remaining_s: float | None) -> Response:
         settings = self.app.settings
