@@ -328,6 +328,7 @@ class TestApi:
             "/mcp": ["x-amazon-apigateway-any-method"],
             "/.well-known/oauth-protected-resource": ["get"],
             "/.well-known/oauth-protected-resource/mcp": ["get"],
+            "/health": ["get"],
         }
         integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
         assert integration["payloadFormatVersion"] == "2.0"
@@ -373,6 +374,7 @@ class TestApi:
         assert allowed == {
             "${Api}/*/*/mcp": "apigateway.amazonaws.com",
             "${Api}/*/GET/.well-known/*": "apigateway.amazonaws.com",
+            "${Api}/*/GET/health": "apigateway.amazonaws.com",
         }
 
 

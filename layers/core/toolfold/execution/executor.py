@@ -134,6 +134,12 @@ class ToolExecutor:
         """Return the next step after an answer of ``tool`` that is too large."""
         return self.cached_executor().smaller_response_hint(catalog.source(tool.source))
 
+    def circuit_states(self) -> dict[str, str]:
+        """Return the state of the circuit breaker of each source that this process has called, by its id."""
+        with self._lock:
+            executor = self._cached_executor
+        return {} if executor is None else executor.circuit_states()
+
     def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
         """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
         with self._lock:

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.protocol.http import LogFields
     from toolfold.telemetry import Telemetry
+    from toolfold.transports.health import Health
 
 __all__ = ["LambdaHandler"]
+
+_HEALTH_PATH = "/health"
+_OK = 200
 
 
 class LambdaHandler:
@@ -36,6 +40,7 @@ class LambdaHandler:
     ) -> None:
         self.app, self.server = app, app.server
         self._logger, self._on_request = telemetry.logger, on_request
+        self._health: Health | None = None
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
         """Return the response to ``event``, in the form that all payload formats share.
@@ -57,7 +62,9 @@ class LambdaHandler:
     def log_request(self, response: Response, elapsed_s: float) -> None:
         """Log one request. May be called by several threads: nothing is added to the keys of the logger."""
         fields = {**response.log_fields, "status": response.status, "ms": round(elapsed_s * 1000, 2)}
-        self._logger.info("request", extra=fields)
+        # Probes come every few seconds, and say nothing as long as all is well.
+        is_probe = fields.get("rpc") == "health" and response.status == _OK
+        (self._logger.debug if is_probe else self._logger.info)("request", extra=fields)
         if self._on_request is not None:
             self._on_request(response.log_fields, self.app.catalog_age_s())
 
@@ -69,4 +76,13 @@ class LambdaHandler:
         except lambda_events.UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
             return error_response(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
+        if request.path.rstrip("/").endswith(_HEALTH_PATH):
+            return self._health_response(request.method)
         return self.server.handle_http(request)
+
+    def _health_response(self, method: str) -> Response:
+        if self._health is None:
+            from toolfold.transports.health import Health  # no first response of a client needs it
+
+            self._health = Health(self.app)
+        return self._health.respond(method)

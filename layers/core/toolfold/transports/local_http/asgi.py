@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports.lambda_handler import LambdaHandler
-from toolfold.transports.local_http.health import HEALTH_PATH, Health
 from toolfold.transports.workers import WorkerPool
 
 __all__ = ["MAX_CALLS", "MAX_QUEUED", "AsgiApp"]
@@ -42,16 +41,15 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 class AsgiApp:
-    """Answer requests with ``handler``, and those for the state of the server with ``health``.
+    """Answer requests with ``handler``.
 
     Args:
         handler: The handler.
-        health: Returns the state of the server.
         timeout_s: Seconds in which it must answer, including the time in the queue.
     """
 
-    def __init__(self, handler: LambdaHandler, health: Health, timeout_s: float) -> None:
-        self._handler, self._health, self._timeout_s = handler, health, timeout_s
+    def __init__(self, handler: LambdaHandler, timeout_s: float) -> None:
+        self._handler, self._timeout_s = handler, timeout_s
         self._calls = WorkerPool("call", MAX_CALLS, MAX_QUEUED)
         self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
 
@@ -60,11 +58,8 @@ class AsgiApp:
         body = await _read_body(receive)
         if body is None:
             return
-        if scope["path"].rstrip("/") == HEALTH_PATH:
-            response = await self._run(lambda _: _encode(self._health.respond(scope["method"])), self._others)
-        else:
-            answer = functools.partial(self._handler, _event(scope, body))
-            response = await self._run(answer, self._calls if _may_call(body) else self._others)
+        answer = functools.partial(self._handler, _event(scope, body))
+        response = await self._run(answer, self._calls if _may_call(body) else self._others)
         content = response["body"].encode()
         headers = [(name.encode(), value.encode()) for name, value in response["headers"].items()]
         if response["statusCode"] != 204:

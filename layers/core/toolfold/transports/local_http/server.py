@@ -27,9 +27,9 @@ from toolfold.app import build_app
 from toolfold.protocol.http import LOOPBACK_HOSTS, Headers, OriginPolicy, Response, error_response, refuse_caller
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
+from toolfold.transports.health import HEALTH_PATH
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.asgi import AsgiApp
-from toolfold.transports.local_http.health import HEALTH_PATH, Health
 from toolfold.transports.local_http.limits import ConnectionLimits, allowed_connections
 from toolfold.transports.local_http.log import BackgroundStdout
 from toolfold.transports.local_http.protocol import LimitedProtocol
@@ -90,7 +90,7 @@ class LocalServer:
         # Its messages quote requests, and those about errors have tracebacks.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
         config = Config(
-            AsgiApp(self.lambda_handler, Health(app.catalog_store), timeout_s),
+            AsgiApp(self.lambda_handler, timeout_s),
             interface="asgi3",
             loop="asyncio",
             http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it

@@ -1,0 +1,85 @@
+"""The state of a process, as Lambda and the local server answer it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.http import KEY
+from tests.support.lambda_handler import make_handler
+from toolfold.mock_api.server import MockApi
+from toolfold.transports.lambda_handler import LambdaHandler
+
+
+def ask(handler: LambdaHandler, path: str = "/health", method: str = "GET") -> tuple[int, dict[str, Any]]:
+    event = {
+        "version": "2.0",
+        "rawPath": path,
+        "headers": {},
+        "requestContext": {"http": {"method": method, "path": path}},
+    }
+    response = handler(event)
+    return response["statusCode"], json.loads(response["body"]) if response["statusCode"] != 405 else {}
+
+
+def call(handler: LambdaHandler, body: dict[str, Any]) -> None:
+    headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": KEY}
+    http = {"http": {"method": "POST", "path": "/mcp"}}
+    handler({"version": "2.0", "rawPath": "/mcp", "headers": headers, "requestContext": http, "body": json.dumps(body)})
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/", "/prod/health"])
+def test_it_is_answered_on_lambda_without_a_key(path: str) -> None:
+    status, state = ask(make_handler({}), path)
+    assert (status, state["status"], state["catalog"]["tools"]) == (200, "ok", 129)
+    assert state["sources"] == {"alpha_vantage": {"circuit_breaker": "closed"}}
+
+
+def test_a_catalog_that_cannot_be_read_is_503_without_its_path(tmp_path: Path) -> None:
+    status, state = ask(make_handler({"TOOLFOLD_CATALOG": str(tmp_path / "none.json")}))
+    assert (status, state["status"]) == (503, "unavailable")
+    assert str(tmp_path) not in json.dumps(state)
+
+
+def test_an_open_circuit_breaker_is_named_and_nothing_is_sent() -> None:
+    handler = make_handler(
+        {
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/query",  # refuses connections
+            "TOOLFOLD_BREAKER_FAILURES": "1",
+            "TOOLFOLD_RETRIES": "0",
+        }
+    )
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
+    call(
+        handler,
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "TOOL_CALL", "arguments": arguments}},
+    )
+    status, state = ask(handler)
+    assert (status, state["status"]) == (200, "degraded")
+    assert state["sources"] == {"alpha_vantage": {"circuit_breaker": "open"}}
+
+
+def test_it_asks_no_upstream_and_tells_no_secret(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    handler = make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_KEY_SALT": "salt-of-this"})
+    before = len(mock_api.requests)
+    _, state = ask(handler)
+    assert len(mock_api.requests) == before
+    assert not [secret for secret in (KEY, mock_api.url, "salt-of-this", "/") if secret in json.dumps(state)]
+
+
+def test_only_get_is_answered() -> None:
+    assert ask(make_handler({}), method="POST")[0] == 405
+
+
+def test_probes_are_not_logged_while_all_is_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "toolfold")
+    ask(make_handler({}))
+    assert not [record for record in caplog.records if record.message == "request"]
+    ask(make_handler({"TOOLFOLD_CATALOG": str(tmp_path / "none.json")}))
+    (line,) = [vars(record) for record in caplog.records if record.message == "request"]
+    assert (line["rpc"], line["error"], line["status"]) == ("health", "CATALOG_UNAVAILABLE", 503)
