@@ -6,7 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -68,6 +68,44 @@ def test_the_url_expires_when_it_says(s3: Any, call: Callable[..., Result]) -> N
     assert query["X-Amz-Expires"] == ["600"]
     left = datetime.fromisoformat(full["expires_at"]) - datetime.now(UTC)
     assert 590 < left.total_seconds() <= 601
+
+
+def seconds_left(full: dict[str, Any]) -> float:
+    return (datetime.fromisoformat(full["expires_at"]) - datetime.now(UTC)).total_seconds()
+
+
+@pytest.mark.parametrize(
+    ("setting", "session_s", "expected_s"),
+    [("3600", 1200, 1200), ("600", 1200, 600), ("86400", 7200, 7200)],
+)
+def test_a_url_ends_with_the_session_that_signs_it(
+    s3: Any,
+    call: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    session_s: int,
+    expected_s: int,
+) -> None:
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", (datetime.now(UTC) + timedelta(seconds=session_s)).isoformat())
+    full = call(TOOLFOLD_PRESIGNED_URL_TTL_S=setting).structured["preview"]["full"]
+    assert expected_s - 20 < seconds_left(full) <= expected_s
+    [signed_s] = parse_qs(urlsplit(full["url"]).query)["X-Amz-Expires"]
+    assert expected_s - 20 < int(signed_s) <= expected_s
+
+
+def test_a_session_of_unknown_end_is_expected_to_last_an_hour(
+    s3: Any, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    full = call(TOOLFOLD_PRESIGNED_URL_TTL_S="86400").structured["preview"]["full"]
+    assert 3580 < seconds_left(full) <= 3600
+
+
+def test_keys_of_a_user_limit_no_url(s3: Any, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+    full = call(TOOLFOLD_PRESIGNED_URL_TTL_S="86400").structured["preview"]["full"]
+    assert 86380 < seconds_left(full) <= 86400
 
 
 def test_object_names_cannot_be_guessed_from_the_answer(s3: Any, call: Callable[..., Result]) -> None:

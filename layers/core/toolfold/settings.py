@@ -297,7 +297,9 @@ VARIABLES: Mapping[str, Variable] = {
         "command line, empty means a folder in the user's cache folder; elsewhere it means off.",
     ),
     "TOOLFOLD_PRESIGNED_URL_TTL_S": Variable(
-        _presigned_url_ttl, "3600", "Seconds a link to a long answer in S3 is valid; at most 86400."
+        _presigned_url_ttl,
+        "3600",
+        "Seconds a link to a long answer in S3 is valid, at most 86400 and until the credentials that sign it end.",
     ),
     "TOOLFOLD_LOG_LEVEL": Variable(
         _log_level, "INFO", "Lowest level that the HTTP server logs: DEBUG, INFO, WARNING or ERROR."

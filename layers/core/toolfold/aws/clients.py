@@ -13,9 +13,11 @@ botocore takes long to import. It is imported by the first client, never by a mo
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import threading
+import time
 from typing import Any
 
 from toolfold import __version__
@@ -70,6 +72,26 @@ class AwsClients:
 
                 raise NoCredentialsError
             return found.get_frozen_credentials()
+
+    def session_end(self, unknown_s: float) -> float:
+        """Return when the credentials expire, in seconds since the epoch; infinity for keys of a user.
+
+        What is signed with them, a presigned URL for example, is valid no longer:
+        https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-presigned-url.html
+
+        Args:
+            unknown_s: seconds from now to assume for a session token without a known end, as Lambda sets it.
+
+        Raises:
+            botocore.exceptions.BotoCoreError: No credentials are configured, or they cannot be read.
+        """
+        with self._lock:
+            frozen = self.credentials()
+            # botocore has no public name for it. Without it the end counts as unknown.
+            end = getattr(self.session().get_credentials(), "_expiry_time", None)
+        if end is not None:
+            return float(end.timestamp())
+        return time.time() + unknown_s if frozen.token else math.inf
 
     def region(self) -> str:
         """Return the region of the environment, else of the profile, else an empty string.

@@ -35,7 +35,15 @@ _REUSE_S = 3600
 
 _MAX_REUSED = 1000
 
+_UNKNOWN_SESSION_S = 3600
+"""Seconds that a session is assumed to last whose end is unknown: the variables that Lambda sets do not state it. STS
+issues sessions of an hour by default."""
+
 _WARNING_INTERVAL_S = 3600
+
+
+class SessionExpired(Exception):
+    """The credentials that would sign a URL have expired."""
 
 
 class AnswerStore:
@@ -43,8 +51,7 @@ class AnswerStore:
 
     Args:
         location: a folder, or ``s3://bucket/prefix``.
-        presigned_url_ttl_s: seconds for which a URL can be opened. One that was signed with the credentials of a role,
-            as on Lambda, ends with them, which may be earlier.
+        presigned_url_ttl_s: seconds for which a URL can be opened, at most until the credentials that sign it expire.
         timeout_s: seconds that S3 may take, or the wait for another process that writes to the folder.
         aws: creates the client of S3.
     """
@@ -113,11 +120,15 @@ class AnswerStore:
         parts = urlsplit(self._location)
         name = self._object_name(content, suffix)
         place = {"Bucket": parts.netloc, "Key": f"{parts.path.strip('/')}/{name}".lstrip("/")}
-        expires_at = time.time() + self._presigned_url_ttl_s
+        now = time.time()
+        # Before it is signed: credentials that are renewed in between only last longer.
+        expires_at = min(now + self._presigned_url_ttl_s, self._aws.session_end(_UNKNOWN_SESSION_S))
+        if expires_at < now + 1:
+            raise SessionExpired
         if not self._is_saved(name):
             s3.put_object(**place, Body=content, ContentType=_CONTENT_TYPES[suffix])
             self._remember(name)
-        url = s3.generate_presigned_url("get_object", Params=place, ExpiresIn=int(self._presigned_url_ttl_s))
+        url = s3.generate_presigned_url("get_object", Params=place, ExpiresIn=int(expires_at - now))
         return {"url": url, "expires_at": _iso(expires_at)}
 
     def _object_name(self, content: bytes, suffix: str) -> str:
