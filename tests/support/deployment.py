@@ -1,7 +1,7 @@
 """The stack of template.yaml on this machine: its buckets, its table and its secret in moto, its function as processes.
 
-Everything is made from the translated template: names, keys of the table, environment variables. The functions reach AWS
-through a proxy, which records what they send and can make it fail; the clients of this class reach it directly.
+Everything is made from the translated template: names, keys of the table, environment variables. The functions reach
+AWS through a proxy, which records what they send and can make it fail; the clients of this class reach it directly.
 
     with Deployment(AnyoneMayUseTheKey="true") as deployment, deployment.runtime() as runtime:
         answer = runtime.invoke(event)
@@ -30,17 +30,21 @@ class Deployment:
     """A stack on this machine, until the end of a ``with`` statement.
 
     Args:
-        parameters: Parameters of the template.
+        secret: The value of a secret to create, which the stack names as its ``AlphaVantageApiKeySecret``.
+        field: The field of the secret that has the key; empty for the whole value.
+        kms_key: Whether the secret has a KMS key of its own.
+        parameters: Other parameters of the template.
 
     Attributes:
         stack: Its resources.
         proxy: What the functions reach AWS through.
         mock_api: The upstream.
-        s3, dynamodb, secrets: Clients of boto3 that bypass the proxy.
+        s3, dynamodb: Clients of boto3 that bypass the proxy.
     """
 
-    def __init__(self, **parameters: str) -> None:
-        self.stack = stack.deployed(**parameters)
+    def __init__(self, secret: str = "", field: str = "", *, kms_key: bool = False, **parameters: str) -> None:
+        self._secret, self._field, self._kms_key = secret, field, kms_key
+        self._parameters = parameters
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
@@ -48,6 +52,7 @@ class Deployment:
         self.proxy = self._exit.enter_context(FaultyProxy(self.endpoint))
         self.mock_api = self._exit.enter_context(MockApi())
         self.s3, self.dynamodb = self.client("s3"), self.client("dynamodb")
+        self.stack = stack.deployed(**self._parameters, **self._create_secret())
         self.create()
         return self
 
@@ -94,6 +99,31 @@ class Deployment:
             if resource["Type"] == "AWS::DynamoDB::Table":
                 keys = {key: properties[key] for key in ("KeySchema", "AttributeDefinitions", "BillingMode")}
                 self.dynamodb.create_table(TableName=physical, **keys)
+
+    def _create_secret(self) -> dict[str, str]:
+        """Create the secret and its KMS key; return the parameters that name them."""
+        if not self._secret:
+            return {}
+        parameters, own = {}, {}
+        if self._kms_key:
+            arn = self.client("kms").create_key()["KeyMetadata"]["Arn"]
+            parameters["KeySecretKmsKeyArn"] = own["KmsKeyId"] = arn
+        arn = self.client("secretsmanager").create_secret(Name="keys/alpha", SecretString=self._secret, **own)["ARN"]
+        return {**parameters, "AlphaVantageApiKeySecret": f"{arn}#{self._field}" if self._field else arn}
+
+    def rotate_secret(self, value: str) -> None:
+        """Replace the value of the secret."""
+        self.client("secretsmanager").put_secret_value(SecretId="keys/alpha", SecretString=value)
+
+    def delete_stack(self) -> list[str]:
+        """Delete the stack as CloudFormation does; return the resources that are kept."""
+        kept = []
+        for name, resource in self.stack.resources.items():
+            if resource.get("DeletionPolicy") == "Retain":
+                kept.append(name)
+            elif resource["Type"] == "AWS::DynamoDB::Table":
+                self.dynamodb.delete_table(TableName=stack.physical_name(name, resource))
+        return kept
 
     def delete(self) -> None:
         """Delete everything in moto."""
