@@ -64,6 +64,11 @@ class Stack:
         policies += [one for one in self.of_type("AWS::IAM::Policy").values() if physical in one["Roles"]]
         return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
 
+    def bucket_statements(self) -> list[dict[str, Any]]:
+        """Return the statements of the policies of all buckets."""
+        policies = self.of_type("AWS::S3::BucketPolicy").values()
+        return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+
 
 @functools.cache
 def _translated() -> dict[str, Any]:
