@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -55,9 +56,33 @@ def test_raw_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog:
         for key in [part for part in ([whole] if whole in data else whole.split(".")) if part]:
             rows = rows[key]
         assert rows
-        row = rows[0] if isinstance(rows, list) else next(iter(rows.values())) if tool.answer["kind"] == "map" else rows
-        listed = isinstance(row, dict) and tool.answer["kind"] in ("list", "map") and name not in UNPUBLISHED
-        assert not listed or all(column in tool.returns for column in row)
+
+
+def shape_of(data: Any) -> tuple[dict[str, list[str]], set[str]]:
+    """Return the columns of an answer's tables by name, and the names of its other fields."""
+    if "row_count" in data:
+        return {"rows": data["columns"]}, set(data.get("meta", {}))
+    if "tables" in data:
+        return {name: table["columns"] for name, table in data["tables"].items()}, set(data.get("meta", {}))
+    return {}, set(data)
+
+
+# F9
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_returns_names_what_select_sees(tools: MetaTools, catalog: Catalog, name: str) -> None:
+    tool = catalog.get(name)
+    assert tool is not None
+    tables, fields = shape_of(answered(tools, name))
+    named = re.sub(r"\[[^\]]*\]|with require_greeks also ", "", tool.returns).split("; ")  # without members of members
+    described = {key: part.split(": ", 1)[1].split(",") for part in named for key in part.split(": ")[0].split(", ")}
+    if name in UNPUBLISHED or name.startswith("ANALYTICS_"):  # their columns depend on the arguments
+        assert all(field in tool.returns for field in fields)
+        return
+    meta = {*described.pop("meta", ()), *described.pop("fields", ())}
+    assert {key: set(columns) for key, columns in described.items()} == {
+        key: set(columns) for key, columns in tables.items()
+    }
+    assert meta == fields or "csv" in tool.formats
 
 
 def test_typed_form_is_shorter_than_csv_and_json(tools: MetaTools) -> None:

@@ -94,7 +94,7 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
         "required": ["city"],
         "additionalProperties": False,
     }
-    assert tool["returns"] == "json: {city, days: [{date, rain}]}"
+    assert tool["returns"] == "rows: date,rain; meta: city"
     assert "FORECAST: Temperature and rain for the next days" in compiled["listing"]
 
 

@@ -8,12 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.build.schema import Parameter, Source, Tool
+from toolfold.build.schema import JsonShape, Parameter, Source, Tool
 from toolfold.catalog import json_schema
+from toolfold.results import values
 
 MAX_SEE_ALSO = 3
 
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_NUMBERED = re.compile(r"[0-9]+[.:] ")
 _PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]+")
 """A name that is also an ordinary word: in a description it is not taken for the name of a tool."""
 
@@ -178,19 +180,46 @@ def _call(tool: Tool) -> dict[str, Any]:
 
 
 def _outline(tool: Tool) -> str:
-    """Return the format of the response in one line: ``csv: columns``, ``json: {keys, rows: […]}``, or both."""
-    parts = []
-    if "csv" in tool.formats:
-        parts.append(f"csv: {tool.returns.csv or 'the JSON columns'}")
+    """Return the fields of an answer in toolfold's own form in one line, by the names that ``select`` takes.
+
+    ``rows: columns`` for one table, ``name: columns`` for each of several, ``fields: …`` for a record without rows, and
+    ``meta: …`` for what comes beside the rows.
+    """
     shape = tool.returns.json_
-    if shape is not None:
-        row = "{" + ", ".join(shape.columns) + "}"
-        form = {"object": row, "list": f"[{row}]", "map": f"{{time: {row}}}", "names": "{symbol: name}"}[shape.kind]
-        paths = [path for path in shape.rows.split("|") if path]
-        outer = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
-        if len(paths) > 1:
-            outer.append(f"{', '.join(paths)}: each {form}")
-        elif paths:
-            outer.append(": {".join(paths[0].split(".")) + f": {form}" + "}" * paths[0].count("."))
-        parts.append("json: " + ("{" + ", ".join(outer) + "}" if paths else form))
-    return "; ".join(parts)
+    if "csv" in tool.formats:  # calls request CSV where there is a choice
+        if tool.returns.csv is not None:
+            columns = values.clean_names(tool.returns.csv.split(","))
+        else:
+            columns = _clean_columns(shape)
+        return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(columns)}"
+    if shape is None:
+        return ""
+    return "; ".join(_json_parts(shape))
+
+
+def _json_parts(shape: JsonShape) -> list[str]:
+    """Return what an answer in JSON has: its tables, and the fields beside them."""
+    columns = ",".join(_clean_columns(shape))
+    paths = [path for path in shape.rows.split("|") if path]
+    beside = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
+    more_tables = [key for key in beside if ": [{" in key]
+    meta = [key for key in beside if key not in more_tables]
+    if shape.kind == "names":
+        parts = ["fields: {symbol: name}"]
+    elif shape.kind == "object":
+        parts = [f"fields: {columns}"]
+    elif len(paths) > 1 or more_tables:
+        names = [key.split(": [{") for key in more_tables]
+        parts = [f"{name}: {rest.removesuffix('}]').replace(', ', ',')}" for name, rest in names]
+        parts.append(f"{', '.join(paths)}: {columns}")
+    else:
+        parts = [f"rows: {columns}"]
+    return parts + ([f"meta: {','.join(meta)}"] if meta else [])
+
+
+def _clean_columns(shape: JsonShape | None) -> list[str]:
+    """Return the columns by the names of parsed answers. Some entries are more than a name: ``terms[{state}]``."""
+    if shape is not None and shape.kind == "names":
+        return ["symbol", "name"]
+    columns = [] if shape is None else shape.columns
+    return values.clean_names(columns) if all(_NUMBERED.match(column) for column in columns) else columns

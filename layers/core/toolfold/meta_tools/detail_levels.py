@@ -61,8 +61,7 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
         "hash": tool.hash,
     }
     lines = [f"{tool.name}{_suffix(tool)}: {description}", *_parameter_lines(tool.parameters, tool.example)]
-    # Of two formats the text names the default one, from which the model learns the fields.
-    lines += [f"Returns {tool.returns.partition('; json: ')[0]}", f"Example: {dumps_compact(example_call(tool))}"]
+    lines += [f"Returns {tool.returns}", f"Example: {dumps_compact(example_call(tool))}"]
     return entry, "\n".join(map(safe_line, lines))
 
 
