@@ -167,21 +167,6 @@ def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Result:
     return render_answer(call, Answer(merged.document, merged.status, merged.size))
 
 
-def fetch_answer(call: Call, arguments: Mapping[str, Any]) -> Answer:
-    """Perform a call and select what it requests, in toolfold's own form; complete it where the catalog says how.
-
-    At most one more request is sent: with the arguments that bring what the defaults of the tool left out.
-
-    Args:
-        call: the call.
-        arguments: the arguments of its tool, as the caller sent them.
-
-    Raises:
-        CallError: the call failed, or its ``select`` does not fit the answer.
-    """
-    return complete_answer(call, arguments, fetch_response(call, arguments))
-
-
 def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
     """Select what a call requests of its response, and fetch what the response lacks of that.
 
@@ -241,22 +226,6 @@ def fetch_response(call: Call, arguments: Mapping[str, Any], added: Mapping[str,
         raise add_next_step(error, call.catalog, call.tool, arguments) from None
 
 
-def read_answer(call: Call, response: CallResult) -> Answer:
-    """Parse a response and select what the call requests. One response of a call at a time: they share its budget.
-
-    Its notes say what it lacks; :func:`fetch_answer` fetches that where it can.
-
-    Raises:
-        CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
-    """
-    answer, gap = _read(call, response)
-    if gap is None:
-        return answer
-    from toolfold.meta_tools import completion
-
-    return _add_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-
-
 def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
     """Return the selected part of a response, with notes, and what it lacks of what is selected."""
     from toolfold.meta_tools import answer_notes
@@ -298,7 +267,8 @@ def render_answer(call: Call, answer: Answer) -> Result:
     """
     from toolfold.results import output
 
-    return _to_result(output.render_document(answer.document, call.options, answer.status, call.budget, answer.size))
+    rendered = output.render_document(answer.document, call.options, answer.status, call.budget, answer.size)
+    return Result(rendered.structured, rendered.text)
 
 
 def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:
@@ -343,10 +313,6 @@ def _begin_shaping(call: Call, response: CallResult) -> None:
 def _with_notes(rendered: RenderedResult, notes: tuple[str, ...]) -> Result:
     """Return a result in the upstream's own form, whose text has no place for notes."""
     return Result({**rendered.structured, **({"notes": list(notes)} if notes else {})}, rendered.text)
-
-
-def _to_result(rendered: RenderedResult) -> Result:
-    return Result(rendered.structured, rendered.text)
 
 
 def _budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float | None]:
