@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.growth.shapes import SHAPES
+from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
-from toolfold.results.output import OutputOptions, render_result
+from toolfold.results.output import OutputOptions
 from toolfold.results.select.parser import parse_select
 
 DEADLINE_S = 25

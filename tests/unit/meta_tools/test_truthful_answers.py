@@ -27,9 +27,9 @@ from toolfold.meta_tools import answer_notes, completion
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
-from toolfold.results.coverage import requested_of
 from toolfold.results.output import Reading
 from toolfold.results.select.parser import parse_select
+from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table, parse_tables
 from toolfold.settings import Settings
 

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.rendering import render_result
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError
 from toolfold.results import tokens, values
-from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult, render_result
+from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
 from toolfold.results.select import parser
 
 DAYS = [f"{year}-{month:02}-{day:02}" for year in range(1900, 2030) for month in range(1, 13) for day in range(1, 29)]

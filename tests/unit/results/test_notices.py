@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
 from toolfold.results import render
-from toolfold.results.output import OutputOptions, RenderedResult, render_result
+from toolfold.results.output import OutputOptions, RenderedResult
 from toolfold.results.select import parser
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_terminal, escape_unsafe, quoted_name

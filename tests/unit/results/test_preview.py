@@ -13,9 +13,10 @@ import bpe_openai
 import pytest
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
+from tests.support.rendering import render_result
 from toolfold.results import output as presenting
 from toolfold.results.offload import AnswerStore
-from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult, render_result
+from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
 from toolfold.results.select import parser
 
 PRICES = "timestamp,open,close,volume\n" + "".join(

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.results import render, tables, values
-from toolfold.results.output import MIN_REPORTED_AGE_S, AnswerStatus, OutputOptions, RenderedResult, render_result
+from toolfold.results.output import MIN_REPORTED_AGE_S, AnswerStatus, OutputOptions, RenderedResult
 
 QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.0500", "10. change percent": "0.31%"}})
 NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
+from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
 from toolfold.results import render, tables
-from toolfold.results.output import OutputOptions, render_result
+from toolfold.results.output import OutputOptions
 
 NOTHING = {"", "None", "null", "n/a", "N/A", ".", "-", "--", "NaN", "nan"}
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?%?")

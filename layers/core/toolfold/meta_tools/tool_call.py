@@ -233,7 +233,9 @@ def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
 
     _begin_shaping(call, response)
     selection, today, tool = call.options.select, call.executor.today(), call.tool
-    reading = output.read_document(response.body, response.kind, tool.answer, selection, call.budget, response.redactor)
+    reading = output.read_document(
+        response.body, response.kind, tool.answer, selection, today, call.budget, response.redactor
+    )
     gap: Gap | None = None
     notes = response.notes
     if reading.whole is not None:
@@ -241,16 +243,13 @@ def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
         requested = None
         if selection is not None:
             from toolfold.meta_tools import completion
-            from toolfold.results.coverage import requested_of
+            from toolfold.results.select.requested import requested_of
 
             requested = requested_of(selection, reading.whole, today)
             gap = completion.find_gap(tool, response.arguments, requested, reading.whole, today)
         notes += answer_notes.notes_on(tool, response.arguments, requested, reading, today if is_live else None)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    # The gap is named once, by completion: with what would help.
-    others = tuple(note for note in reading.selected.notes if not note.startswith("Asked "))
-    answer = Answer(replace(reading.selected, notes=others), status, sys.getsizeof(response.body))
-    return _add_notes(answer, *notes), gap
+    return _add_notes(Answer(reading.selected, status, sys.getsizeof(response.body)), *notes), gap
 
 
 def _add_notes(answer: Answer, *notes: str) -> Answer:
@@ -293,14 +292,9 @@ def _render_raw(call: Call, response: CallResult) -> RenderedResult:
     from toolfold.results import output
 
     _begin_shaping(call, response)
-    return output.render_result(
-        response.body,
-        response.kind,
-        call.tool.answer,
-        call.options,
-        status=output.AnswerStatus(response.cached, response.age_s, response.stale_reason),
-        redactor=response.redactor,
-        budget=call.budget,
+    status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
+    return output.render_raw(
+        response.body, response.kind, call.tool.answer, call.options, status, response.redactor, call.budget
     )
 
 

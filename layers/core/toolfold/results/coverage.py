@@ -6,10 +6,9 @@ Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2
 from __future__ import annotations
 
 import calendar
-import importlib
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -18,7 +17,6 @@ from typing import Any
 
 from toolfold.fuzzy import normalize
 from toolfold.results import values
-from toolfold.results.columns import DATE_NAMES
 from toolfold.results.tables import Document, Table
 
 DAILY_DAYS = 4.0
@@ -94,114 +92,6 @@ class Coverage:
     def step_name(self) -> str:
         """What rows at this distance are called: ``monthly``."""
         return next((name for most, name in _STEP_NAMES if self.step_days <= most), "annual")
-
-
-def requested_of(selection: Any, document: Document, today: date) -> Requested:
-    """Return what a ``select`` requests of the series in a document.
-
-    Raises:
-        InvalidArguments: a name does not exist in the document.
-    """
-    if getattr(selection, "sql", ""):
-        return _requested_by_sql(selection.sql, document)
-    if hasattr(selection, "dates"):
-        return _requested_by_parts(selection)
-    resolver, shortfall, statements = map(_select_module, ("resolver", "shortfall", "statements"))
-    resolved = resolver.resolve(selection, document)
-    selected = resolved.selection
-    bounds = [
-        bound
-        for lookup in resolved.lookups
-        if lookup.date_index is not None
-        for bound in shortfall.wanted_periods(
-            selected.condition, statements.Statements(lookup, today), lookup.date_index
-        )
-    ]
-    limit, functions, columns = selected.row_limit, *_functions_and_columns(selected)
-    is_ranked = bool(selected.order) or (limit is not None and limit.which in ("top", "bottom"))
-    count = limit.count if limit is not None and not is_ranked else 0
-    if selected.rows is not None and not is_ranked:
-        count = max(count, selected.rows.stop or 0)
-    return Requested(
-        max((low for low, _ in bounds), default=""),
-        min((high for _, high in bounds if high), default=""),
-        row_count=0 if selected.groups or selected.distinct else count,
-        is_oldest_first=not is_ranked and limit is not None and limit.which in ("first", "oldest"),
-        is_summary=bool(functions) or is_ranked or bool(selected.groups) or selected.distinct,
-        functions=functions,
-        columns=columns,
-        table="" if selection.table is None else selection.table.text,
-    )
-
-
-def _functions_and_columns(selection: Any) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the functions of rows that a selection applies, and the columns that it names."""
-    forms, statements = _select_module("selection"), _select_module("statements")
-    expressions = [item.expression for item in (*selection.items, *selection.groups)]
-    parts = [
-        part for one in (*expressions, *(order.expression for order in selection.order)) for part in forms.parts_of(one)
-    ]
-    return (
-        frozenset(part.function for part in parts if isinstance(part, forms.Call) and statements.is_aggregate(part)),
-        frozenset(part.name.text.lower() for part in parts if isinstance(part, forms.Column)),
-    )
-
-
-_SQL_FUNCTION = re.compile(r"\b(min|max|avg|sum|count|total|group_concat|median|stddev|variance)\s*\(", re.I)
-_SQL_ORDER = re.compile(r"\b(?:order|group)\s+by\b|\bdistinct\b|\bover\s*\(", re.I)
-
-
-def _requested_by_sql(statement: str, document: Document) -> Requested:
-    low, high, row_count, is_oldest_first, is_summary = _select_module("sql_periods").requested_period(
-        statement, document
-    )
-    return Requested(
-        low,
-        high,
-        row_count=row_count,
-        is_oldest_first=is_oldest_first,
-        is_summary=is_summary or (not row_count and _SQL_ORDER.search(statement) is not None),
-        functions=frozenset(name.lower() for name in _SQL_FUNCTION.findall(statement)),
-        columns=frozenset(word.lower() for word in re.findall(r"\w+", statement)),
-    )
-
-
-def _select_module(name: str) -> Any:
-    """Return a module of ``results.select``; the selections of :func:`_requested_by_parts` come without some."""
-    return importlib.import_module(f"toolfold.results.select.{name}")
-
-
-def _requested_by_parts(selection: Any) -> Requested:
-    """Return what a selection of dates, conditions and functions requests."""
-    bounds = [*selection.dates, *_conditions_on_dates(selection)]
-    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
-    if selection.dates:  # each is one of several periods
-        low, high = ("" if "" in lows else min(lows)), ("" if "" in highs else max(highs))
-    else:
-        low, high = max(lows, default=""), min(filter(None, highs), default="")
-    limit = selection.row_limit
-    is_count = limit is not None and limit.by is None
-    return Requested(
-        low,
-        high,
-        row_count=limit.count if limit is not None and is_count else 0,
-        is_oldest_first=limit is not None and limit.which == "first",
-        is_summary=bool(selection.aggregates) or (limit is not None and not is_count),
-        functions=frozenset(aggregate.function for aggregate in selection.aggregates),
-        columns=frozenset(name.text.lower() for name in (*selection.columns, *selection.names)),
-        table="" if selection.table is None else selection.table.text,
-    )
-
-
-def _conditions_on_dates(selection: Any) -> Iterator[tuple[str, str]]:
-    for condition in selection.conditions:
-        if normalize(condition.column.text) in DATE_NAMES and values.is_date(condition.value):
-            if condition.operator in (">", ">="):
-                yield condition.value, ""
-            elif condition.operator in ("<", "<="):
-                yield "", condition.value
-            elif condition.operator == "=":
-                yield condition.value, condition.value
 
 
 def coverage_of(document: Document, table_name: str = "") -> Coverage | None:

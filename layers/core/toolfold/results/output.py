@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
@@ -33,7 +34,7 @@ __all__ = [
     "RenderedResult",
     "read_document",
     "render_document",
-    "render_result",
+    "render_raw",
 ]
 
 MIN_TOKENS = 500
@@ -41,9 +42,6 @@ MIN_TOKENS = 500
 
 MIN_REPORTED_AGE_S = 300
 """Age from which the text says how old a cached answer is. Data that changes faster is not cached that long."""
-
-FETCHED_NOW = AnswerStatus()
-"""The status of an answer that has just been fetched."""
 
 
 class Reading(NamedTuple):
@@ -58,17 +56,16 @@ class Reading(NamedTuple):
     whole: Document | None = None
 
 
-def render_result(
+def render_raw(
     body: str,
     kind: str,
     answer: Mapping[str, Any],
     options: OutputOptions,
-    *,
-    status: AnswerStatus = FETCHED_NOW,
-    redactor: Redactor = NO_REDACTION,
-    budget: WorkBudget | None = None,
+    status: AnswerStatus,
+    redactor: Redactor,
+    budget: WorkBudget,
 ) -> RenderedResult:
-    """Render the answer of an upstream.
+    """Render the answer of an upstream in the upstream's own form.
 
     Args:
         body: its text.
@@ -77,18 +74,13 @@ def render_result(
         options: how it is wanted.
         status: where it comes from.
         redactor: replaces the keys of the call.
-        budget: what the call may cost; without one, time is unlimited.
+        budget: what the call may cost.
 
     Raises:
-        InvalidArguments: the ``select`` does not fit the answer.
         UpstreamError: the answer cannot be parsed.
         AnswerTooLarge: the budget is used up.
     """
-    budget = WorkBudget() if budget is None else budget
     size = sys.getsizeof(body)
-    if not options.raw_by:
-        document = read_document(body, kind, answer, options.select, budget, redactor).selected
-        return render_document(document, options, status, budget, size)
     budget.reserve(size)
     try:
         return RawRenderer(options, status, budget, size, body, kind, answer, redactor).render()
@@ -101,10 +93,20 @@ def read_document(
     kind: str,
     answer: Mapping[str, Any],
     selection: Selection | None,
+    today: date,
     budget: WorkBudget,
     redactor: Redactor = NO_REDACTION,
 ) -> Reading:
-    """Return the selected part of an answer in toolfold's own form. The arguments are those of :func:`render_result`.
+    """Return the selected part of an answer in toolfold's own form.
+
+    Args:
+        body: the text of the answer.
+        kind: ``json`` or ``csv``.
+        answer: what the catalog says about the tool's answers; see :func:`toolfold.results.tables.parse_tables`.
+        selection: what to select; None: everything.
+        today: the day from which ``today`` and the future count.
+        budget: what the call may cost.
+        redactor: replaces the keys of the call.
 
     Raises:
         InvalidArguments: the ``select`` does not fit the answer.
@@ -113,7 +115,7 @@ def read_document(
     """
     budget.reserve(sys.getsizeof(body))
     try:
-        return _select(body, kind, answer, selection, budget, redactor)
+        return _select(body, kind, answer, selection, today, budget, redactor)
     except RecursionError:
         raise _nested_too_deeply() from None
 
@@ -151,6 +153,7 @@ def _select(
     kind: str,
     answer: Mapping[str, Any],
     selection: Selection | None,
+    today: date,
     budget: WorkBudget,
     redactor: Redactor,
 ) -> Reading:
@@ -164,7 +167,7 @@ def _select(
 
     if not selection.jmespath:
         whole = parse()
-        return Reading(evaluator.evaluate(selection, whole, budget), whole)
+        return Reading(evaluator.evaluate(selection, whole, budget, today), whole)
     if kind == "json":
         data = tables.parse_json(body, answer, budget, redactor)
     else:

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
+from tests.support.rendering import TODAY, render_result
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.results import tables
-from toolfold.results.output import OutputOptions, render_result
+from toolfold.results.output import OutputOptions
 from toolfold.results.select import evaluator, parser
 from toolfold.results.tables import Document, Table
 
@@ -401,7 +402,7 @@ def test_selecting_all_columns_returns_the_answer(name: str) -> None:
             continue
         selection = parser.parse_select(expression)
         assert selection is not None
-        assert evaluator.evaluate(selection, document, WorkBudget()).tables[0].rows == [
+        assert evaluator.evaluate(selection, document, WorkBudget(), TODAY).tables[0].rows == [
             tuple(row) for row in table.rows
         ]
 
@@ -411,4 +412,4 @@ def test_selecting_every_row_returns_the_table() -> None:
     for expression in ("last 4", "first 4", "last 99"):
         selection = parser.parse_select(expression)
         assert selection is not None
-        assert evaluator.evaluate(selection, Document((table,)), WorkBudget()).tables[0].rows == list(table.rows)
+        assert evaluator.evaluate(selection, Document((table,)), WorkBudget(), TODAY).tables[0].rows == list(table.rows)

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.rendering import TODAY, render_result
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments
-from toolfold.results.output import OutputOptions, render_result
+from toolfold.results.output import OutputOptions
 from toolfold.results.select import evaluator, parser
 from toolfold.results.select.clauses import SelectParser
 from toolfold.results.tables import Document, Table
@@ -32,7 +33,7 @@ UNITS = ["a", " ", "a ", "a=", "a(", "(", ")", "=", "1", "2024-01", "..", "'", '
 def evaluate(expression: str, document: Document, budget: WorkBudget | None = None) -> Document:
     selection = parser.parse_select(expression)
     assert selection is not None
-    return evaluator.evaluate(selection, document, budget or WorkBudget())
+    return evaluator.evaluate(selection, document, budget or WorkBudget(), TODAY)
 
 
 def parse_s(text: str) -> float:
@@ -156,7 +157,7 @@ def test_any_text_selects_or_is_refused(expression: str) -> None:
         selection = parser.parse_select(expression)
         if selection is not None and not selection.jmespath:
             evaluator.evaluate(
-                selection, Document((Table("", ("a", "b"), [("1", "2024-01-02"), ("x", None)]),)), WorkBudget()
+                selection, Document((Table("", ("a", "b"), [("1", "2024-01-02"), ("x", None)]),)), WorkBudget(), TODAY
             )
 
 

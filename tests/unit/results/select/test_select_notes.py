@@ -1,43 +1,11 @@
-"""What ``select`` states about its answers: periods that the data lack, no rows at all, which end was taken."""
+"""What ``select`` states about its answers: no rows at all, which end was taken, how a name was read."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.unit.results.select.answers import TODAY, document
 from tests.unit.results.select.test_guesses import selected
 from toolfold.errors import InvalidArguments
-from toolfold.results.select import parser
-from toolfold.results.select.shortfall import missing_period
-
-
-# F1
-@pytest.mark.parametrize(
-    ("select", "note"),
-    [
-        ("2024-01-13..2026-01-13; min(close)", "Asked from 2024-01-13; the data begin 2024-12-31."),
-        ("close; last 3 years", "Asked from 2023-01-14; the data begin 2024-12-31."),
-        ("date >= 2020; max(close)", "Asked from 2020; the data begin 2024-12-31."),
-        ("since 2023; last 5", "Asked from 2023; the data begin 2024-12-31."),
-        ("last 400", "Asked for 400 rows; the data have 13."),
-    ],
-)
-def test_period_that_the_data_lack_is_noted(select: str, note: str) -> None:
-    assert note in selected("daily", select).notes
-
-
-@pytest.mark.parametrize(
-    "select", ["2025; max(close)", "since 2025-01-01", "until 2025", "2026", "last 5", "close > 1"]
-)
-def test_period_that_the_data_have_needs_no_note(select: str) -> None:
-    assert missing_period(parser.parse_select(select), document("daily"), TODAY) is None
-
-
-def test_missing_period_has_the_dates_and_rows() -> None:
-    found = missing_period(parser.parse_select("2020-03..2025-02; last 400"), document("daily"), TODAY)
-    assert found is not None
-    assert (found.asked_from, found.asked_to, found.asked_rows) == ("2020-03", "", 400)
-    assert (found.held_from, found.held_to, found.held_rows) == ("2024-12-31", "2026-01-13", 13)
 
 
 # F6

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.unit.results.select.answers import ANSWERS, TODAY, document
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, InvalidArguments
+from toolfold.results import coverage
+from toolfold.results.coverage import Requested
 from toolfold.results.select import evaluator, parser
-from toolfold.results.select.shortfall import missing_period
+from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table
 
 DOCUMENTS = {name: document(name) for name in ANSWERS}
@@ -116,9 +118,19 @@ def evaluate(select: str, rows: list[Any]) -> list[Any]:
 def test_any_text_is_answered_or_refused(select: str, name: str) -> None:
     with contextlib.suppress(InvalidArguments, AnswerTooLarge):
         selection = parser.parse_select(select)
-        missing_period(selection, DOCUMENTS[name], TODAY)
-        if selection is not None and not selection.jmespath and not selection.sql:
-            evaluator.evaluate(selection, DOCUMENTS[name], WorkBudget(), TODAY)
+        if selection is None or selection.jmespath or selection.sql:
+            return
+        with contextlib.suppress(InvalidArguments):
+            look_for_gaps(requested_of(selection, DOCUMENTS[name], TODAY), DOCUMENTS[name])
+        evaluator.evaluate(selection, DOCUMENTS[name], WorkBudget(), TODAY)
+
+
+def look_for_gaps(requested: Requested, whole: Document) -> None:
+    if (covered := coverage.coverage_of(whole, requested.table)) is not None:
+        for lacks in (coverage.lacks_end, coverage.lacks_future):
+            lacks(requested, covered, TODAY)
+        for lacks in (coverage.lacks_beginning, coverage.lacks_rows, coverage.is_too_coarse):
+            lacks(requested, covered)
 
 
 @given(ROWS.filter(bool), st.integers(-50, 50))

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
-from toolfold.results.output import OutputOptions, render_result
+from toolfold.results.output import OutputOptions
 from toolfold.results.select import sql_query
 from toolfold.results.select.parser import parse_select
 from toolfold.results.tables import Document, Table

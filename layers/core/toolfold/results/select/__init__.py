@@ -2,7 +2,7 @@
 
 ``parser`` parses it to a ``selection``, with ``clauses`` and ``expressions``; ``evaluator`` applies it:
 ``resolver`` looks up the names, ``rows`` and ``calculations`` choose and calculate with ``statements`` of SQL,
-``shortfall`` and ``explanations`` state what is missing;
+``requested`` says what it requests of a series, ``explanations`` why nothing is found;
 ``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard``;
 ``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
 ``json_values``, which measures. May import ``results.tables``, ``results.columns``, ``results.values``, ``budget``,
@@ -31,10 +31,10 @@ __all__ = [
     "period_words",
     "periods",
     "request_objects",
+    "requested",
     "resolver",
     "rows",
     "selection",
-    "shortfall",
     "sql_dates",
     "sql_dialect",
     "sql_engine",

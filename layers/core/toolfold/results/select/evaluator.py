@@ -34,7 +34,6 @@ from toolfold.results.select.selection import (
     parts_of,
     top_conditions,
 )
-from toolfold.results.select.shortfall import table_shortfall
 from toolfold.results.select.statements import Statements, has_aggregate, has_rows
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import quoted_name
@@ -43,9 +42,7 @@ _ROWS_AT_ONCE = 10_000
 """Rows between two looks at the clock."""
 
 
-def evaluate(
-    selection: Selection, document: Document, budget: WorkBudget, today: datetime.date | None = None
-) -> Document:
+def evaluate(selection: Selection, document: Document, budget: WorkBudget, today: datetime.date) -> Document:
     """Return the selected part of ``document``. Metadata is left out unless a name selects it.
 
     With several tables and no name of one, the result has every table that has all of the selected columns.
@@ -54,7 +51,7 @@ def evaluate(
         selection: what is selected.
         document: the answer.
         budget: what the call may cost.
-        today: the day from which ``today`` and the future count; by default the current one.
+        today: the day from which ``today`` and the future count.
 
     Raises:
         InvalidArguments: a name does not exist, or a comparison or function does not fit the values.
@@ -72,7 +69,6 @@ def evaluate(
     if resolved.fields and selection == Selection():
         return Document(metadata=resolved.fields, notes=(*document.notes, *resolved.notes))
     matching = _matching_tables(resolved, document, budget)
-    today = today or datetime.date.today()
     parts = [_evaluate_table(selection, lookup, budget, today) for lookup in matching]
     notes = [*document.notes, *resolved.notes, *(note for _, _, part in parts for note in part)]
     joined = _join_parts(parts, resolved.fields, [lookup.table for lookup in matching])
@@ -150,14 +146,12 @@ def _evaluate_table(
     statements = Statements(lookup, today)
     is_listed = bool(selection.groups) or selection.distinct
     chosen = choose_rows(selection, statements, budget, limited=not is_listed)
-    shortfall = table_shortfall(selection, statements)
-    missing = shortfall.notes if shortfall is not None else []
     if not chosen.positions and not chosen.matched:
         from toolfold.results.select import explanations
 
         chosen.notes += explanations.no_rows(chosen, statements, budget)
     table, metadata = _calculated(selection, statements, chosen, budget)
-    return table, metadata, [*missing, *statements.notes, *chosen.notes]
+    return table, metadata, [*statements.notes, *chosen.notes]
 
 
 def _calculated(
