@@ -1,4 +1,7 @@
-"""Dispatch a meta-tool by name. Every failure becomes a result here; no exception leaves this module."""
+"""Dispatch a meta-tool by name.
+
+Every failure becomes a result here, except a scope that the access token lacks: HTTP has a status for that.
+"""
 
 from __future__ import annotations
 
