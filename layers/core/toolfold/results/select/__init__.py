@@ -1,8 +1,8 @@
 """The ``select`` argument of TOOL_CALL, which says what part of an answer to return.
 
-``parser`` parses it to a ``selection``, with ``clauses`` and ``expressions``; ``evaluator`` applies it:
-``resolver`` looks up the names, ``rows`` and ``calculations`` choose and calculate with ``statements`` of SQL,
-``requested`` says what it requests of a series, ``explanations`` why nothing is found;
+``parser`` parses it to a ``selection``, with ``clauses``, ``conditions`` and ``expressions``; ``evaluator`` applies it:
+``resolver`` looks up the names, with ``table_names`` and ``phrases``; ``rows`` and ``calculations`` choose and compute
+with ``statements`` of SQL; ``requested`` says what it requests of a series, ``explanations`` why nothing is found;
 ``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard``;
 ``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
 ``json_values``, which measures. May import ``results.tables``, ``results.columns``, ``results.values``, ``budget``,
@@ -15,6 +15,7 @@ __all__ = [
     "clause_words",
     "clauses",
     "comparison_words",
+    "conditions",
     "dates",
     "empty_notes",
     "evaluator",
@@ -30,6 +31,7 @@ __all__ = [
     "parser",
     "period_words",
     "periods",
+    "phrases",
     "request_objects",
     "requested",
     "resolver",
@@ -46,4 +48,5 @@ __all__ = [
     "sql_query",
     "sql_tokens",
     "statements",
+    "table_names",
 ]

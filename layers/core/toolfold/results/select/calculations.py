@@ -21,7 +21,7 @@ from toolfold.results.select.selection import (
     invalid_select,
 )
 from toolfold.results.select.sql_engine import SqlTables
-from toolfold.results.select.statements import Statements, has_aggregate, has_rows
+from toolfold.results.select.statements import Statements, has_aggregate
 from toolfold.results.tables import Table
 from toolfold.text_safety import quoted_name
 
@@ -259,6 +259,3 @@ def unique_labels(labels: Any) -> tuple[str, ...]:
             name = f"{label}_{number}"
         taken[name] = None
     return tuple(taken)
-
-
-__all__ = ["Calculation", "has_rows", "limited", "unique_labels"]

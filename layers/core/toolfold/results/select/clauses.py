@@ -1,4 +1,4 @@
-"""Parse a whole ``select`` part by part; ``expressions`` parses the conditions and calculations in it."""
+"""Parse a whole ``select`` part by part; ``conditions`` and ``expressions`` parse what is in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from dataclasses import replace
 
 from toolfold.results.select import clause_words, functions
-from toolfold.results.select.expressions import QUOTED, ExpressionParser
+from toolfold.results.select.conditions import ConditionParser
+from toolfold.results.select.expressions import QUOTED
 from toolfold.results.select.period_words import MAX_COUNT, WRITTEN_NUMBERS, parse_period
 from toolfold.results.select.selection import (
     All,
@@ -29,7 +30,7 @@ MAX_ITEMS, MAX_CONDITIONS = 250, 60
 """Columns and functions, and conditions, of one expression: SQLite has limits of its own."""
 
 
-class SelectParser(ExpressionParser):
+class SelectParser(ConditionParser):
     """Parses one expression.
 
     Args:
