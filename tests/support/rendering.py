@@ -30,5 +30,6 @@ def render_result(
     budget = WorkBudget() if budget is None else budget
     if options.raw_by:
         return output.render_raw(body, kind, answer, options, status, redactor, budget)
-    document = output.read_document(body, kind, answer, options.select, TODAY, budget, redactor).selected
+    parsed = output.parse_answer(body, kind, answer, options.select, budget, redactor)
+    document = output.select_from(parsed, options.select, TODAY, budget)
     return output.render_document(document, options, status, budget, sys.getsizeof(body))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
+
 import pytest
 
 from tests.unit.results.select.answers import TODAY, document
@@ -9,16 +12,22 @@ from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.meta_tools.completion import Gap, GapKind, find_gap
 from toolfold.results.select.parser import parse_select
 from toolfold.results.select.requested import requested_of
+from toolfold.results.tables import Document, Table
 
 TOOL = FileStore(bundled_path())().get("TIME_SERIES_DAILY")
+FULL = {"symbol": "IBM", "outputsize": "full"}
+DAYS = [TODAY - datetime.timedelta(days) for days in range(1, 140)]
+LIMITED = Document(
+    (Table("", ("timestamp", "close", "volume"),
+           [(str(day), 300 + day.day, 10 * day.day) for day in DAYS if day.weekday() < 5]),)
+)  # fmt: skip
+"""The newest days of a series, newest first, as a tool returns them unless an argument requests the rest."""
 
 
-def gap_of(select: str) -> Gap | None:
-    """Return the gap of a call that has all that the tool returns."""
-    selection, whole = parse_select(select), document("daily")
+def gap_of(select: str, whole: Document, arguments: Mapping[str, str] = FULL) -> Gap | None:
+    selection = parse_select(select)
     assert TOOL is not None
     assert selection is not None
-    arguments = {"symbol": "IBM", "outputsize": "full"}
     return find_gap(TOOL, arguments, requested_of(selection, whole, TODAY), whole, TODAY)
 
 
@@ -34,7 +43,7 @@ def gap_of(select: str) -> Gap | None:
     ],
 )
 def test_period_that_the_data_lack_is_noted(select: str, note: str) -> None:
-    gap = gap_of(select)
+    gap = gap_of(select, document("daily"))
     assert gap is not None
     assert gap.note == note
 
@@ -43,12 +52,169 @@ def test_period_that_the_data_lack_is_noted(select: str, note: str) -> None:
     "select", ["2025; max(close)", "since 2025-01-01", "until 2025", "2026", "last 5", "close > 1"]
 )
 def test_period_that_the_data_have_needs_no_note(select: str) -> None:
-    assert gap_of(select) is None
+    assert gap_of(select, document("daily")) is None
 
 
 def test_gap_has_the_dates_and_rows() -> None:
-    gap = gap_of("2020-03..2025-02; last 400")
+    gap = gap_of("2020-03..2025-02; last 400", document("daily"))
     assert gap is not None
     assert gap.kind is GapKind.BEGINNING
     assert (gap.requested.low, gap.requested.high, gap.requested.row_count) == ("2020-03", "2025-02", 400)
     assert (gap.covered.first, gap.covered.last, gap.covered.row_count) == ("2024-12-31", "2026-01-13", 13)
+
+
+PARTS = {
+    GapKind.SUMMARY: """
+        max(close)
+        average close
+        count
+        count()
+        top 5 by volume
+        bottom 3 by close
+        max(close) by month
+        mean(close); group by year
+        order by close desc; limit 1
+        distinct weekday
+        sort by close; first 1
+        volume > 90; top 3 by close
+        first(close)
+        change(close)
+        close > mean(close)
+        weekday = Mon; mean(close)
+        until 2026-01-10; max(close)
+        before 2025-12; count()
+        date; max(close)
+        percentile(volume, 90)
+        SELECT max(close) FROM data
+        SELECT count(*) FROM data WHERE close > 300
+        SELECT date FROM data WHERE close = (SELECT max(close) FROM data)
+        SELECT substr(date,1,4) y, avg(close) FROM data GROUP BY y
+        SELECT DISTINCT close FROM data
+        SELECT * FROM data ORDER BY close DESC LIMIT 1
+        SELECT close FROM data ORDER BY rowid DESC LIMIT 1
+        SELECT date FROM (SELECT * FROM data ORDER BY date LIMIT 5)
+        WITH t AS (SELECT close c FROM data) SELECT max(c) FROM t
+        SELECT date, close - lag(close, 50) OVER (ORDER BY date) d FROM data
+        SELECT max(close) FROM data WHERE date <= '2025-12-01'
+        SELECT avg(close) FROM data WHERE substr(date,1,4)='2024'
+        jmespath: max(rows[].close)
+        jmespath: rows[*].close | max(@)
+        jmespath: length(rows)
+        jmespath: max_by(rows, &close).timestamp
+        jmespath: sort_by(rows, &close)[-1].timestamp
+        jmespath: {hi: max(rows[].close), first: rows[0].close}
+        jmespath: reverse(rows)[0].close
+    """,
+    GapKind.MATCHES: """
+        close > 1000
+        close > 300
+        not 2025
+        2023 or close > 300
+        close > 900; last 5
+        SELECT date, close FROM data WHERE close > 300
+        SELECT close FROM data WHERE rowid = 200
+        SELECT close FROM data WHERE strftime('%Y', date) = '2024'
+        SELECT close FROM data WHERE date != '2025-12-01'
+        jmespath: rows[?close > `300`].timestamp
+        rows[?timestamp != '2026-01-13'].close
+    """,
+    GapKind.OLDEST: """
+        oldest 3
+        first 5
+        [-1]
+        [-5:]
+        close; tail 5
+        order by date; limit 1
+        sort by date asc; first 3
+        until 2025-12-01; first 3
+        SELECT close FROM data ORDER BY date LIMIT 1
+        SELECT TOP 3 close FROM data ORDER BY date
+        jmespath: rows[-1].close
+        jmespath: rows[-5:].close
+        jmespath: rows[::-1].close
+        [-1].close
+        jmespath: rows[*].close | [-1]
+    """,
+    GapKind.ROWS: """
+        last 150
+        [0:150]
+        [150:160]
+        [150:]
+        [120]
+        limit 5 offset 200
+        last 5; offset 200
+        until 2025-12-01; last 90
+        order by date desc; limit 150
+        SELECT close FROM data LIMIT 150
+        SELECT close FROM data ORDER BY date DESC LIMIT 5 OFFSET 200
+        SELECT close FROM data LIMIT 200, 5
+        SELECT close FROM data d ORDER BY d.date DESC LIMIT 150
+        jmespath: rows[:150].close
+        jmespath: rows[120].close
+    """,
+    GapKind.BEGINNING: """
+        2024
+        last year; max(close)
+        last 52 weeks; max(close)
+        last 200 trading days; mean(close)
+        year = 2024; max(close)
+        month = 2024-05; max(close)
+        year(date) = 2024
+        since 2024; top 3 by volume
+        SELECT avg(close) FROM data WHERE date LIKE '2024%'
+        SELECT close FROM data WHERE '2024' <= date
+        SELECT close FROM data WHERE date IN ('2024-06-03', '2026-01-05')
+        SELECT max(a.close) FROM data a JOIN data b ON a.close < b.close WHERE a.date >= '2024-01-01'
+        jmespath: rows[?starts_with(timestamp,'2024')].close
+        jmespath: rows[?timestamp=='2024-06-03'].close
+        jmespath: max(rows[?timestamp<'2025-01-01'].close)
+        jmespath: rows[?'2025-01' <= timestamp].close
+        jmespath: rows[?close > `300` && contains(timestamp,'2024-06')].close
+    """,
+    None: """
+        close
+        last 5
+        [0:5]
+        close > 300; last 5; since 2025-12
+        last(close)
+        since 2025-10; max(close)
+        order by date
+        order by date; last 1
+        order by date desc; limit 3
+        until 2025-12-01
+        until 2025-12-01; last 5
+        latest
+        SELECT close FROM data
+        SELECT close FROM data LIMIT 5
+        SELECT date, close FROM data ORDER BY date
+        SELECT close FROM data ORDER BY date DESC LIMIT 5
+        SELECT close FROM data WHERE date <= '2025-12-01'
+        jmespath: rows[0].close
+        jmespath: rows[].close
+        jmespath: rows[:5].close
+        jmespath: max(rows[?timestamp>='2025-12-01'].close)
+    """,
+}
+"""What is lacking of what a select requests of a part of a series."""
+
+
+# F1
+@pytest.mark.parametrize("kind", PARTS)
+def test_answer_from_a_part_of_a_series_has_a_gap(kind: GapKind | None) -> None:
+    gaps = {
+        select: gap_of(select, LIMITED, {"symbol": "IBM"})
+        for select in map(str.strip, PARTS[kind].strip().splitlines())
+    }
+    kinds = {select: gap and gap.kind for select, gap in gaps.items()}
+    assert {select: found for select, found in kinds.items() if found is not kind} == {}
+
+
+def test_filter_that_finds_the_newest_rows_lacks_nothing() -> None:
+    selection = parse_select("close > 300; last 5")
+    assert TOOL is not None
+    assert selection is not None
+    requested = requested_of(selection, LIMITED, TODAY)
+    assert find_gap(TOOL, {"symbol": "IBM"}, requested, LIMITED, TODAY, selected_rows=5) is None
+    gap = find_gap(TOOL, {"symbol": "IBM"}, requested, LIMITED, TODAY, selected_rows=4)
+    assert gap is not None
+    assert gap.kind is GapKind.MATCHES

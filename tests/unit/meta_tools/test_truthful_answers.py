@@ -27,7 +27,6 @@ from toolfold.meta_tools import answer_notes, completion
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
-from toolfold.results.output import Reading
 from toolfold.results.select.parser import parse_select
 from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table, parse_tables
@@ -43,6 +42,7 @@ IBM = {"symbol": "IBM"}
 EURUSD = {"from_symbol": "EUR", "to_symbol": "USD"}
 HOURLY = {"symbol": "IBM", "interval": "60min"}
 FULL = 'outputsize "full" was used: the default begins 2025-08-21.'
+ROWS = ['outputsize "full" was used: the default has 100 rows.']
 NOT_IN_PLAN = (
     'outputsize "full" has more, but this key\'s plan does not include it. TIME_SERIES_WEEKLY_ADJUSTED is free.'
 )
@@ -89,7 +89,7 @@ def notes(result: Result) -> list[str]:
         ("TIME_SERIES_DAILY", IBM, "since 1990; count()", [FULL, "Asked from 1990; the data begin 2000-01-03."]),
         ("FX_DAILY", EURUSD, "2025-01; mean(close)", ['outputsize "full" was used: the default begins 2025-08-27.']),
         # More rows than the default.
-        ("TIME_SERIES_DAILY", IBM, "close; last 250", ['outputsize "full" was used: the default has 100 rows.']),
+        ("TIME_SERIES_DAILY", IBM, "close; last 250", ROWS),
         ("TIME_SERIES_DAILY", IBM, "first 3", [FULL]),
         ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title; last 70", ["limit 70 was used: the default has 50 rows."]),
         # The argument of the caller is respected.
@@ -177,6 +177,42 @@ def notes(result: Result) -> list[str]:
             None,
             ["There may be more: 50 rows are the default; limit 1000 is the most."],
         ),
+        # Rows of a part of the data that meet a condition; an expression in JMESPath is read as well.
+        (
+            "TIME_SERIES_DAILY",
+            IBM,
+            "close > 300",
+            ['Searched the 100 rows since 2025-08-21. outputsize "full" has more.'],
+        ),
+        ("TIME_SERIES_DAILY", IBM, "close > 300; last 5", []),
+        (
+            "TIME_SERIES_DAILY",
+            IBM,
+            "jmespath: max(rows[].close)",
+            ['Computed from the 100 rows since 2025-08-21. outputsize "full" has more.'],
+        ),
+        ("TIME_SERIES_DAILY", IBM, "jmespath: rows[?timestamp=='2024-06-03'] | [0].close", [FULL]),
+        ("TIME_SERIES_DAILY", IBM, "jmespath: rows[-1].close", [FULL]),
+        (
+            "TIME_SERIES_DAILY",
+            {"symbol": ["IBM", "MSFT"]},
+            "max(close)",
+            ['Computed from the 100 rows since 2025-08-21. outputsize "full" has more.'],
+        ),
+        ("TIME_SERIES_DAILY", {"symbol": ["IBM", "MSFT"]}, "jmespath: rows[200].close", ROWS),
+        (
+            "NEWS_SENTIMENT",
+            {"tickers": "AAPL"},
+            "jmespath: length(feed)",
+            ["Computed from the 50 rows since 2026-01-10T20:48:18. limit 1000 has more."],
+        ),
+        (
+            "EARNINGS_CALENDAR",
+            {},
+            "count()",
+            ['Computed from the 51 rows until 2026-01-23. horizon "12month" has more.'],
+        ),
+        ("EARNINGS_CALENDAR", {}, "next 5; symbol", []),
         # The day of figures, where it is left out.
         ("GLOBAL_QUOTE", IBM, "price", ["latestDay is 2026-01-13."]),
         ("GLOBAL_QUOTE", IBM, "price,latestDay", []),
@@ -293,7 +329,7 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
     tool, today = response.tool, TODAY_DATE
     document = parse_tables(response.body, response.kind, tool.answer, WorkBudget())
     arguments = {**tool.example, "interval": "monthly"} if "interval" in tool.example else dict(tool.example)
-    assert answer_notes.notes_on(tool, arguments, None, Reading(document, document), today) == ()
+    assert answer_notes.notes_on(tool, arguments, None, document, document, today) == ()
     past = parse_select("1901-03..1902-03")
     assert past is not None
     gap = completion.find_gap(tool, arguments, requested_of(past, document, today), document, today)
@@ -339,15 +375,15 @@ def series(*dates: str) -> Document:
 def test_old_data_are_named(document: Document, expected: str | None) -> None:
     tool = CATALOG().get("GLOBAL_QUOTE" if not document.tables else "TIME_SERIES_WEEKLY")
     assert tool is not None
-    found = answer_notes.notes_on(tool, IBM, None, Reading(document, document), TODAY_DATE)
+    found = answer_notes.notes_on(tool, IBM, None, document, document, TODAY_DATE)
     assert found == ((expected,) if expected else ())
-    assert answer_notes.notes_on(tool, {**IBM, "month": "2019-05"}, None, Reading(document, document), TODAY_DATE) == ()
+    assert answer_notes.notes_on(tool, {**IBM, "month": "2019-05"}, None, document, document, TODAY_DATE) == ()
 
 
 def test_other_symbol_is_named() -> None:
     tool, document = CATALOG().get("GLOBAL_QUOTE"), Document(metadata={"symbol": "TSCO.LON", "price": 1})
     assert tool is not None
-    found = answer_notes.notes_on(tool, {"symbol": "TSCO"}, None, Reading(document, document), None)
+    found = answer_notes.notes_on(tool, {"symbol": "TSCO"}, None, document, document, None)
     assert found == ("Asked for symbol TSCO; the answer is for TSCO.LON.",)
 
 
@@ -489,3 +525,10 @@ def test_free_tool_of_a_refused_call_answers(gateway: MetaTools, name: str) -> N
         return
     next_call = json.loads(named[1])
     assert not call(gateway, next_call["tool_name"], next_call["arguments"], None, FREE).is_error
+
+
+def test_expression_that_finds_nothing_says_what_the_data_lack(mock_api: MockApi) -> None:
+    answer = call(tools(mock_api), "TIME_SERIES_DAILY", IBM, "jmespath: rows[200].close", FREE)
+    assert error(answer)["suggestion"] == (
+        f"Asked for 201 rows; the data have 100. {NOT_IN_PLAN} The answer holds: rows."
+    )

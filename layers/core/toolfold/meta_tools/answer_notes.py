@@ -17,7 +17,6 @@ from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
-    from toolfold.results.output import Reading
 
 _MAX_LISTED = 10
 """Values that one note lists."""
@@ -47,7 +46,8 @@ def notes_on(
     tool: Tool,
     arguments: Mapping[str, Any],
     requested: Requested | None,
-    reading: Reading,
+    whole: Document,
+    selected: Document,
     today: date | None,
 ) -> tuple[str, ...]:
     """Return notes on an answer; none on an ordinary one.
@@ -56,19 +56,17 @@ def notes_on(
         tool: the tool that was called.
         arguments: its validated arguments.
         requested: what is requested of it; None: everything.
-        reading: the whole answer, and what is selected of it.
+        whole: the whole answer.
+        selected: what is selected of it.
         today: the day in UTC; None: the data end on another day.
     """
-    whole = reading.whole
-    if whole is None:
-        return ()
     notes = [*_other_values(tool, arguments, whole)]
     if requested is None:
         notes += _default_limit(tool, arguments, whole)
     if today is not None and not any(map(_names_a_date, arguments.values())):
         notes += _out_of_date(tool, whole, today)
     if requested is not None:
-        notes += _date_left_out(whole, reading.selected)
+        notes += _date_left_out(whole, selected)
         if "adjusted_by" in tool.hints:
             notes += _jumps(tool, requested, whole)
     return tuple(notes)
@@ -167,7 +165,7 @@ def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Se
     ordered = rows[::-1] if len(rows) > 1 and rows[0][0] > rows[-1][0] else rows
     if requested.has_period:
         low, high = requested.low, f"{requested.high}~" if requested.high else "~"  # after every time of that day
-        return [row for row in ordered if low <= row[0] <= high]
+        ordered = [row for row in ordered if low <= row[0] <= high]
     if not requested.row_count:
         return ordered
     return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]

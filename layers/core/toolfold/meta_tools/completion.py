@@ -33,6 +33,7 @@ class GapKind(Enum):
     ROWS = "as many rows"
     OLDEST = "perhaps the oldest rows"
     SUMMARY = "perhaps older rows, in figures computed from all rows"
+    MATCHES = "perhaps older rows that meet the conditions"
     RESOLUTION = "rows near enough to each other for the period"
 
 
@@ -45,17 +46,19 @@ class Gap:
         requested: what is requested.
         covered: its dates.
         complete: arguments that the call lacks and with which the tool returns more; may be empty.
+        is_of_future: whether there are rows of days to come, and the arguments bring more of these.
     """
 
     kind: GapKind
     requested: Requested
     covered: Coverage
     complete: Mapping[str, Any]
+    is_of_future: bool = False
 
     @property
     def is_fetched(self) -> bool:
-        """Whether the call is sent once more with the arguments: not for a summary without a period."""
-        return bool(self.complete) and self.kind is not GapKind.SUMMARY
+        """Whether the call is sent once more with the arguments: not where no period is requested."""
+        return bool(self.complete) and self.kind not in (GapKind.SUMMARY, GapKind.MATCHES)
 
     @property
     def note(self) -> str:
@@ -68,13 +71,22 @@ class Gap:
             case GapKind.END | GapKind.FUTURE:
                 return f"Asked {f'until {high}' if high else f'from {low}'}; the data end {covered.last}."
             case GapKind.ROWS:
-                return f"Asked for {self.requested.row_count:,} rows; the data have {covered.row_count:,}."
+                count = coverage.rows_until(high, covered)
+                until = f" until {high}" if high else ""
+                return f"Asked for {self.requested.row_count:,} rows{until}; the data have {count:,}."
             case GapKind.OLDEST:
                 return f"The oldest of the {rows} since {covered.first}, not of the whole series."
             case GapKind.SUMMARY:
-                return f"Computed from the {rows} since {covered.first}."
+                return f"Computed from the {rows} {self._reach}."
+            case GapKind.MATCHES:
+                return f"Searched the {rows} {self._reach}."
             case GapKind.RESOLUTION:
                 return f"The rows are {covered.step_name}, too far apart for this period."
+
+    @property
+    def _reach(self) -> str:
+        """How far the rows reach, on the side where there may be more."""
+        return f"until {self.covered.last}" if self.is_of_future else f"since {self.covered.first}"
 
     @property
     def default(self) -> str:
@@ -83,14 +95,20 @@ class Gap:
             case GapKind.RESOLUTION:
                 return f"has {self.covered.step_name} rows"
             case GapKind.ROWS:
-                return f"has {coverage.describe_rows(self.covered.row_count)}"
+                until = f" until {self.requested.high}" if self.requested.high else ""
+                return f"has {coverage.describe_rows(coverage.rows_until(self.requested.high, self.covered))}{until}"
             case GapKind.FUTURE:
                 return f"ends {self.covered.last}"
         return f"begins {self.covered.first}"
 
 
 def find_gap(
-    tool: Tool, arguments: Mapping[str, Any], requested: Requested, document: Document, today: date
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    requested: Requested,
+    document: Document,
+    today: date,
+    selected_rows: int = 0,
 ) -> Gap | None:
     """Return what a document lacks of what is requested, or None.
 
@@ -100,11 +118,12 @@ def find_gap(
         requested: what is requested of the document.
         document: the whole answer.
         today: the day in UTC.
+        selected_rows: rows that the ``select`` found.
     """
     covered = coverage.coverage_of(document, requested.table) if requested.depends_on_length else None
     if covered is None:
         return None
-    kind = _kind(requested, covered, today)
+    kind = _kind(requested, covered, today, selected_rows)
     complete = _missing_arguments(tool, arguments, "finest" if kind is GapKind.RESOLUTION else "complete", covered)
     month, parameter = coverage.single_month(requested), tool.hints.get("month", "")
     if kind is GapKind.END or kind is None:
@@ -121,7 +140,7 @@ def find_gap(
         return None
     if kind is GapKind.RESOLUTION and not complete and coverage.has_rows(requested, covered):
         return None
-    return Gap(kind, requested, covered, complete)
+    return Gap(kind, requested, covered, complete, _is_of_future(covered, today))
 
 
 def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, covered: Coverage) -> dict[str, Any]:
@@ -135,11 +154,15 @@ def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, cove
     return found
 
 
-_ONLY_WITH_ARGUMENTS = (GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY)
+_ONLY_WITH_ARGUMENTS = (GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY, GapKind.MATCHES)
 """Kinds that lack nothing, as far as is known, unless an argument brings more."""
 
 
-def _kind(requested: Requested, covered: Coverage, today: date) -> GapKind | None:
+def _is_of_future(covered: Coverage, today: date) -> bool:
+    return covered.last[:10] > today.isoformat()
+
+
+def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: int) -> GapKind | None:
     if coverage.is_too_coarse(requested, covered):
         return GapKind.RESOLUTION
     if coverage.lacks_beginning(requested, covered):
@@ -150,9 +173,15 @@ def _kind(requested: Requested, covered: Coverage, today: date) -> GapKind | Non
         return GapKind.FUTURE
     if coverage.lacks_end(requested, covered, today):
         return GapKind.END
-    if requested.has_period or covered.last[:10] > today.isoformat():
+    is_of_future = _is_of_future(covered, today)
+    if requested.low or (is_of_future and (requested.high or requested.is_oldest_first)):
         return None
-    return GapKind.OLDEST if requested.is_oldest_first else GapKind.SUMMARY if requested.is_summary else None
+    if requested.is_oldest_first:
+        return GapKind.OLDEST
+    if requested.is_summary:
+        return GapKind.SUMMARY
+    is_found = 0 < requested.row_count <= selected_rows
+    return GapKind.MATCHES if requested.is_filtered and not is_found else None
 
 
 def used_note(gap: Gap) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError
+from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.result import Result
@@ -180,11 +180,11 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
     """
     answer, gap = _read(call, response)
     if gap is None:
-        return answer
+        return _selected(answer)
     from toolfold.meta_tools import completion
 
     if not gap.is_fetched:
-        return _add_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
+        return _selected(answer, completion.lacking_note(call.tool, response.arguments, gap))
     call.turn.release()  # the first answer is small: it lacks something
     if call.fetch_deadline is None:
         call = replace(call, fetch_deadline=call.budget.deadline - _MAX_RESERVE_S)
@@ -192,11 +192,24 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
         fuller_response = fetch_response(call, arguments, gap.complete)
         fuller, rest = _read(call, fuller_response)
     except CallError as error:
-        return _add_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
+        return _selected(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
     notes = [completion.used_note(gap)]
     if rest is not None:
         notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
-    return _add_notes(fuller, *notes)
+    return _selected(fuller, *notes)
+
+
+def _selected(answer: Answer | InvalidArguments, *notes: str) -> Answer:
+    """Return an answer with further notes, each once.
+
+    Raises:
+        InvalidArguments: the ``select`` did not fit the answer; the notes are part of the suggestion.
+    """
+    if isinstance(answer, InvalidArguments):
+        suggestion = " ".join([*notes, answer.suggestion])
+        raise InvalidArguments(answer.message, suggestion, **answer.details)
+    added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
+    return replace(answer, document=replace(answer.document, notes=added))
 
 
 def fetch_response(call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> CallResult:
@@ -226,36 +239,43 @@ def fetch_response(call: Call, arguments: Mapping[str, Any], added: Mapping[str,
         raise add_next_step(error, call.catalog, call.tool, arguments) from None
 
 
-def _read(call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
-    """Return the selected part of a response, with notes, and what it lacks of what is selected."""
-    from toolfold.meta_tools import answer_notes
+def _read(call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+    """Return the selected part of a response, with notes, and what the response lacks of what is selected.
+
+    An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
+    is returned with what is lacking.
+    """
+    from toolfold.meta_tools import answer_notes, completion
     from toolfold.results import output
 
     _begin_shaping(call, response)
     selection, today, tool = call.options.select, call.executor.today(), call.tool
-    reading = output.read_document(
-        response.body, response.kind, tool.answer, selection, today, call.budget, response.redactor
+    parsed = output.parse_answer(response.body, response.kind, tool.answer, selection, call.budget, response.redactor)
+    selected: Document | InvalidArguments
+    try:
+        selected = output.select_from(parsed, selection, today, call.budget)
+    except InvalidArguments as error:
+        if selection is None or not selection.jmespath:
+            raise
+        selected = error
+    requested, gap = None, None
+    if selection is not None:
+        from toolfold.results.select.requested import requested_of
+
+        requested = requested_of(selection, parsed.document, today)
+        found = (
+            0 if isinstance(selected, InvalidArguments) else max((len(one.rows) for one in selected.tables), default=0)
+        )
+        gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
+    if isinstance(selected, InvalidArguments):
+        return selected, gap
+    is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
+    notes = answer_notes.notes_on(
+        tool, response.arguments, requested, parsed.document, selected, today if is_live else None
     )
-    gap: Gap | None = None
-    notes = response.notes
-    if reading.whole is not None:
-        is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
-        requested = None
-        if selection is not None:
-            from toolfold.meta_tools import completion
-            from toolfold.results.select.requested import requested_of
-
-            requested = requested_of(selection, reading.whole, today)
-            gap = completion.find_gap(tool, response.arguments, requested, reading.whole, today)
-        notes += answer_notes.notes_on(tool, response.arguments, requested, reading, today if is_live else None)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    return _add_notes(Answer(reading.selected, status, sys.getsizeof(response.body)), *notes), gap
-
-
-def _add_notes(answer: Answer, *notes: str) -> Answer:
-    """Return an answer with further notes, each once."""
-    added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
-    return replace(answer, document=replace(answer.document, notes=added))
+    answer = Answer(selected, status, sys.getsizeof(response.body))
+    return _selected(answer, *response.notes, *notes), gap
 
 
 def render_answer(call: Call, answer: Answer) -> Result:

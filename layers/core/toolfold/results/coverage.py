@@ -42,6 +42,7 @@ class Requested:
         row_count: how many rows; 0: not a number of them.
         is_oldest_first: whether the oldest rows are requested, so that nothing may be missing before them.
         is_summary: whether the answer is computed from all rows there are: functions or the largest rows.
+        is_filtered: whether rows are chosen by conditions on other columns than that of dates.
         functions: the functions that are applied to rows.
         columns: the columns that are named, in lower case; none: all.
         table: the table that is named; empty: none.
@@ -52,6 +53,7 @@ class Requested:
     row_count: int = 0
     is_oldest_first: bool = False
     is_summary: bool = False
+    is_filtered: bool = False
     functions: frozenset[str] = frozenset()
     columns: frozenset[str] = frozenset()
     table: str = ""
@@ -59,7 +61,7 @@ class Requested:
     @property
     def depends_on_length(self) -> bool:
         """Whether it matters how far the rows of an answer reach."""
-        return self.has_period or bool(self.row_count) or self.is_summary
+        return self.has_period or bool(self.row_count) or self.is_summary or self.is_filtered
 
     @property
     def has_period(self) -> bool:
@@ -158,8 +160,13 @@ def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
 
 
 def lacks_rows(requested: Requested, covered: Coverage) -> bool:
-    """Return whether more rows are requested than there are."""
-    return not requested.has_period and requested.row_count > covered.row_count
+    """Return whether more rows are requested than there are, up to the last date that is requested."""
+    return not requested.low and requested.row_count > rows_until(requested.high, covered)
+
+
+def rows_until(high: str, covered: Coverage) -> int:
+    """Return how many rows there are up to a date; without one, all."""
+    return sum(day[: len(high)] <= high for day in covered.dates) if high else covered.row_count
 
 
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:

@@ -31,10 +31,12 @@ __all__ = [
     "MIN_TOKENS",
     "AnswerStatus",
     "OutputOptions",
+    "ParsedAnswer",
     "RenderedResult",
-    "read_document",
+    "parse_answer",
     "render_document",
     "render_raw",
+    "select_from",
 ]
 
 MIN_TOKENS = 500
@@ -44,16 +46,16 @@ MIN_REPORTED_AGE_S = 300
 """Age from which the text says how old a cached answer is. Data that changes faster is not cached that long."""
 
 
-class Reading(NamedTuple):
-    """What was read of an answer.
+class ParsedAnswer(NamedTuple):
+    """The answer of an upstream.
 
     Attributes:
-        selected: the selected part.
-        whole: the whole; None where an expression in JMESPath was applied to it before it was a document.
+        document: its tables and metadata.
+        data: what an expression in JMESPath is applied to; None where there is no such expression.
     """
 
-    selected: Document
-    whole: Document | None = None
+    document: Document
+    data: Any = None
 
 
 def render_raw(
@@ -88,34 +90,64 @@ def render_raw(
         raise _nested_too_deeply() from None
 
 
-def read_document(
+def parse_answer(
     body: str,
     kind: str,
     answer: Mapping[str, Any],
     selection: Selection | None,
-    today: date,
     budget: WorkBudget,
     redactor: Redactor = NO_REDACTION,
-) -> Reading:
-    """Return the selected part of an answer in toolfold's own form.
+) -> ParsedAnswer:
+    """Parse an answer for toolfold's own form.
 
     Args:
-        body: the text of the answer.
+        body: its text.
         kind: ``json`` or ``csv``.
         answer: what the catalog says about the tool's answers; see :func:`toolfold.results.tables.parse_tables`.
-        selection: what to select; None: everything.
-        today: the day from which ``today`` and the future count.
+        selection: what will be selected; None: everything.
         budget: what the call may cost.
         redactor: replaces the keys of the call.
 
     Raises:
-        InvalidArguments: the ``select`` does not fit the answer.
         UpstreamError: the answer cannot be parsed.
         AnswerTooLarge: the budget is used up.
     """
     budget.reserve(sys.getsizeof(body))
     try:
-        return _select(body, kind, answer, selection, today, budget, redactor)
+        if selection is None or not selection.jmespath:
+            return ParsedAnswer(tables.parse_tables(body, kind, answer, budget, redactor))
+        if kind == "json":
+            data = tables.parse_json(body, answer, budget, redactor)
+            return ParsedAnswer(tables.from_json(data, answer, budget), data)
+        document = tables.parse_tables(body, kind, answer, budget, redactor)
+        rows = {"rows": document.tables[0].objects()} if document.tables else document.metadata
+        return ParsedAnswer(document, rows)
+    except RecursionError:
+        raise _nested_too_deeply() from None
+
+
+def select_from(parsed: ParsedAnswer, selection: Selection | None, today: date, budget: WorkBudget) -> Document:
+    """Return the selected part of an answer.
+
+    Args:
+        parsed: the answer.
+        selection: what to select; None: everything.
+        today: the day from which ``today`` and the future count.
+        budget: what the call may cost.
+
+    Raises:
+        InvalidArguments: the ``select`` does not fit the answer.
+        UpstreamError: the answer is nested too deeply.
+        AnswerTooLarge: the budget is used up.
+    """
+    if selection is None:
+        return parsed.document
+    from toolfold.results.select import evaluator, jmespath_query
+
+    try:
+        if selection.jmespath:
+            return tables.from_value(jmespath_query.search(selection.jmespath, parsed.data, budget), budget)
+        return evaluator.evaluate(selection, parsed.document, budget, today)
     except RecursionError:
         raise _nested_too_deeply() from None
 
@@ -146,34 +178,6 @@ def _nested_too_deeply() -> UpstreamError:
     return UpstreamError(
         "The service sent an answer that is nested too deeply.", "Tell the user that this answer cannot be read."
     )
-
-
-def _select(
-    body: str,
-    kind: str,
-    answer: Mapping[str, Any],
-    selection: Selection | None,
-    today: date,
-    budget: WorkBudget,
-    redactor: Redactor,
-) -> Reading:
-    def parse() -> Document:
-        return tables.parse_tables(body, kind, answer, budget, redactor)
-
-    if selection is None:
-        whole = parse()
-        return Reading(whole, whole)
-    from toolfold.results.select import evaluator, jmespath_query
-
-    if not selection.jmespath:
-        whole = parse()
-        return Reading(evaluator.evaluate(selection, whole, budget, today), whole)
-    if kind == "json":
-        data = tables.parse_json(body, answer, budget, redactor)
-    else:
-        document = parse()
-        data = {"rows": document.tables[0].objects()} if document.tables else document.metadata
-    return Reading(tables.from_value(jmespath_query.search(selection.jmespath, data, budget), budget))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ __all__ = [
     "functions",
     "jmespath_functions",
     "jmespath_interpreter",
+    "jmespath_periods",
     "jmespath_query",
     "json_values",
     "names",

@@ -39,7 +39,7 @@ _MAX_MEMBERS = 40
 _MULTIPLYING_FUNCTIONS = ("join", "merge", "to_string")
 """Functions whose result may be longer than their arguments, or have parts of two arguments."""
 
-_ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
+ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
 """Names by which a model may call the only list of an answer."""
 
 _ALL_FROM_ROOT = ("function_expression", "key_val_pair", "multi_select_dict", "multi_select_list")
@@ -63,14 +63,19 @@ def search(expression: str, data: Any, budget: WorkBudget) -> Any:
     budget.check_time()
     if isinstance(data, dict) and len(data) == 1 and "rows" in data and expression.startswith("["):
         data = data["rows"]  # for a table from CSV, `[0]` is the first row
-    found = _evaluate(_with_known_root(_parse(expression), data, budget), data, budget)
+    found = _evaluate(_with_known_root(parse(expression), data, budget), data, budget)
     if found is None:
         members = _names(data) if isinstance(data, dict) else f"a list of {_first_keys(data)}"
         raise invalid_select("the expression finds nothing", None, f"The answer holds: {members}.")
     return found
 
 
-def _parse(expression: str) -> Mapping[str, Any]:
+def parse(expression: str) -> Mapping[str, Any]:
+    """Return an expression as the tree of ``jmespath``.
+
+    Raises:
+        InvalidArguments: it is not JMESPath, or too large.
+    """
     import jmespath
     from jmespath.exceptions import JMESPathError
 
@@ -97,7 +102,7 @@ def _with_known_root(node: Mapping[str, Any], data: Any, budget: WorkBudget) -> 
     """
     if node["type"] == "field":
         name = node["value"]
-        if isinstance(data, list) and name.lower() in _ROOT_NAMES:
+        if isinstance(data, list) and name.lower() in ROOT_NAMES:
             return {"type": "identity", "children": []}
         if isinstance(data, dict) and name not in data and (member := _member(name, data, budget)) is not None:
             return {**node, "value": member}
@@ -121,7 +126,7 @@ def _member(name: str, data: Mapping[str, Any], budget: WorkBudget) -> str | Non
             return key
         if isinstance(value, list):
             lists.append(key)
-    return lists[0] if len(lists) == 1 and name.lower() in _ROOT_NAMES else None
+    return lists[0] if len(lists) == 1 and name.lower() in ROOT_NAMES else None
 
 
 def _check(parsed: Mapping[str, Any]) -> None:

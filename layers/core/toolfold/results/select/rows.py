@@ -141,7 +141,7 @@ def _which(limit: RowLimit, lookup: ColumnLookup, chosen: ChosenRows, *, is_orde
         return "newest" if which in ("last", "newest") else which
     if is_ordered:
         return "head"
-    listed_newest_first = _is_newest_first(lookup, index)
+    listed_newest_first = is_newest_first(lookup)
     if index == 0:
         if listed_newest_first:
             count = limit.count
@@ -156,8 +156,12 @@ def _which(limit: RowLimit, lookup: ColumnLookup, chosen: ChosenRows, *, is_orde
     return "head"
 
 
-def _is_newest_first(lookup: ColumnLookup, index: int) -> bool:
-    dates = [cell for cell in (row[index] for row in lookup.table.rows) if cell is not None]
+def is_newest_first(lookup: ColumnLookup) -> bool:
+    """Return whether the dates of a table begin with the newest."""
+    index = lookup.date_index
+    dates = (
+        [] if index is None else [cell for cell in lookup.table.column(lookup.table.columns[index]) if cell is not None]
+    )
     return bool(dates) and dates[0] > dates[-1]
 
 

@@ -196,6 +196,15 @@ class Slice:
     start: int | None
     stop: int | None
 
+    @property
+    def needed_rows(self) -> tuple[int, bool]:
+        """How many rows there must be for it, and whether they are counted from the end of the list."""
+        if self.start is not None and self.start < 0:
+            return -self.start, True
+        if self.stop is not None:
+            return max(self.stop, 0), False
+        return (self.start + 1 if self.start else 0), False
+
 
 @dataclass(frozen=True)
 class Selection:

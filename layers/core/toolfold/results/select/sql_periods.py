@@ -3,71 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
 from toolfold.results import values
+from toolfold.results.coverage import Requested
 from toolfold.results.select import sql_dialect, sql_names, sql_query
 from toolfold.results.select.sql_engine import SqlTables
-from toolfold.results.select.sql_tokens import Token, at, closing, top_level, untokenize
+from toolfold.results.select.sql_tokens import Token, arguments, at, closing, top_level, untokenize
 from toolfold.results.tables import Document
 
 _SUMMARIES = frozenset(
     (
         *("avg", "max", "min", "sum", "total", "count", "median", "stddev", "variance", "percentile", "corr", "first"),
-        *("last", "change", "pct_change", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "mean", "average"),
+        *("change", "pct_change", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "mean", "average"),
+        *("group_concat", "string_agg"),
     )
 )
+"""Functions whose value depends on how many rows there are."""
+
 _CONSTANT = frozenset(("date", "strftime", "date_add", "date_trunc", "(", ")", ",", "-", "+"))
 """What may be in a call that is calculated here; a query in it could take long."""
 
 _LOW, _HIGH = (">", ">="), ("<", "<=")
+_COMPARISONS = frozenset(("<", ">", "<=", ">=", "=", "==", "!=", "<>", "like", "glob", "between", "in", "is", "exists"))
+_REVERSED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "=", "==": "="}
 
 
-class RequestedPeriod(NamedTuple):
-    """Bounds on dates (empty: none), the number of newest or oldest rows (0: all), and whether rows are summarised."""
-
-    low: str = ""
-    high: str = ""
-    row_count: int = 0
-    is_oldest_first: bool = False
-    is_summary: bool = False
-
-
-def requested_period(text: str, document: Document) -> RequestedPeriod:
+def requested_by_sql(text: str, document: Document) -> Requested:
     """Return what a statement requests of the series in a document; nothing of one that cannot be run."""
     names = sql_names.Names(document.tables, WorkBudget())
     try:
         tokens = sql_dialect.rewrite(sql_query.parse_statement(text))
         tokens = sql_names.resolve(tokens, names)
     except CallError:
-        return RequestedPeriod()
+        return Requested()
     bounds = list(_bounds(tokens, names))
     lows, highs = [low for low, _ in bounds if low], [high for _, high in bounds if high]
-    count, is_oldest_first = _row_count(tokens, names)
-    is_summary = any(
-        token.kind == "name" and token.word in _SUMMARIES and at(tokens, index + 1).text == "("
-        for index, token in enumerate(tokens)
+    functions = frozenset(_called(tokens)) & _SUMMARIES
+    where = next((index for index, token in enumerate(tokens) if token.word in ("where", "having")), len(tokens))
+    is_ordered, row_count, is_oldest_first = _rows(tokens, names)
+    words = {token.word for token in tokens}
+    return Requested(
+        min(lows, default=""),
+        max(highs, default=""),
+        row_count=row_count,
+        is_oldest_first=is_oldest_first,
+        is_summary=bool(functions) or is_ordered or not words.isdisjoint(("group", "distinct", "over")),
+        is_filtered=sum(token.word in _COMPARISONS for token in tokens[where:]) > len(bounds),
+        functions=functions,
+        columns=frozenset(token.name.lower() for token in tokens if token.is_name),
     )
-    return RequestedPeriod(min(lows, default=""), max(highs, default=""), count, is_oldest_first, is_summary)
+
+
+def _called(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the functions that are called."""
+    for index, token in enumerate(tokens):
+        if token.kind == "name" and at(tokens, index + 1).text == "(":
+            yield token.word
 
 
 def _bounds(tokens: Sequence[Token], names: sql_names.Names) -> Iterator[tuple[str, str]]:
     for index, token in enumerate(tokens):
-        operand = at(tokens, index - 1)
-        if token.word not in (*_LOW, *_HIGH, "=", "==", "like", "between") or not _is_date(operand, names):
+        operator = token.word
+        if _is_date(at(tokens, index - 1), names):
+            value = _date_at(tokens, index + 1)
+        elif operator in _REVERSED and _is_date(_column_at(tokens, index + 1), names):
+            operator, value = _REVERSED[operator], _date_at(tokens, index - 1)
+        else:
             continue
-        value = _date_at(tokens, index + 1)
-        if value and token.word in _LOW:
+        if operator == "in" and at(tokens, index + 1).text == "(":
+            listed = [
+                _date_at([*part], 0) for part in arguments(tokens[index + 2 : closing(tokens, index + 1)]) if part
+            ]
+            if listed and all(listed):
+                yield min(listed), max(listed)
+        elif value and operator in _LOW:
             yield value, ""
-        elif value and token.word in _HIGH:
+        elif value and operator in _HIGH:
             yield "", value
-        elif value and token.word == "between":
+        elif value and operator == "between":
             stop = next((stop for stop in range(index, len(tokens)) if tokens[stop].word == "and"), len(tokens))
             yield value, _date_at(tokens, stop + 1)
-        elif value:
+        elif value and operator in ("=", "==", "like"):
             yield value, value
+
+
+def _column_at(tokens: Sequence[Token], index: int) -> Token:
+    """Return the token that names a column: ``date``, or in ``t.date`` the last."""
+    return at(tokens, index + 2) if at(tokens, index + 1).text == "." else at(tokens, index)
 
 
 def _is_date(token: Token, names: sql_names.Names) -> bool:
@@ -93,12 +117,35 @@ def _date_at(tokens: Sequence[Token], index: int) -> str:
     return found if values.is_date(found) else ""
 
 
-def _row_count(tokens: Sequence[Token], names: sql_names.Names) -> tuple[int, bool]:
-    """Return the LIMIT of a statement that is ordered by date, and whether the oldest rows come first."""
+def _rows(tokens: Sequence[Token], names: sql_names.Names) -> tuple[bool, int, bool]:
+    """Return whether rows are ordered by anything but dates, how many are requested, and whether they are the oldest.
+
+    Without ORDER BY, rows are as listed.
+    """
     places = {token.word: index for index, token in top_level(tokens)}
     order, limit = places.get("order"), places.get("limit")
-    if order is None or limit is None or not _is_date(at(tokens, order + 2), names):
-        return 0, False
-    count = at(tokens, limit + 1).text
-    is_newest = at(tokens, order + 3).word == "desc"
-    return (int(count[:9]) if count.isascii() and count.isdecimal() else 0), not is_newest
+    newest_first = _is_newest_first(names)
+    if order is not None:
+        last = order + 2 if at(tokens, order + 3).text != "." else order + 4
+        if not _is_date(at(tokens, last), names):
+            return True, 0, False
+        newest_first = at(tokens, last + 1).word == "desc"
+    is_ordered_inside = sum(token.word == "order" for token in tokens) > (order is not None)
+    count = 0 if limit is None else sum(_numbers(tokens[limit + 1 :]))
+    return is_ordered_inside, count, bool(count) and not newest_first
+
+
+def _numbers(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the numbers of ``LIMIT 5 OFFSET 200``."""
+    for token in tokens:
+        if token.kind == "number" and token.text.isdecimal():
+            yield int(token.text[:9])
+
+
+def _is_newest_first(names: sql_names.Names) -> bool:
+    column = names.date_column
+    table = next((one for one in names.tables if column in one.columns and one.rows), None)
+    if column is None or table is None:
+        return False
+    index = table.columns.index(column)
+    return str(table.rows[0][index] or "") > str(table.rows[-1][index] or "")
