@@ -42,10 +42,24 @@ validate: .venv-sam/.installed ## lint the template, as written and as CloudForm
 e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
 	RUN_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
 
-# The stamp makes CloudFormation publish a version where SnapStart is on; see GatewayVersion in the template.
-deploy: build ## deploy to AWS; the first time with ARGS=--guided
-	sed -i.unstamped "s/Stamp: unstamped/Stamp: deployed-$$(date -u +%Y%m%d-%H%M%S)/" .aws-sam/build/template.yaml
-	$(with_sam) sam deploy $(ARGS)
+# A stage of samconfig.toml, and the stack that it names; STACK overrides it, for stacks deployed with --stack-name.
+STAGE ?= default
+stack_of_stage = --stage "$(STAGE)" $(if $(STACK),--stack "$(STACK)")
+
+# The stamp makes CloudFormation publish a version; see GatewayVersion in the template. Old versions may stay if they
+# cannot be deleted: the deployment has succeeded by then.
+deploy: export DEPLOY_OPTIONS = $(STAGE) $(ARGS)
+deploy: build ## deploy to AWS: the first time with ARGS=--guided; STAGE=prod for a stage of samconfig.toml
+	$(venv_sam)/python -m scripts.stamp_template .aws-sam/build/template.yaml --also samconfig.toml --options "$$DEPLOY_OPTIONS"
+	$(with_sam) sam deploy --config-env "$(STAGE)" $(ARGS)
+	-@$(venv_sam)/python -m scripts.lambda_versions prune $(stack_of_stage) --keep 5
+
+.PHONY: versions rollback
+versions: .venv-sam/.installed ## list the published versions of the function: make versions STAGE=prod
+	@$(venv_sam)/python -m scripts.lambda_versions list $(stack_of_stage)
+
+rollback: .venv-sam/.installed ## serve the version before the current one, or make rollback VERSION=7
+	@$(venv_sam)/python -m scripts.lambda_versions rollback $(stack_of_stage) $(if $(VERSION),--version "$(VERSION)")
 
 publish: .venv/.dev ## make the compiled catalog the current one: make publish TO=s3://BUCKET/catalog
 	@test -n "$(TO)" || { echo "make publish TO=s3://BUCKET/catalog; the stack prints BUCKET as CatalogBucketName." >&2; exit 2; }

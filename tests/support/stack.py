@@ -197,7 +197,10 @@ class _Resolver:
         return self.parameters[name] if name in self.parameters else self.name_of(name)
 
     def name_of(self, logical: str) -> str:
-        properties = self.template["Resources"][logical].get("Properties", {})
+        resource = self.template["Resources"][logical]
+        if resource["Type"] == "AWS::Lambda::LayerVersion":
+            return f"arn:aws:lambda:{REGION}:{ACCOUNT}:layer:{NAME}-{logical.lower()}:1"
+        properties = resource.get("Properties", {})
         named = {key: self.value(properties[key]) for key in _NAMES if key in properties}
         return physical_name(logical, {"Properties": named})
 
