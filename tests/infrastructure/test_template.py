@@ -77,7 +77,7 @@ class TestBuckets:
             for resource in resources.values()
             if resource["Type"] == "AWS::S3::BucketPolicy" and resource["Properties"]["Bucket"] == {"Ref": name}
         ]
-        [statement] = policy["PolicyDocument"]["Statement"]
+        [statement] = [one for one in policy["PolicyDocument"]["Statement"] if one["Sid"] == "TlsOnly"]
 
         assert (statement["Effect"], statement["Action"]) == ("Deny", "s3:*")
         assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
