@@ -17,6 +17,12 @@
     │   ├── AnswerTooLarge        ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
     │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
     │   └── InternalError         INTERNAL_ERROR       a bug in toolfold; only the log has details
+    ├── PublishError              the catalog of a deployment was not changed; for commands and the publisher
+    │   ├── CatalogRejected       CATALOG_REJECTED     the catalog fails the checks before publication
+    │   ├── CatalogDamaged        CATALOG_DAMAGED      an object in the bucket does not match its name
+    │   ├── PublishConflict       PUBLISH_CONFLICT     another publisher was faster
+    │   ├── VersionNotFound       VERSION_NOT_FOUND    the bucket has no such version, or no version at all
+    │   └── BucketUnavailable     BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
     ├── SettingsError             an environment variable or option that is not valid
     └── SourceError               a mistake in the YAML of a source, with file and line
 
@@ -159,6 +165,60 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
     )
 }
 """Code → class, for the tables of a source that name codes."""
+
+
+class PublishError(ToolfoldError):
+    """The catalog of a deployment was not changed. ``str()`` is the message and the next step.
+
+    Args:
+        message: what is wrong, in one sentence.
+        suggestion: the next step.
+    """
+
+    code: ClassVar[str]
+
+    def __init__(self, message: str, suggestion: str) -> None:
+        super().__init__(f"{message} {suggestion}".rstrip())
+        self.message = message
+        self.suggestion = suggestion
+
+
+class CatalogRejected(PublishError):
+    """The catalog fails the checks before publication."""
+
+    code = "CATALOG_REJECTED"
+
+
+class CatalogDamaged(PublishError):
+    """An object in the bucket does not match its name."""
+
+    code = "CATALOG_DAMAGED"
+
+
+class PublishConflict(PublishError):
+    """Another publisher was faster. ``current_sha256`` is what it published, where that is known."""
+
+    code = "PUBLISH_CONFLICT"
+
+    def __init__(self, message: str, suggestion: str, current_sha256: str = "") -> None:
+        super().__init__(message, suggestion)
+        self.current_sha256 = current_sha256
+
+
+class VersionNotFound(PublishError):
+    """The bucket has no such version of the catalog, or no version at all."""
+
+    code = "VERSION_NOT_FOUND"
+
+
+class BucketUnavailable(PublishError):
+    """AWS refuses, or cannot be reached. ``aws_code`` is its error code."""
+
+    code = "BUCKET_UNAVAILABLE"
+
+    def __init__(self, message: str, suggestion: str, aws_code: str) -> None:
+        super().__init__(message, suggestion)
+        self.aws_code = aws_code
 
 
 class SettingsError(ToolfoldError):

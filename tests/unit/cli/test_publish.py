@@ -85,7 +85,7 @@ def test_a_dead_endpoint_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPat
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nothing listens
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
-        monkeypatch.setattr("toolfold.build.publisher._ATTEMPTS", 1)
+        monkeypatch.setattr("toolfold.build.catalog_bucket._ATTEMPTS", 1)
         code, _, err = run(PLACE)
     assert code == 1
     assert "AWS cannot be reached (EndpointConnectionError). Check the network, and AWS_ENDPOINT_URL" in last_line(err)
@@ -94,7 +94,9 @@ def test_a_dead_endpoint_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("code", "status", "sentence"),
     [
-        ("AccessDenied", 403, "access was denied (AccessDenied). The credentials need s3:PutObject on the prefix."),
+        ("AccessDenied", 403, "access was denied (AccessDenied). The credentials need s3:GetObject and s3:PutObject on "
+         "the prefix, and s3:ListBucket on the bucket, which must belong to account 123456789012 "
+         "(else --bucket-owner)."),
         ("ExpiredToken", 400, "the AWS credentials are expired (ExpiredToken). Sign in again"),
         ("InvalidAccessKeyId", 403, "AWS does not know the access key (InvalidAccessKeyId). Set AWS_PROFILE"),
         ("PermanentRedirect", 301, "the bucket is in another region (PermanentRedirect). Set AWS_REGION to the region "
@@ -107,15 +109,18 @@ def test_an_error_of_s3_is_one_sentence_with_the_next_step(  # N3
     run: Run, monkeypatch: pytest.MonkeyPatch, code: str, status: int, sentence: str
 ) -> None:
     class Client:
-        def put_object(self, **_: Any) -> None:
+        def get_caller_identity(self) -> dict[str, str]:
+            return {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/anna"}
+
+        def get_object(self, **_: Any) -> None:
             headers = {"x-amz-bucket-region": "eu-west-1"}
             response: Any = {
                 "Error": {"Code": code, "Message": "arn:aws:s3:::my-bucket"},
                 "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers},
             }
-            raise ClientError(response, "PutObject")
+            raise ClientError(response, "GetObject")
 
-    monkeypatch.setattr("toolfold.build.publisher._open_client", Client)
+    monkeypatch.setattr("toolfold.build.catalog_bucket.open_client", lambda _: Client())
     exit_code, out, err = run(PLACE)
     assert (exit_code, out) == (1, "")
     assert sentence in last_line(err)

@@ -5,11 +5,16 @@ Imported by ``cli``.
 """
 
 __all__ = [
+    "aws_errors",
+    "catalog_bucket",
+    "catalog_diff",
     "checks",
     "compiler",
     "emitter",
     "lint",
     "output_file",
+    "pointer",
+    "preparation",
     "prompt_injection",
     "publisher",
     "schema",

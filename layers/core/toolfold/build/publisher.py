@@ -1,81 +1,275 @@
-"""Publish a compiled catalog to S3: the immutable object first, the pointer to it last."""
+"""Publish a compiled catalog to S3, or make an earlier one current again.
+
+The immutable object is written first and the pointer to it last, so a reader finds a complete catalog at any moment,
+and a process that ends in between changes nothing that a reader sees. The pointer is replaced only if it is still the
+one that was read at the start: of two publishers at once one succeeds, and the other fails.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
+import enum
 import json
-import os
 from collections.abc import Callable, Sequence
-from typing import Any
-from urllib.parse import urlsplit
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
+from toolfold.build.catalog_bucket import CatalogBucket, StoredPointer, open_client
+from toolfold.build.pointer import Pointer, Writer, format_time, point_to
 from toolfold.catalog.block_cache import CachedBlockReader
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import POINTER, object_name
-from toolfold.errors import CatalogUnavailable, SettingsError
+from toolfold.errors import CatalogUnavailable, PublishConflict, SettingsError, VersionNotFound
 
-_ATTEMPTS = 3
-"""Requests for one object, where S3 is busy or the connection fails."""
+__all__ = [
+    "Author",
+    "Outcome",
+    "Publication",
+    "check_catalog",
+    "choose_earlier",
+    "find_version",
+    "publish",
+    "publish_catalog",
+    "read_current",
+    "roll_back",
+]
 
-_CONNECT_S, _READ_S = 5, 60
-"""Seconds to connect to S3, and to wait for a part of its answer."""
+MIN_HASH_DIGITS = 4
+"""Shortest beginning of a hash that names a version."""
+
+OnStep = Callable[[str], None]
 
 
-def publish(content: bytes, location: str, client: Any = None, on_step: Callable[[str], None] | None = None) -> str:
-    """Make ``content`` the current catalog at ``location``.
+class Author(NamedTuple):
+    """What publishes, and who. ``name`` is the ARN of a person's credentials, or the name of a stack."""
 
-    Can be repeated. A reader finds a complete catalog at any moment, because the pointer is written after its object.
-    Every line and every hash is checked first: a reader checks only what it reads, when it reads it.
+    writer: Writer
+    name: str = ""
+
+
+class Outcome(enum.StrEnum):
+    """What a publication did."""
+
+    PUBLISHED = "published"
+    UNCHANGED = "unchanged"
+    """The catalog was the current one already."""
+    KEPT = "kept"
+    """Another catalog stays current, because a person published it."""
+
+
+class Publication(NamedTuple):
+    """The result of a publication: what it did, and the pointer after it (None: one that cannot be read)."""
+
+    outcome: Outcome
+    pointer: Pointer | None
+
+
+def publish(content: bytes, location: str, client: Any = None, on_step: OnStep | None = None) -> str:
+    """Make ``content`` the current catalog at ``location``, as a person at a terminal does; return its SHA-256.
+
+    :func:`publish_catalog` says the rest.
 
     Args:
         content: A compiled catalog.
         location: ``s3://bucket/prefix``.
         client: A boto3 client of S3; None: one with the credentials of this machine.
         on_step: Called with a sentence before each step.
+    """
+    bucket = CatalogBucket(location, open_client("s3") if client is None else client)
+    pointer = publish_catalog(content, bucket, Author(Writer.TERMINAL), on_step=on_step).pointer
+    assert pointer is not None, "what a person publishes is never kept out"  # noqa: S101
+    return pointer.current.sha256
 
-    Returns:
-        The SHA-256 of the catalog, in hexadecimal.
+
+def publish_catalog(
+    content: bytes,
+    bucket: CatalogBucket,
+    author: Author,
+    *,
+    automatic: bool = False,
+    now: datetime | None = None,
+    on_step: OnStep | None = None,
+) -> Publication:
+    """Make ``content`` the current catalog of ``bucket``, unless ``author`` may not replace the one that is.
+
+    Can be repeated. Every line and every hash is checked first: a reader checks only what it reads, when it reads it.
+
+    Args:
+        content: A compiled catalog.
+        bucket: Where to.
+        author: Who publishes; :meth:`Pointer.may_be_replaced_by` has the rule.
+        automatic: Whether deployments and the schedule may replace the catalog of a person.
+        now: The time to write into the pointer; None: the present.
+        on_step: Called with a sentence before each request that writes. What it raises ends the publication.
 
     Raises:
-        SettingsError: ``location`` has no bucket, or ``content`` is not a compiled catalog.
+        SettingsError: ``content`` is not a compiled catalog.
+        PublishConflict: Another publisher was faster; its catalog stays current.
+        CatalogDamaged: The bucket has another object under the name of this catalog.
         botocore.exceptions.BotoCoreError: S3 cannot be reached, or there are no credentials.
         botocore.exceptions.ClientError: S3 refuses.
     """
-    parts = urlsplit(location)
-    if parts.scheme != "s3" or not parts.netloc:
-        raise SettingsError(f"The location to publish to must be s3://bucket/prefix, not {location!r}.")
-    head_line = content[: content.find(b"\n") + 1]
-    tool_count = len(check_catalog(content))
-    sha256 = hashlib.sha256(content).hexdigest()
-    prefix = f"{parts.path.strip('/')}/".lstrip("/")
-    if client is None:
-        client = _open_client()
-    tell = on_step or (lambda _: None)
-    common = {"Bucket": parts.netloc, "ContentType": "application/json"}
-    tell(f"Uploading {len(content):,} bytes to s3://{parts.netloc}/{prefix}{object_name(sha256)} …")
-    client.put_object(**common, Key=prefix + object_name(sha256), Body=content)
-    pointer = {
-        "sha256": sha256,
-        "bytes": len(content),
-        "head": {"bytes": len(head_line), "sha256": hashlib.sha256(head_line).hexdigest()},
-        "tools": tool_count,
-    }
-    body = (json.dumps(pointer) + "\n").encode()
-    tell(f"Making it the current one: s3://{parts.netloc}/{prefix}{POINTER} …")
-    client.put_object(**common, Key=prefix + POINTER, Body=body, CacheControl="no-cache")
-    return sha256
-
-
-def _open_client() -> Any:
-    import boto3
-    from botocore.config import Config
-
-    config = Config(
-        connect_timeout=_CONNECT_S, read_timeout=_READ_S, retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"}
+    tools, moment, tell = len(check_catalog(content)), now or datetime.now(UTC), on_step or (lambda _: None)
+    stored = bucket.read_pointer()
+    if not _may_replace(stored, author):
+        return Publication(Outcome.KEPT, stored.pointer)
+    pointer = point_to(
+        content,
+        tools,
+        writer=author.writer,
+        published_by=author.name,
+        now=moment,
+        former=stored.pointer,
+        automatic=automatic,
     )
-    # botocore itself does not read AWS_REGION, which other SDKs do.
-    return boto3.session.Session().client("s3", region_name=os.environ.get("AWS_REGION") or None, config=config)
+    tell(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.current.sha256))} …")
+    bucket.store_catalog(content)
+    if stored.pointer is not None and stored.pointer.current.sha256 == pointer.current.sha256:
+        return _confirm(bucket, stored, stored.pointer, author, automatic, moment)
+    tell(f"Making it the current one: {bucket.url(POINTER)} …")
+    return _replace(bucket, pointer, stored)
+
+
+def _may_replace(stored: StoredPointer, author: Author) -> bool:
+    """Return whether ``author`` may replace the pointer. The writer of a malformed one is unknown."""
+    if stored.pointer is None:
+        return author.writer is Writer.TERMINAL or not stored.is_malformed
+    return stored.pointer.may_be_replaced_by(author.writer)
+
+
+def _replace(bucket: CatalogBucket, pointer: Pointer, stored: StoredPointer) -> Publication:
+    try:
+        bucket.replace_pointer(pointer, stored)
+    except PublishConflict as conflict:
+        if conflict.current_sha256 != pointer.current.sha256:
+            raise
+        return Publication(Outcome.UNCHANGED, bucket.read_pointer().pointer)
+    return Publication(Outcome.PUBLISHED, pointer)
+
+
+def _confirm(
+    bucket: CatalogBucket, stored: StoredPointer, pointer: Pointer, author: Author, automatic: bool, now: datetime
+) -> Publication:
+    """Record that the current catalog is up to date, or that it may be replaced from now on."""
+    confirmed = dataclasses.replace(pointer, automatic=pointer.automatic or automatic)
+    if author.writer is Writer.SCHEDULE:
+        confirmed = dataclasses.replace(confirmed, checked_at=format_time(now))
+    if confirmed == pointer:
+        return Publication(Outcome.UNCHANGED, pointer)
+    return _replace(bucket, confirmed, stored)._replace(outcome=Outcome.UNCHANGED)
+
+
+def read_current(bucket: CatalogBucket) -> tuple[Pointer, StoredPointer]:
+    """Return the pointer, and how it is stored.
+
+    Raises:
+        VersionNotFound: It does not exist, or is malformed.
+    """
+    stored = bucket.read_pointer()
+    if stored.pointer is None:
+        problem = "has a pointer that is damaged" if stored.is_malformed else "has no catalog yet"
+        raise VersionNotFound(
+            f"{bucket.location} {problem}.", f"Publish one with: toolfold catalog publish {bucket.location}"
+        )
+    return stored.pointer, stored
+
+
+def find_version(text: str, pointer: Pointer, location: str) -> str:
+    """Return the hash of the version that ``text`` names: ``current``, ``previous``, or the beginning of a hash.
+
+    A whole hash is returned as it is: the bucket may have catalogs that are older than the list of the pointer.
+
+    Raises:
+        VersionNotFound: No version is named so, or several are.
+    """
+    wanted, suggestion = text.strip().lower(), f"List the versions with: toolfold catalog versions {location}"
+    if wanted == "current":
+        return pointer.current.sha256
+    if wanted == "previous":
+        if not pointer.history:
+            raise VersionNotFound(
+                f"{location} has one version only, {pointer.current.sha256[:12]}.", "Publish another first."
+            )
+        return pointer.history[0].sha256
+    if len(wanted) == len(pointer.current.sha256) and set(wanted) <= set("0123456789abcdef"):
+        return wanted
+    found = [version.sha256 for version in pointer.versions if version.sha256.startswith(wanted)]
+    if len(wanted) < MIN_HASH_DIGITS or not found:
+        raise VersionNotFound(f"{location} has no version {text!r}.", suggestion)
+    if len(found) > 1:
+        raise VersionNotFound(f"{len(found)} versions of {location} begin with {text!r}.", suggestion)
+    return found[0]
+
+
+def roll_back(
+    bucket: CatalogBucket,
+    author: Author,
+    version: str = "",
+    *,
+    check: Callable[[Catalog], None] | None = None,
+    now: datetime | None = None,
+    on_step: OnStep | None = None,
+) -> Publication:
+    """Make an earlier catalog current again, and mark the one that was current as withdrawn.
+
+    Args:
+        bucket: Where.
+        author: Who rolls back.
+        version: As for :func:`find_version`; empty: the newest earlier one that is not withdrawn.
+        check: Called with the catalog before it becomes current; what it raises ends the rollback.
+        now: The time to write into the pointer; None: the present.
+        on_step: As for :func:`publish_catalog`.
+
+    Raises:
+        VersionNotFound: There is no such version, or no earlier one.
+        CatalogDamaged: Its object has another content than its name says.
+        PublishConflict: Another publisher was faster; its catalog stays current.
+        SettingsError: It is not a catalog that this release reads.
+    """
+    pointer, stored = read_current(bucket)
+    sha256 = choose_earlier(pointer, version, bucket.location)
+    if sha256 == pointer.current.sha256:
+        return Publication(Outcome.UNCHANGED, pointer)
+    tell = on_step or (lambda _: None)
+    tell(f"Checking {bucket.url(object_name(sha256))} …")
+    content = bucket.read_catalog(sha256)
+    catalog = check_catalog(content)
+    if check is not None:
+        check(catalog)
+    earlier = point_to(
+        content,
+        len(catalog),
+        writer=author.writer,
+        published_by=author.name,
+        now=now or datetime.now(UTC),
+        former=pointer,
+        withdraw=True,
+    )
+    tell(f"Making it the current one: {bucket.url(POINTER)} …")
+    return _replace(bucket, earlier, stored)
+
+
+def choose_earlier(pointer: Pointer, version: str, location: str) -> str:
+    """Return the hash of the version to go back to; ``version`` as for :func:`roll_back`.
+
+    Raises:
+        VersionNotFound: No version fits.
+    """
+    if version:
+        return find_version(version, pointer, location)
+    for earlier in pointer.history:
+        if not earlier.withdrawn:
+            return earlier.sha256
+    if pointer.history:
+        raise VersionNotFound(
+            f"Every earlier version of {location} was withdrawn by a rollback.",
+            f"Name one: toolfold catalog rollback {location} VERSION",
+        )
+    raise VersionNotFound(
+        f"{location} has one version only, {pointer.current.sha256[:12]}.",
+        "There is nothing to go back to; publish a corrected catalog instead.",
+    )
 
 
 def check_catalog(content: bytes) -> Catalog:

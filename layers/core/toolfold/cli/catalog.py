@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolfold.cli import output, publish
+from toolfold.cli import output, publish, versions
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -18,6 +18,7 @@ _EXAMPLES = """examples:
   toolfold catalog get WTI                       its parameters
   toolfold catalog compile                       after a change of the YAML of a source
   toolfold catalog publish s3://BUCKET/catalog   make the compiled catalog the current one of a deployment
+  toolfold catalog rollback s3://BUCKET/catalog  go back to the version before; versions and diff show what there is
 """
 
 _GET_EXAMPLES = """examples:
@@ -77,7 +78,16 @@ def add_parser(commands: _Subparsers) -> None:
     parser = commands.add_parser("catalog", help="search, check, compile and publish the catalog", epilog=_EXAMPLES)
     parser.set_defaults(run=lambda options: options.parser.show_help())
     subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for add in (_add_list, _add_get, _add_search, _add_stats, _add_compile, _add_lint, publish.add_parser):
+    for add in (
+        _add_list,
+        _add_get,
+        _add_search,
+        _add_stats,
+        _add_compile,
+        _add_lint,
+        publish.add_parser,
+        versions.add_parsers,
+    ):
         add(subcommands)
 
 

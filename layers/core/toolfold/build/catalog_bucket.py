@@ -1,0 +1,198 @@
+"""The catalogs in a bucket of S3, and the conditional requests that write them.
+
+A catalog is written with ``If-None-Match: *``, so nothing overwrites it. The pointer is written with ``If-Match`` of
+the pointer that was read, so that of several publishers one succeeds and the others learn of it. Every write carries
+its SHA-256, which S3 checks, and every request the account that must own the bucket.
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from botocore.exceptions import ClientError
+
+from toolfold.build.pointer import Pointer, parse_pointer
+from toolfold.catalog.store import POINTER, object_name
+from toolfold.errors import CatalogDamaged, PublishConflict, SettingsError, VersionNotFound
+
+__all__ = ["CatalogBucket", "StoredPointer", "open_client"]
+
+_ATTEMPTS = 3
+"""Requests for one object, where S3 is busy or the connection fails."""
+
+_CONNECT_S, _READ_S = 5, 60
+"""Seconds to connect to S3, and to wait for a part of its answer."""
+
+_CONFLICT_PAUSES_S = 0.2, 1.0
+"""Seconds before an upload is tried again that met another upload of the same object (status 409)."""
+
+_PRECONDITION_FAILED, _CONFLICT, _NOT_FOUND = 412, 409, 404
+
+
+class StoredPointer(NamedTuple):
+    """The pointer in the bucket.
+
+    ``pointer`` is None where no pointer exists, or one that no gateway could read. ``etag`` is None where none exists.
+    """
+
+    pointer: Pointer | None
+    etag: str | None
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether there is a pointer that cannot be read."""
+        return self.pointer is None and self.etag is not None
+
+
+class CatalogBucket:
+    """Reads and writes the catalogs at one location.
+
+    Args:
+        location: ``s3://bucket/prefix``.
+        client: A boto3 client of S3.
+        owner: The account that must own the bucket; empty: any.
+        sleep: Waits some seconds.
+
+    Raises:
+        SettingsError: ``location`` has no bucket.
+    """
+
+    def __init__(
+        self, location: str, client: Any, owner: str = "", sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        parts = urlsplit(location)
+        if parts.scheme != "s3" or not parts.netloc:
+            raise SettingsError(f"The location to publish to must be s3://bucket/prefix, not {location!r}.")
+        self.location, self.owner = location, owner
+        self._client, self._sleep = client, sleep
+        self._prefix = f"{parts.path.strip('/')}/".lstrip("/")
+        self._common = {"Bucket": parts.netloc} | ({"ExpectedBucketOwner": owner} if owner else {})
+
+    def url(self, name: str) -> str:
+        """Return the address of the object ``name`` below the prefix."""
+        return f"s3://{self._common['Bucket']}/{self._prefix}{name}"
+
+    def read_pointer(self) -> StoredPointer:
+        """Return the pointer, or nothing where nothing has been published.
+
+        Raises:
+            botocore.exceptions.BotoCoreError: S3 cannot be reached, or there are no credentials.
+            botocore.exceptions.ClientError: S3 refuses.
+        """
+        found = self._get(POINTER)
+        if found is None:
+            return StoredPointer(None, None)
+        return StoredPointer(parse_pointer(found["Body"].read(), found["LastModified"]), found["ETag"])
+
+    def read_catalog(self, sha256: str) -> bytes:
+        """Return the catalog of that hash.
+
+        Raises:
+            VersionNotFound: It does not exist.
+            CatalogDamaged: The object has another content than its name says.
+        """
+        found = self._get(object_name(sha256))
+        if found is None:
+            raise VersionNotFound(
+                f"{self.url(object_name(sha256))} does not exist.",
+                f"List the versions with: toolfold catalog versions {self.location}",
+            )
+        content: bytes = found["Body"].read()
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise CatalogDamaged(
+                f"{self.url(object_name(sha256))} does not have the content that its name says.",
+                "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
+            )
+        return content
+
+    def store_catalog(self, content: bytes) -> bool:
+        """Write ``content`` under its hash, unless it is there; return whether it was written.
+
+        Raises:
+            CatalogDamaged: The object exists with another content.
+        """
+        sha256 = hashlib.sha256(content).hexdigest()
+        for pause_s in (*_CONFLICT_PAUSES_S, None):
+            status = self._put(object_name(sha256), content, IfNoneMatch="*")
+            if status == _PRECONDITION_FAILED:
+                self.read_catalog(sha256)
+                return False
+            if status != _CONFLICT:
+                return True
+            if pause_s is not None:
+                self._sleep(pause_s)
+        raise PublishConflict(
+            f"Another upload of {self.url(object_name(sha256))} is in progress.", "Nothing was changed. Try again."
+        )
+
+    def replace_pointer(self, pointer: Pointer, former: StoredPointer) -> None:
+        """Write ``pointer`` in place of ``former``.
+
+        Raises:
+            PublishConflict: The pointer is another one by now.
+        """
+        condition = {"IfNoneMatch": "*"} if former.etag is None else {"IfMatch": former.etag}
+        status = self._put(POINTER, pointer.as_bytes(), CacheControl="no-cache", **condition)
+        if status is None:
+            return
+        current = self.read_pointer().pointer
+        if current == pointer:
+            return  # the answer to an attempt before was lost, and this is what it wrote
+        if current is None:
+            raise PublishConflict(f"{self.url(POINTER)} was removed at the same time.", "Publish again.")
+        by = f" by {current.current.published_by}" if current.current.published_by else ""
+        raise PublishConflict(
+            f"Another publisher was faster: catalog {current.current.sha256[:12]}, published at "
+            f"{current.current.published_at}{by}, is the current one.",
+            "Nothing was lost. Compare both with `toolfold catalog diff`; publish again if yours is to replace it.",
+            current.current.sha256,
+        )
+
+    def _get(self, name: str) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = self._client.get_object(**self._common, Key=self._prefix + name)
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+                return None
+            raise
+        return found
+
+    def _put(self, name: str, body: bytes, **options: Any) -> int | None:
+        """Write an object; return None, or the status that says that its condition does not hold."""
+        checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        try:
+            self._client.put_object(
+                **self._common,
+                Key=self._prefix + name,
+                Body=body,
+                ContentType="application/json",
+                ChecksumSHA256=checksum,
+                **options,
+            )
+        except ClientError as error:
+            response = error.response
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            is_missing = status == _NOT_FOUND and response.get("Error", {}).get("Code") == "NoSuchKey"
+            if status in (_PRECONDITION_FAILED, _CONFLICT) or is_missing:
+                return int(status)
+            raise
+        return None
+
+
+def open_client(service: str) -> Any:
+    """Return a boto3 client of ``s3`` or ``sts`` with the credentials of this machine."""
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=_CONNECT_S, read_timeout=_READ_S, retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"}
+    )
+    # botocore itself does not read AWS_REGION, which other SDKs do.
+    return boto3.session.Session().client(service, region_name=os.environ.get("AWS_REGION") or None, config=config)

@@ -1,0 +1,78 @@
+"""Make the catalog that a publisher publishes: refresh the sources, lint them, compile, and check the result.
+
+What does not pass never reaches the bucket.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolfold.build import lint
+from toolfold.build.compiler import compile_folder
+from toolfold.build.publisher import check_catalog
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.model import Catalog
+from toolfold.errors import CatalogRejected
+
+__all__ = ["Refresh", "check_allowed", "prepare_catalog", "refreshed"]
+
+Refresh = Callable[[Path], None]
+"""Updates the YAML of its source in a folder of sources, for example from a document that the source publishes. What
+it raises ends the publication. The sources that are YAML alone need none."""
+
+_MAX_SHOWN = 3
+"""Findings that an error repeats; ``toolfold catalog lint`` prints all of them."""
+
+
+def prepare_catalog(folder: Path, allow_list: AllowList, refreshes: Sequence[Refresh] = ()) -> bytes:
+    """Return the compiled catalog of the sources below ``folder``.
+
+    Args:
+        folder: The folder that contains ``<source>/source.yaml``. It is not changed.
+        allow_list: What the gateway allows its sources to name.
+        refreshes: Called in this order, each with a copy of the folder.
+
+    Raises:
+        CatalogRejected: The YAML has errors or findings, or names what is not allowed.
+    """
+    with refreshed(folder, refreshes) as sources:
+        findings = lint.check(sources)
+        if findings:
+            shown = "; ".join(str(finding).replace(f"{sources}/", "") for finding in findings[:_MAX_SHOWN])
+            more = f"; and {len(findings) - _MAX_SHOWN} more" if len(findings) > _MAX_SHOWN else ""
+            raise CatalogRejected(f"The sources have findings: {shown}{more}.", "Run: toolfold catalog lint")
+        content = compile_folder(sources).encode()
+    check_allowed(check_catalog(content), allow_list)
+    return content
+
+
+@contextmanager
+def refreshed(folder: Path, refreshes: Sequence[Refresh]) -> Iterator[Path]:
+    """Yield a folder with the sources of ``folder``, after each of ``refreshes`` has updated its own."""
+    if not refreshes:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="toolfold-sources-") as scratch:
+        copy = Path(scratch) / "catalog"
+        shutil.copytree(folder, copy)
+        for refresh in refreshes:
+            refresh(copy)
+        yield copy
+
+
+def check_allowed(catalog: Catalog, allow_list: AllowList) -> None:
+    """Check that a gateway with ``allow_list`` would serve ``catalog``.
+
+    Raises:
+        CatalogRejected: It would not.
+    """
+    refusal = allow_list.first_refusal(catalog.sources)
+    if refusal is not None:
+        raise CatalogRejected(
+            f"A gateway would refuse this catalog: source {refusal.source_id} names {refusal.what}, {refusal.name}.",
+            f"If the gateway allows it, set {refusal.setting}={refusal.entry} here as well.",
+        )

@@ -1,0 +1,223 @@
+"""``toolfold catalog versions | diff | rollback``: what was published, what differs, and going back."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolfold.cli import catalog_bucket, output
+from toolfold.cli.catalog_bucket import describe_version, short, tell
+from toolfold.errors import ToolfoldError
+
+if TYPE_CHECKING:
+    from toolfold.build.catalog_bucket import CatalogBucket
+    from toolfold.build.catalog_diff import CatalogDiff
+    from toolfold.build.pointer import Pointer
+
+_VERSIONS = """examples:
+  toolfold catalog versions s3://BUCKET/catalog
+  toolfold catalog versions s3://BUCKET/catalog --json | jq -r '.versions[1].sha256'
+
+The pointer in the bucket lists the last 20 versions; catalogs themselves are never deleted. writer is what published a
+version: a person at a terminal, a deployment, or the schedule of the stack. A withdrawn version was left by a rollback.
+"""
+
+_DIFF = """examples:
+  toolfold catalog diff s3://BUCKET/catalog                      the previous version and the current one
+  toolfold catalog diff s3://BUCKET/catalog 3f9a1c current       a version, named by the beginning of its hash
+  toolfold catalog diff s3://BUCKET/catalog current mine.json    the current one and a compiled catalog in a file
+  toolfold catalog diff s3://BUCKET/catalog --json | jq .removed
+
+Each line begins with + (added), - (removed) or ~ (changed). Lines of sources say where requests and keys would go.
+exit code: 0 they are equal or differ, 1 one of them cannot be read
+"""
+
+_ROLLBACK = """examples:
+  toolfold catalog rollback s3://BUCKET/catalog                  to the version before the current one
+  toolfold catalog rollback s3://BUCKET/catalog 3f9a1c           to a version of `toolfold catalog versions`
+  toolfold catalog rollback s3://BUCKET/catalog --dry-run        show what would change
+
+Gateways serve the earlier catalog within a minute (TOOLFOLD_CATALOG_MAX_AGE_S). The version that is left is marked as
+withdrawn, so a second rollback goes back one further. Deployments and the schedule do not replace it, until you run:
+toolfold catalog publish s3://BUCKET/catalog --automatic
+"""
+
+
+def add_parsers(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands."""
+    raw = argparse.RawDescriptionHelpFormatter
+    versions = subcommands.add_parser(
+        "versions",
+        help="list the published versions of a catalog in S3",
+        description="List the published versions, newest first: hash, time, tools, what published it, and who.",
+        epilog=_VERSIONS,
+        formatter_class=raw,
+    )
+    catalog_bucket.add_location(versions)
+    versions.set_defaults(run=_versions)
+    diff = subcommands.add_parser(
+        "diff",
+        help="show what differs between two versions of a catalog in S3",
+        description="Show the tools and sources that differ between two versions, or a version and a file.",
+        epilog=_DIFF,
+        formatter_class=raw,
+    )
+    catalog_bucket.add_location(diff)
+    for name, default in (("before", "previous"), ("after", "current")):
+        diff.add_argument(
+            name,
+            metavar=name.upper(),
+            nargs="?",
+            default=default,
+            help=f"current, previous, the beginning of a hash, or a file (default {default})",
+        )
+    diff.set_defaults(run=_diff)
+    rollback = subcommands.add_parser(
+        "rollback",
+        help="make an earlier version of a catalog in S3 the current one",
+        description="Make an earlier version the current one, after checking that it is complete.",
+        epilog=_ROLLBACK,
+        formatter_class=raw,
+    )
+    catalog_bucket.add_location(rollback)
+    rollback.add_argument("version", metavar="VERSION", nargs="?", default="", help="the beginning of its hash")
+    rollback.add_argument("--dry-run", action="store_true", help="write nothing; show what would change")
+    rollback.set_defaults(run=_rollback)
+
+
+def _versions(options: argparse.Namespace) -> int:
+    from toolfold.build.aws_errors import explained
+    from toolfold.build.publisher import read_current
+
+    what = f"{catalog_bucket.parse_location(options.location)} cannot be read"
+    bucket, _ = catalog_bucket.open_bucket(options, what)
+    with explained(what, options.bucket_owner):
+        pointer, _ = read_current(bucket)
+    if options.json:
+        _print_json(bucket, pointer)
+    else:
+        _print_table(pointer)
+    return 0
+
+
+def _print_json(bucket: CatalogBucket, pointer: Pointer) -> None:
+    listed = [catalog_bucket.as_json(version, current=number == 0) for number, version in enumerate(pointer.versions)]
+    output.print_json(
+        {
+            "location": bucket.location,
+            "versions": listed,
+            "automatic": pointer.automatic,
+            "checked_at": pointer.checked_at or None,
+        }
+    )
+
+
+def _print_table(pointer: Pointer) -> None:
+    from toolfold.cli import tables
+
+    rows = []
+    for number, version in enumerate(pointer.versions):
+        note = "current" if number == 0 else "withdrawn" if version.withdrawn else ""
+        who = (str(version.writer), version.published_by)
+        rows.append([short(version.sha256), version.published_at, version.tools, note, *who])
+    tables.print_table(("version", "published_at", "tools", "note", "writer", "published_by"), rows)
+    if pointer.checked_at:
+        tell(f"The schedule found it up to date at {pointer.checked_at}.")
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from toolfold.build.aws_errors import explained
+
+    what = f"{catalog_bucket.parse_location(options.location)} cannot be read"
+    bucket, _ = catalog_bucket.open_bucket(options, what)
+    with explained(what, options.bucket_owner):
+        before, after = (_read_version(bucket, text) for text in (options.before, options.after))
+    return _print_comparison(before, after, as_json=options.json)
+
+
+def _read_version(bucket: CatalogBucket, text: str) -> bytes:
+    """Return the catalog that ``text`` names: a file, or a version in the bucket."""
+    from toolfold.build.publisher import find_version, read_current
+
+    if Path(text).is_file():
+        return Path(text).read_bytes()
+    if text.endswith(".json"):
+        raise ToolfoldError(f"{text} cannot be read: No such file.")
+    return bucket.read_catalog(find_version(text, read_current(bucket)[0], bucket.location))
+
+
+def print_comparison(bucket: CatalogBucket, content: bytes, *, as_json: bool) -> int:
+    """Print what would change if ``content`` became current."""
+    stored = bucket.read_pointer()
+    if stored.pointer is None:
+        from toolfold.build.publisher import check_catalog
+
+        sha256, tools = hashlib.sha256(content).hexdigest(), len(check_catalog(content))
+        if as_json:
+            output.print_json({"before": None, "after": sha256, "tools": tools})
+        else:
+            print(f"{bucket.location} has no catalog yet; {short(sha256)} with {tools} tools would be the first.")
+        return 0
+    return _print_comparison(bucket.read_catalog(stored.pointer.current.sha256), content, as_json=as_json)
+
+
+def _print_comparison(before: bytes, after: bytes, *, as_json: bool) -> int:
+    from toolfold.build.catalog_diff import compare
+    from toolfold.build.publisher import check_catalog
+
+    diff = compare(check_catalog(before), check_catalog(after), same_content=before == after)
+    hashes = [hashlib.sha256(content).hexdigest() for content in (before, after)]
+    if as_json:
+        output.print_json({"before": hashes[0], "after": hashes[1], **dataclasses.asdict(diff)})
+        return 0
+    _print_diff(diff, short(hashes[0]), short(hashes[1]))
+    return 0
+
+
+def _print_diff(diff: CatalogDiff, before: str, after: str) -> None:
+    if diff.is_empty:
+        print(f"{before} and {after} are equal.")
+        return
+    print(f"{before} → {after}")
+    for line in diff.sources:
+        print(f"~ source {line}")
+    for mark, names in (("-", diff.removed), ("+", diff.added)):
+        for name in names:
+            print(f"{mark} {name}")
+    for name, fields in diff.changed.items():
+        print(f"~ {name}: {', '.join(fields)}")
+    if diff.is_search_changed:
+        print("~ the search: synonyms, spellings or the index")
+    tell(f"{len(diff.added)} added, {len(diff.removed)} removed, {len(diff.changed)} changed.")
+
+
+def _rollback(options: argparse.Namespace) -> int:
+    from toolfold.build.aws_errors import explained
+    from toolfold.build.publisher import Outcome, choose_earlier, read_current, roll_back
+
+    location = catalog_bucket.parse_location(options.location)
+    what = f"{location} was not changed"
+    bucket, author = catalog_bucket.open_bucket(options, what)
+    with explained(what, options.bucket_owner):
+        if options.dry_run:
+            pointer, _ = read_current(bucket)
+            earlier = bucket.read_catalog(choose_earlier(pointer, options.version, location))
+            return print_comparison(bucket, earlier, as_json=options.json)
+        done = roll_back(bucket, author, options.version, check=catalog_bucket.check_allowed_here, on_step=tell)
+    assert done.pointer is not None  # noqa: S101 - a rollback starts from a pointer
+    current = done.pointer.current
+    if options.json:
+        output.print_json(catalog_bucket.as_json(current, outcome=str(done.outcome), location=location))
+    elif done.outcome is Outcome.UNCHANGED:
+        print(f"{location} has catalog {current.sha256} already.")
+    else:
+        left = done.pointer.history[0]
+        print(
+            f"{location} has catalog {current.sha256} ({current.tools} tools) again, instead of {short(left.sha256)}."
+        )
+        if about := describe_version(left):
+            tell(f"{short(left.sha256)} was {about}.")
+    return 0

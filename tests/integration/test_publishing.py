@@ -1,0 +1,445 @@
+"""Publishers and a bucket: conditional requests, races, crashes, and readers in the middle of it (moto server)."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.aws_services import use_aws_endpoint
+from tests.support.catalogs import sha256_of, small_catalog
+from toolfold.build.catalog_bucket import CatalogBucket, open_client
+from toolfold.build.pointer import Writer, parse_pointer
+from toolfold.build.publisher import Author, Outcome, Publication, publish_catalog, read_current, roll_back
+from toolfold.catalog.store import POINTER, S3Store, object_name
+from toolfold.errors import CatalogDamaged, CatalogRejected, PublishConflict, PublishError, VersionNotFound
+
+A, B, C = (small_catalog(title) for title in "ABC")
+BUCKET, LOCATION = "publishing", "s3://publishing/catalog"
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ANNA, STACK, SCHEDULE = Author(Writer.TERMINAL, "anna"), Author(Writer.DEPLOYMENT, "stack"), Author(Writer.SCHEDULE)
+
+
+@pytest.fixture(scope="module")
+def client(endpoint: str) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        use_aws_endpoint(endpoint, patch)
+        yield open_client("s3")
+
+
+@pytest.fixture
+def s3(endpoint: str, client: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    use_aws_endpoint(endpoint, monkeypatch)
+    client.create_bucket(Bucket=BUCKET)
+    yield client
+    empty(client)
+    client.delete_bucket(Bucket=BUCKET)
+
+
+def empty(client: Any) -> None:
+    for item in client.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
+        client.delete_object(Bucket=BUCKET, Key=item["Key"])
+
+
+@pytest.fixture
+def bucket(s3: Any) -> CatalogBucket:
+    return CatalogBucket(LOCATION, s3, sleep=lambda _: None)
+
+
+def put(bucket: CatalogBucket, content: bytes, author: Author = ANNA, **options: Any) -> Publication:
+    return publish_catalog(content, bucket, author, now=NOW, **options)
+
+
+def current(bucket: CatalogBucket) -> str:
+    return read_current(bucket)[0].current.sha256
+
+
+class Recorded:
+    """A client of S3 that records its requests, and can fail."""
+
+    def __init__(self, client: Any, before: Callable[[str, dict[str, Any]], None] = lambda _, __: None) -> None:
+        self._client, self._before = client, before
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+
+    def get_object(self, **given: Any) -> Any:
+        return self._send("get_object", given)
+
+    def put_object(self, **given: Any) -> Any:
+        return self._send("put_object", given)
+
+    def _send(self, operation: str, given: dict[str, Any]) -> Any:
+        self.requests.append((operation, given))
+        self._before(operation, given)
+        return getattr(self._client, operation)(**given)
+
+
+class TestRequests:
+    def test_the_object_is_written_once_and_the_pointer_against_the_one_that_was_read(self, s3: Any) -> None:
+        client = Recorded(s3)
+        bucket = CatalogBucket(LOCATION, client, owner="123456789012")
+        put(bucket, A)
+        put(bucket, B)
+        writes = [given for operation, given in client.requests if operation == "put_object"]
+
+        assert [given["Key"] for given in writes] == [
+            f"catalog/{object_name(sha256_of(A))}",
+            "catalog/current.json",
+            f"catalog/{object_name(sha256_of(B))}",
+            "catalog/current.json",
+        ]
+        assert [given.get("IfNoneMatch") for given in writes] == ["*", "*", "*", None]
+        assert writes[3]["IfMatch"].strip('"')
+        for write in writes:
+            assert write["ChecksumSHA256"] == base64.b64encode(hashlib.sha256(write["Body"]).digest()).decode()
+        assert {given["ExpectedBucketOwner"] for _, given in client.requests} == {"123456789012"}
+
+    def test_nothing_is_sent_for_a_catalog_that_is_damaged(self, s3: Any) -> None:
+        client = Recorded(s3)
+        with pytest.raises(Exception, match="not a compiled catalog"):
+            put(CatalogBucket(LOCATION, client), A[:-3])
+        assert client.requests == []
+
+    def test_an_object_that_is_there_is_verified_and_not_written(self, bucket: CatalogBucket, s3: Any) -> None:
+        put(bucket, A)
+        assert not bucket.store_catalog(A)
+        s3.put_object(Bucket=BUCKET, Key=f"catalog/{object_name(sha256_of(B))}", Body=b"another")
+        with pytest.raises(CatalogDamaged, match="does not have the content that its name says"):
+            put(bucket, B)
+        assert current(bucket) == sha256_of(A)
+
+    def test_an_object_that_was_deleted_is_written_again(self, bucket: CatalogBucket, s3: Any) -> None:
+        put(bucket, A)
+        s3.delete_object(Bucket=BUCKET, Key=f"catalog/{object_name(sha256_of(A))}")
+        assert put(bucket, A).outcome is Outcome.UNCHANGED
+        assert S3Store(LOCATION, 60)().sha256 == sha256_of(A)
+
+    @pytest.mark.parametrize(("conflicts", "succeeds"), [(2, True), (3, False)])
+    def test_an_upload_that_meets_another_is_tried_again(self, s3: Any, conflicts: int, succeeds: bool) -> None:
+        left = [conflicts]
+
+        def refuse(operation: str, given: dict[str, Any]) -> None:
+            if operation == "put_object" and POINTER not in given["Key"] and left[0]:
+                left[0] -= 1
+                raise refusal(409, "ConditionalRequestConflict")
+
+        bucket = CatalogBucket(LOCATION, Recorded(s3, refuse), sleep=lambda _: None)
+        if succeeds:
+            assert put(bucket, A).outcome is Outcome.PUBLISHED
+        else:
+            with pytest.raises(PublishConflict, match="Another upload of"):
+                put(bucket, A)
+
+    @pytest.mark.parametrize("status", [409, 412])
+    def test_a_pointer_that_was_written_by_an_attempt_whose_answer_was_lost_is_ours(self, s3: Any, status: int) -> None:
+        class Lost(Recorded):
+            def put_object(self, **given: Any) -> Any:
+                answer = super().put_object(**given)
+                if POINTER in given["Key"]:
+                    raise refusal(status, "PreconditionFailed")
+                return answer
+
+        assert put(CatalogBucket(LOCATION, Lost(s3)), A).outcome is Outcome.PUBLISHED
+
+    def test_other_refusals_are_not_hidden(self, s3: Any) -> None:
+        def refuse(operation: str, _: dict[str, Any]) -> None:
+            if operation == "put_object":
+                raise refusal(403, "AccessDenied")
+
+        with pytest.raises(ClientError, match="AccessDenied"):
+            put(CatalogBucket(LOCATION, Recorded(s3, refuse)), A)
+
+
+def refusal(status: int, code: str) -> ClientError:
+    response: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "PutObject")
+
+
+class TestRules:
+    def test_publishing_again_changes_nothing(self, bucket: CatalogBucket) -> None:
+        first = put(bucket, A)
+        assert put(bucket, A) == Publication(Outcome.UNCHANGED, first.pointer)
+
+    def test_a_deployment_replaces_only_what_a_deployment_published(self, bucket: CatalogBucket) -> None:
+        assert put(bucket, A, STACK).outcome is Outcome.PUBLISHED
+        assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
+        put(bucket, A, ANNA)
+        for author in (STACK, SCHEDULE):
+            assert put(bucket, C, author).outcome is Outcome.KEPT
+        assert current(bucket) == sha256_of(A)
+
+    def test_a_person_can_let_deployments_replace_the_catalog_again(self, bucket: CatalogBucket) -> None:
+        put(bucket, A, ANNA)
+        assert put(bucket, A, ANNA, automatic=True).outcome is Outcome.UNCHANGED
+        assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
+
+    def test_the_schedule_records_that_it_checked(self, bucket: CatalogBucket) -> None:
+        put(bucket, A, STACK)
+        assert read_current(bucket)[0].checked_at == ""
+        assert put(bucket, A, SCHEDULE).outcome is Outcome.UNCHANGED
+        assert read_current(bucket)[0].checked_at == "2026-01-02T03:04:05Z"
+        assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
+
+    @pytest.mark.parametrize("content", [b"nope", b"{}", b""])
+    def test_only_a_person_repairs_a_damaged_pointer(self, bucket: CatalogBucket, s3: Any, content: bytes) -> None:
+        s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=content)
+        for author in (STACK, SCHEDULE):
+            assert put(bucket, A, author) == Publication(Outcome.KEPT, None)
+        with pytest.raises(VersionNotFound, match="has a pointer that is damaged"):
+            read_current(bucket)
+        assert put(bucket, A, ANNA).outcome is Outcome.PUBLISHED
+
+    def test_a_pointer_of_an_earlier_release_is_kept_by_a_deployment_and_listed(
+        self, bucket: CatalogBucket, s3: Any
+    ) -> None:
+        put(bucket, A)
+        written = json.loads(s3.get_object(Bucket=BUCKET, Key="catalog/current.json")["Body"].read())
+        earlier = {name: written[name] for name in ("sha256", "bytes", "head", "tools")}
+        s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=json.dumps(earlier))
+
+        assert put(bucket, B, STACK).outcome is Outcome.KEPT
+        assert put(bucket, B).outcome is Outcome.PUBLISHED
+        [_, former] = read_current(bucket)[0].versions
+        assert (former.sha256, former.writer, former.published_at[:2]) == (sha256_of(A), Writer.UNKNOWN, "20")
+
+
+class TestRollback:
+    def test_it_goes_back_one_version_and_then_one_further(self, bucket: CatalogBucket) -> None:
+        for content in (A, B, C):
+            put(bucket, content)
+        for earlier in (B, A):
+            assert roll_back(bucket, ANNA).outcome is Outcome.PUBLISHED
+            assert S3Store(LOCATION, 60)().sha256 == sha256_of(earlier)
+        with pytest.raises(VersionNotFound, match=r"Every earlier version of .* was withdrawn by a rollback"):
+            roll_back(bucket, ANNA)
+        assert roll_back(bucket, ANNA, sha256_of(C)[:8]).outcome is Outcome.PUBLISHED
+        assert not read_current(bucket)[0].current.withdrawn
+
+    def test_the_version_that_is_current_stays(self, bucket: CatalogBucket) -> None:
+        put(bucket, A)
+        assert roll_back(bucket, ANNA, "current").outcome is Outcome.UNCHANGED
+
+    def test_neither_a_deployment_nor_the_schedule_takes_a_rollback_back(self, bucket: CatalogBucket) -> None:
+        put(bucket, A, STACK)
+        put(bucket, B, STACK)
+        roll_back(bucket, ANNA)
+        for author in (STACK, SCHEDULE):
+            assert put(bucket, B, author).outcome is Outcome.KEPT
+
+    def test_a_version_older_than_the_list_is_found_by_its_whole_hash(self, bucket: CatalogBucket) -> None:
+        put(bucket, A)
+        bucket.store_catalog(B)
+        assert roll_back(bucket, ANNA, sha256_of(B)).outcome is Outcome.PUBLISHED
+
+    @pytest.mark.parametrize(
+        ("version", "problem"),
+        [
+            ("", "has one version only"),
+            ("previous", "has one version only"),
+            ("beef", "has no version 'beef'"),
+            ("b", "has no version 'b'"),
+            ("0" * 64, "does not exist"),
+        ],
+    )
+    def test_a_version_that_does_not_exist_is_named(self, bucket: CatalogBucket, version: str, problem: str) -> None:
+        put(bucket, A)
+        with pytest.raises(VersionNotFound, match=problem):
+            roll_back(bucket, ANNA, version)
+        assert current(bucket) == sha256_of(A)
+
+    def test_a_version_that_is_damaged_or_refused_does_not_become_current(self, bucket: CatalogBucket, s3: Any) -> None:
+        put(bucket, A)
+        put(bucket, B)
+
+        def refuse(_: Any) -> None:
+            raise CatalogRejected("It is refused.", "")
+
+        with pytest.raises(CatalogRejected):
+            roll_back(bucket, ANNA, check=refuse)
+        s3.put_object(Bucket=BUCKET, Key=f"catalog/{object_name(sha256_of(A))}", Body=b"another")
+        with pytest.raises(CatalogDamaged):
+            roll_back(bucket, ANNA)
+        assert current(bucket) == sha256_of(B)
+
+
+class Crash(BaseException):
+    """The process of a publisher ends."""
+
+
+class Publisher(threading.Thread):
+    """A publisher whose requests wait for their turn, and whose process may end before or after one of them."""
+
+    def __init__(self, client: Any, run: Callable[[CatalogBucket], Publication], crash_at: int | None) -> None:
+        super().__init__(daemon=True)
+        self._client, self._body, self._crash_at = client, run, crash_at
+        self._turn, self._paused = threading.Semaphore(0), threading.Semaphore(0)
+        self._waits = 0
+        self.result: Publication | BaseException | None = None
+
+    def run(self) -> None:
+        bucket = CatalogBucket(LOCATION, Recorded(self._client, lambda *_: self._wait()), sleep=lambda _: None)
+        try:
+            self._wait()
+            self.result = self._body(bucket)
+        except (Crash, PublishError) as error:
+            self.result = error
+        self._paused.release()
+
+    def step(self) -> None:
+        """Let the publisher send one request, and return when it is about to send the next or has ended."""
+        self._turn.release()
+        assert self._paused.acquire(timeout=20)
+
+    def start(self) -> None:
+        super().start()
+        assert self._paused.acquire(timeout=20)
+
+    def _wait(self) -> None:
+        self._paused.release()
+        self._turn.acquire()
+        self._waits += 1
+        if self._crash_at == self._waits:
+            raise Crash
+
+
+RUNS: dict[str, Callable[[CatalogBucket], Publication]] = {
+    "publish B": functools.partial(put, content=B),
+    "publish C": functools.partial(put, content=C),
+    "publish the current one": functools.partial(put, content=A),
+    "deploy C": functools.partial(put, content=C, author=STACK),
+    "schedule C": functools.partial(put, content=C, author=SCHEDULE),
+    "roll back": lambda bucket: roll_back(bucket, ANNA, now=NOW),
+}
+SCENARIOS = st.tuples(
+    st.sampled_from([ANNA, STACK, None]),
+    st.lists(st.tuples(st.sampled_from(sorted(RUNS)), st.none() | st.integers(1, 6)), min_size=2, max_size=2),
+    st.lists(st.integers(0, 1), max_size=10),
+)
+
+
+def race(client: Any, first: Author | None, runs: list[tuple[str, int | None]], turns: list[int]) -> None:
+    """Run publishers at once, one request at a time in the order of ``turns``; check what holds at every moment."""
+    empty(client)
+    bucket = CatalogBucket(LOCATION, client)
+    for content in (B, A) if first is not None else ():
+        put(bucket, content, first)
+    reader, in_flight = S3Store(LOCATION, max_age_s=1e-9), S3Store(LOCATION, max_age_s=3600)
+    held = in_flight().sha256 if first else None
+    publishers = [
+        Publisher(client, RUNS["publish B" if first is None and "roll" in name else name], crash_at)
+        for name, crash_at in runs
+    ]
+    for publisher in publishers:
+        publisher.start()
+    for turn in [*turns, *[0] * 12, *[1] * 12]:
+        if publishers[turn].is_alive() and publishers[turn].result is None:
+            publishers[turn].step()
+            if bucket.read_pointer().etag is not None:
+                assert len(reader()) == 1  # the current one can always be read as a whole
+                if held is not None:
+                    assert in_flight().sha256 == held
+    for publisher in publishers:
+        publisher.join(60)
+        assert publisher.result is not None
+    published = [one.result for one in publishers if isinstance(one.result, Publication)]
+    found = bucket.read_pointer().pointer
+    for done in published:
+        if done.outcome is not Outcome.KEPT:
+            assert found is not None
+            assert done.pointer is not None
+            assert done.pointer.current.sha256 in {version.sha256 for version in found.versions}
+    if first is not None:
+        assert found is not None
+        assert {sha256_of(A), sha256_of(B)} <= {version.sha256 for version in found.versions}
+    if found is not None:
+        for version in found.versions:
+            assert sha256_of(bucket.read_catalog(version.sha256)) == version.sha256
+    # After any crash the next run of a publisher succeeds.
+    assert put(bucket, C).pointer is not None
+    assert reader().sha256 == sha256_of(C)
+
+
+RACE = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+@settings(RACE, max_examples=4)
+@given(scenario=SCENARIOS)
+def test_two_publishers_at_once_lose_nothing_and_a_crash_damages_nothing(s3: Any, scenario: Any) -> None:
+    race(s3, *scenario)
+
+
+@pytest.mark.slow
+@settings(RACE, max_examples=60)
+@given(scenario=SCENARIOS)
+def test_many_races_lose_nothing(s3: Any, scenario: Any) -> None:
+    race(s3, *scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crash_at", range(1, 6))
+@pytest.mark.parametrize("name", ["publish B", "roll back", "schedule C"])
+def test_a_crash_after_each_request_leaves_a_catalog_that_can_be_read(s3: Any, name: str, crash_at: int) -> None:
+    race(s3, STACK, [(name, crash_at), ("publish C", None)], [0] * 6)
+
+
+def test_the_one_that_is_too_late_learns_who_was_faster(s3: Any, bucket: CatalogBucket) -> None:
+    put(bucket, A)
+
+    def publish_first(operation: str, given: dict[str, Any]) -> None:
+        if operation == "put_object" and POINTER in given["Key"]:
+            put(bucket, B, Author(Writer.TERMINAL, "bert"))
+
+    with pytest.raises(PublishConflict) as caught:
+        put(CatalogBucket(LOCATION, Recorded(s3, publish_first)), C)
+    assert str(caught.value).startswith(
+        f"Another publisher was faster: catalog {sha256_of(B)[:12]}, published at 2026-01-02T03:04:05Z by bert, is the"
+    )
+    assert current(bucket) == sha256_of(B)
+    assert bucket.read_catalog(sha256_of(C)) == C  # stored, for the next attempt
+
+
+def test_two_that_publish_the_same_both_succeed(s3: Any, bucket: CatalogBucket) -> None:
+    def publish_first(operation: str, given: dict[str, Any]) -> None:
+        if operation == "put_object" and POINTER in given["Key"]:
+            put(bucket, A, Author(Writer.TERMINAL, "bert"))
+
+    done = put(CatalogBucket(LOCATION, Recorded(s3, publish_first)), A)
+    assert done.outcome is Outcome.UNCHANGED
+    assert done.pointer is not None
+    assert done.pointer.current.published_by == "bert"
+
+
+def test_a_pointer_that_is_removed_at_the_same_time_is_reported(s3: Any, bucket: CatalogBucket) -> None:
+    put(bucket, A)
+
+    def remove(operation: str, given: dict[str, Any]) -> None:
+        if operation == "put_object" and POINTER in given["Key"]:
+            s3.delete_object(Bucket=BUCKET, Key="catalog/current.json")
+
+    with pytest.raises(PublishConflict, match="was removed at the same time"):
+        put(CatalogBucket(LOCATION, Recorded(s3, remove)), B)
+
+
+def test_a_gateway_reads_a_pointer_with_all_members(bucket: CatalogBucket, s3: Any) -> None:
+    put(bucket, A, SCHEDULE)
+    put(bucket, B, ANNA, automatic=True)
+    content = s3.get_object(Bucket=BUCKET, Key="catalog/current.json")["Body"].read()
+    assert parse_pointer(content) is not None
+    assert {"checked_at", "automatic", "history", "previous"} <= json.loads(content).keys()
+    assert S3Store(LOCATION, 60)().sha256 == sha256_of(B)
+
+
+def test_the_boto3_of_the_runtime_knows_the_conditions() -> None:
+    """The managed runtime brings its own boto3; pyproject.toml requires 1.36."""
+    members = boto3.client("s3", region_name="us-east-1").meta.service_model.operation_model("PutObject").input_shape
+    assert {"IfMatch", "IfNoneMatch", "ChecksumSHA256", "ExpectedBucketOwner"} <= set(members.members)

@@ -1,0 +1,42 @@
+"""Small catalogs for tests of publishing: other bytes for each title, milliseconds to check."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from toolfold.build.compiler import compile_folder
+
+ALLOWED_HOST = "tides.test"
+"""The host of the source."""
+
+TIDES = Path(__file__).parents[1] / "fixtures/sources/tides"
+
+
+@functools.cache
+def small_catalog(title: str = "Tide tables") -> bytes:
+    """Return the compiled catalog of one source with this title."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = write_sources(Path(folder), title)
+        return compile_folder(source).encode()
+
+
+def write_sources(folder: Path, title: str = "Tide tables") -> Path:
+    """Write the YAML of a source with this title below ``folder``, and return ``folder``. It has no findings."""
+    shutil.copytree(TIDES, folder / "tides", dirs_exist_ok=True)
+    path = folder / "tides/source.yaml"
+    lines = [f"title: '{title}'" if line.startswith("title:") else line for line in path.read_text().splitlines()]
+    path.write_text("\n".join(lines) + "\n")
+    category = (folder / "tides/harbours.yaml").read_text()
+    for line, rule in (("- name: HIGH_WATER", "example-queries"), ("description: Times in UTC.", "too-short")):
+        category = category.replace(line, f"{line}  # lint: allow {rule}: one tool of a test")
+    (folder / "tides/harbours.yaml").write_text(category)
+    return folder
+
+
+def sha256_of(content: bytes) -> str:
+    """Return the hash that names a catalog."""
+    return hashlib.sha256(content).hexdigest()

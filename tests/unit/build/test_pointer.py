@@ -1,0 +1,114 @@
+"""The pointer: what it records, who may replace it, and pointers of earlier releases."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from tests.support.catalogs import sha256_of, small_catalog
+from toolfold.build.pointer import MAX_HISTORY, Pointer, Writer, parse_pointer, point_to
+from toolfold.catalog.store import _MAX_POINTER_BYTES
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+A, B, C = (small_catalog(title) for title in "ABC")
+
+
+def pointer(content: bytes, former: Pointer | None = None, **options: object) -> Pointer:
+    given = {"writer": Writer.TERMINAL, "published_by": "anna", "now": NOW} | options
+    return point_to(content, 1, former=former, **given)  # type: ignore[arg-type]
+
+
+def test_it_records_who_when_how_many_tools_and_what_was_before() -> None:
+    written = json.loads(pointer(B, pointer(A)).as_bytes())
+
+    assert list(written)[:3] == ["sha256", "bytes", "head"]
+    assert written["sha256"] == sha256_of(B)
+    assert (written["published_at"], written["published_by"]) == ("2026-01-02T03:04:05Z", "anna")
+    assert (written["writer"], written["tools"], written["previous"]) == ("terminal", 1, sha256_of(A))
+    assert [entry["sha256"] for entry in written["history"]] == [sha256_of(A)]
+
+
+def test_it_is_read_back_as_it_was_written() -> None:
+    first = pointer(A, writer=Writer.SCHEDULE)
+    for written in (first, pointer(B, first, withdraw=True), pointer(C, first, automatic=True)):
+        assert parse_pointer(written.as_bytes()) == written
+
+
+def test_times_are_utc() -> None:
+    local = datetime(2026, 1, 2, 5, 4, 5, tzinfo=timezone(timedelta(hours=2)))
+    assert pointer(A, now=local).current.published_at == "2026-01-02T03:04:05Z"
+
+
+def test_a_pointer_of_an_earlier_release_is_read() -> None:
+    now = json.loads(pointer(A).as_bytes())
+    earlier = {name: now[name] for name in ("sha256", "bytes", "head", "tools")}
+    read = parse_pointer(json.dumps(earlier).encode(), modified_at=NOW)
+
+    assert read is not None
+    assert (read.current.writer, read.current.published_at) == (Writer.UNKNOWN, "2026-01-02T03:04:05Z")
+    assert read.versions == (read.current,)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"nope", b"[]", b"{}", b"[" * 100_000, b'{"sha256": 7}', b'{"sha256": "../../x", "bytes": 1, "head": {}}'],
+)
+def test_what_no_gateway_reads_is_no_pointer(content: bytes) -> None:
+    assert parse_pointer(content) is None
+
+
+def test_damaged_members_beside_the_hashes_do_not_matter() -> None:
+    values = json.loads(pointer(B, pointer(A)).as_bytes())
+    values |= {"writer": "nobody", "published_by": 7, "tools": -1, "automatic": "yes"}
+    values["history"] = ["nope", {"sha256": "x"}, *values["history"]]
+    read = parse_pointer(json.dumps(values).encode())
+
+    assert read is not None
+    assert (read.current.writer, read.current.published_by, read.current.tools) == (Writer.UNKNOWN, "", 0)
+    assert [version.sha256 for version in read.history] == [sha256_of(A)]
+    assert not read.automatic
+
+
+def test_the_history_has_each_catalog_once_newest_first() -> None:
+    written = pointer(A, pointer(C, pointer(B, pointer(A))))
+    assert [version.sha256 for version in written.versions] == [sha256_of(one) for one in (A, C, B)]
+
+
+def test_the_history_is_bounded_and_every_reader_accepts_its_size() -> None:
+    written = pointer(A, published_by="x" * 500)
+    for number in range(MAX_HISTORY + 5):
+        written = pointer(b'{"catalog": %d}\n' % number, written, published_by="\x00é" * 500)
+    assert len(written.history) == MAX_HISTORY
+    assert len(written.as_bytes()) < _MAX_POINTER_BYTES / 2
+
+
+def test_control_characters_of_a_name_are_dropped() -> None:
+    assert pointer(A, published_by="anna\n\x1b[2J").current.published_by == "anna[2J"
+
+
+@pytest.mark.parametrize(
+    ("of", "deployment", "schedule"),
+    [
+        (Writer.DEPLOYMENT, True, True),
+        (Writer.SCHEDULE, False, True),
+        (Writer.TERMINAL, False, False),
+        (Writer.UNKNOWN, False, False),
+    ],
+)
+def test_who_may_replace_what(of: Writer, deployment: bool, schedule: bool) -> None:
+    written = pointer(A, writer=of)
+
+    assert written.may_be_replaced_by(Writer.TERMINAL)
+    assert written.may_be_replaced_by(Writer.DEPLOYMENT) is deployment
+    assert written.may_be_replaced_by(Writer.SCHEDULE) is schedule
+    assert dataclasses.replace(written, automatic=True).may_be_replaced_by(Writer.DEPLOYMENT)
+
+
+def test_the_time_of_the_check_is_kept_only_where_a_schedule_checks() -> None:
+    assert pointer(A).checked_at == ""
+    scheduled = pointer(A, writer=Writer.SCHEDULE)
+    assert scheduled.checked_at == "2026-01-02T03:04:05Z"
+    assert pointer(B, scheduled, now=NOW + timedelta(hours=1)).checked_at == "2026-01-02T04:04:05Z"
