@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 settings = Settings.from_environment()
 telemetry = configure(settings)
 logger, metrics = telemetry.logger, telemetry.metrics
-gateway = LambdaHandler(build_app(settings, on_call=telemetry.record_call), telemetry, telemetry.record_request)
+app = build_app(settings, on_call=telemetry.record_call, on_failure=telemetry.record_failure)
+gateway = LambdaHandler(app, telemetry, telemetry.record_request)
 
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
     from toolfold.transports import snapstart  # no request waits for this environment yet

@@ -29,7 +29,7 @@ from toolfold.catalog.store import bundled_path
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.telemetry import FAILURES, configure
+from toolfold.telemetry import DEGRADATIONS, FAILURES, configure
 
 ROOT = Path(__file__).parents[2]
 OPERATE = (ROOT / "docs/how-to/operate.md").read_text(encoding="utf-8")
@@ -168,7 +168,7 @@ def check(metric: Metric, known: set[tuple[str, str, frozenset[str]]]) -> None:
     values = dict(metric.dimensions)
     assert values.get("service", stack.NAME) == stack.NAME
     if "code" in values:
-        assert values["code"] in (FAILURES if name == "Failures" else {"OK", *CALL_ERRORS})
+        assert values["code"] in ({*FAILURES, *DEGRADATIONS} if name == "Failures" else {"OK", *CALL_ERRORS})
     assert all(values.values())
 
 

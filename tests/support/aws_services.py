@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from moto.server import ThreadedMotoServer
+
+
+@contextmanager
+def _atomic_updates() -> Iterator[None]:
+    """Make moto update an item in one step, as DynamoDB does: its threads check a condition, and update afterwards."""
+    from moto.dynamodb.models import DynamoDBBackend
+
+    update_item, lock = DynamoDBBackend.update_item, threading.Lock()
+
+    def update_alone(*given: Any, **named: Any) -> Any:
+        with lock:
+            return update_item(*given, **named)
+
+    DynamoDBBackend.update_item = update_alone  # type: ignore[method-assign]
+    yield
+    DynamoDBBackend.update_item = update_item  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -18,7 +36,8 @@ def serving() -> Iterator[str]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
+    with _atomic_updates():
+        yield f"http://{host}:{port}"
     server.stop()
 
 

@@ -75,6 +75,7 @@ def build_app(
     hosts: tuple[str, ...] = (),
     port: int | None = None,
     on_call: Callable[[CallLog], None] | None = None,
+    on_failure: Callable[[str], None] | None = None,
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -84,13 +85,14 @@ def build_app(
             :class:`toolfold.protocol.http.OriginPolicy`.
         port: The port that must be named with ``hosts``.
         on_call: Called with the log of every finished call.
+        on_failure: Called with a code when something of the deployment fails without failing a call.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
     """
     aws = AwsClients()
     catalog_store = open_store(settings, aws)
-    executor = ToolExecutor(settings, aws=aws, on_call=on_call)
+    executor = ToolExecutor(settings, aws=aws, on_call=on_call, on_failure=on_failure)
     policy = OriginPolicy(settings.allowed_origins, hosts, port)
     server = Server(MetaTools(catalog_store, executor), policy, _authorization(settings, executor))
     return App(settings, catalog_store, executor, server, aws)

@@ -10,6 +10,7 @@
     │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the API key
     │   ├── InsufficientScope    INSUFFICIENT_SCOPE   the caller's access token does not allow this; nothing was sent
     │   ├── RateLimited           RATE_LIMITED         too many calls; says how long to wait when that is known
+    │   ├── ClientLimit           CLIENT_LIMIT         the caller has used up what this deployment allows it
     │   ├── PremiumOnly           PREMIUM_ONLY         the plan of the API key does not include this
     │   ├── NoData                NO_DATA              the call is valid, but there is no data for it
     │   ├── UpstreamError         UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
@@ -40,6 +41,10 @@ TRY_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the 
 
 WAIT = "Wait as long as retry_after_s says and call again."
 """The next step after a refusal that ends. The field alone has the seconds: in a text they would soon be wrong."""
+
+
+LIMITS_UNAVAILABLE = "LIMITS_UNAVAILABLE"
+"""Code of a failure that fails no call: the limits of callers cannot be shared between processes."""
 
 
 class ToolfoldError(Exception):
@@ -104,6 +109,15 @@ class RateLimited(CallError):
     code = "RATE_LIMITED"
 
 
+class ClientLimit(CallError):
+    """The caller has made as many calls as this deployment allows. ``resets_at`` in the details is when it may go on.
+
+    Not a :class:`RateLimited`: the upstream and its API key have nothing to do with it.
+    """
+
+    code = "CLIENT_LIMIT"
+
+
 class PremiumOnly(CallError):
     """The plan of the API key does not include this."""
 
@@ -155,6 +169,7 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         AuthRejected,
         InsufficientScope,
         RateLimited,
+        ClientLimit,
         PremiumOnly,
         NoData,
         UpstreamError,

@@ -266,6 +266,14 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_REQUESTS_PER_SECOND": Variable(
         _optional_positive, "", "Requests per API key and second; empty = learned from the source."
     ),
+    "TOOLFOLD_CALLS_PER_MINUTE": Variable(
+        _optional_count, "", "Calls that one client may make in a minute; empty or 0 = no limit."
+    ),
+    "TOOLFOLD_CALLS_PER_DAY": Variable(
+        _optional_count,
+        "",
+        "Calls of one client in a day (UTC) that are not answered from the cache; empty or 0 = no limit.",
+    ),
     "TOOLFOLD_MAX_QUEUE_WAIT_S": Variable(
         _timeout, "3", "Most seconds a call waits because of a rate limit before it fails."
     ),
@@ -392,6 +400,8 @@ class Settings(NamedTuple):
     key_salt: str
     requests_per_day: int | None
     requests_per_second: float | None
+    calls_per_minute: int | None
+    calls_per_day: int | None
     max_queue_wait_s: float
     quota_recheck_s: float
     retries: int

@@ -22,7 +22,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import MetricUnit
 
-from toolfold.errors import CatalogUnavailable, InternalError
+from toolfold.errors import LIMITS_UNAVAILABLE, CatalogUnavailable, InternalError
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.logging.types import LogRecord
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolfold.protocol.http import LogFields
     from toolfold.settings import Settings
 
-__all__ = ["FAILURES", "USAGE_METRICS", "Telemetry", "configure"]
+__all__ = ["DEGRADATIONS", "FAILURES", "USAGE_METRICS", "Telemetry", "configure"]
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -40,6 +40,9 @@ LOGGER_NAME = "toolfold"
 
 FAILURES = (CatalogUnavailable.code, InternalError.code)
 """Errors that no caller and no upstream can cause: an operator has to act."""
+
+DEGRADATIONS = (LIMITS_UNAVAILABLE,)
+"""Codes of the same metric for failures that fail no request: less is done than the settings say."""
 
 USAGE_METRICS: Mapping[str, str] = {
     "schemas_full": "SchemasFull",
@@ -135,6 +138,10 @@ class Telemetry:
             self._add("EmptySearches", int(not fields.get("matched")))
         if catalog_age_s is not None:
             self._add("CatalogAge", round(catalog_age_s), MetricUnit.Seconds)
+
+    def record_failure(self, code: str) -> None:
+        """Count one failure of the deployment that failed no request; ``code`` is one of :data:`DEGRADATIONS`."""
+        self._count("Failures", code)
 
     def _add(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
         """Add a value to the metrics of this invocation, which are written together at its end."""

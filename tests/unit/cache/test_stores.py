@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.support.threads import run_concurrently
 from toolfold.cache.base import CacheStore
 from toolfold.cache.memory import MemoryStore
 from toolfold.cache.sqlite import SQLiteStore
@@ -66,6 +67,25 @@ class TestEveryStore:
         for thread in threads:
             thread.join()
         assert store.increment("n", 100.0) == 81
+
+    def test_counters_stop_together_at_the_first_limit(self, store: CacheStore) -> None:
+        def count(**limits: int) -> Mapping[str, int]:
+            return store.count_within("caller", limits, 100.0)
+
+        assert count(minute=2, day=3) == {"minute": 0, "day": 0}
+        assert count(minute=2, day=3) == {"minute": 1, "day": 1}
+        assert count(minute=2, day=3) == {"minute": 2, "day": 2}  # refused
+        assert count(day=3) == {"day": 2}
+        assert count(next_minute=2, day=3) == {"next_minute": 0, "day": 3}  # refused
+        assert count(next_minute=2) == {"next_minute": 0}
+        assert store.count_within("caller", {"next_minute": 2}, 100.0, ["minute"]) == {"next_minute": 1}
+        assert count(minute=2) == {"minute": 0}
+        assert store.count_within("other", {"day": 3}, 100.0) == {"day": 0}
+
+    def test_of_many_threads_as_many_count_as_the_limit_allows(self, store: CacheStore) -> None:
+        before: list[int] = []
+        run_concurrently([lambda: before.append(store.count_within("caller", {"day": 10}, 100.0)["day"])] * 16)
+        assert sorted(before) == [*range(10), *[10] * 6]
 
 
 class TestSQLiteStore:

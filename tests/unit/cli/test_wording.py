@@ -44,6 +44,7 @@ ERRORS: dict[str, dict[str, Any]] = {
     },
     "AUTH_REJECTED": {"message": "X does not accept the API key.", "suggestion": messages.CHECK_KEY.for_model},
     "RATE_LIMITED": {"message": "X is limiting calls.", "suggestion": errors.WAIT, "retry_after_s": 7},
+    "CLIENT_LIMIT": {"message": "60 calls are used up.", "suggestion": errors.WAIT, "retry_after_s": 7},
     "PREMIUM_ONLY": {
         "message": "This function needs a premium key.",
         "suggestion": "Choose a tool that TOOL_LIST does not mark, or tell the user that a premium plan is needed.",
@@ -75,6 +76,7 @@ STEPS = {
     "INSUFFICIENT_SCOPE": "Authorize this client again, with that scope.",
     "AUTH_REJECTED": "Check the key in your environment; `toolfold doctor` helps.",
     "RATE_LIMITED": "Wait 7 seconds and call again.",
+    "CLIENT_LIMIT": "Wait 7 seconds and call again.",
     "PREMIUM_ONLY": "Choose a tool that `toolfold catalog search` does not mark; otherwise a premium plan is needed.",
     "NO_DATA": "Check the symbol with SYMBOL_SEARCH.",
     "UPSTREAM_ERROR": "The service says: We are moving.",

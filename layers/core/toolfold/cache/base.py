@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 MAX_CLOCK_SKEW_S = 300.0
@@ -25,6 +26,23 @@ class CacheStore(Protocol):
 
     def increment(self, key: str, expires_at: float) -> int:
         """Add 1 to the counter ``key`` and return its new value."""
+
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` that ``limits`` names, unless one of them has reached its limit.
+
+        One step: of calls at the same time, as many count as the limits allow.
+
+        Args:
+            key: whose counters they are.
+            limits: counter → its limit.
+            expires_at: when all of them may be deleted.
+            over: counters of ``key`` that are not needed any more.
+
+        Returns:
+            The counters before. If one has its limit, or more, none has changed.
+        """
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key`` until ``expires_at``, unless another caller holds it.

@@ -1,15 +1,15 @@
 """The shared cache on AWS: one DynamoDB table, and a bucket for values that are too large for its items.
 
-Attributes of an item: ``pk`` is the key, ``v`` the value, ``at`` when it was made, ``n`` a number, ``large`` the object
-in S3 that has the value instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes expired items days late, so
-a value says itself until when it is good.
+Attributes of an item: ``pk`` is the key, ``v`` the value, ``at`` when it was made, ``n`` a number, ``c_…`` counters,
+``large`` the object in S3 that has the value instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes
+expired items days late, so a value says itself until when it is good.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -104,6 +104,36 @@ class DynamoDBStore:
         )
         return int(changed["Attributes"]["n"]["N"])
 
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before.
+
+        All are attributes of one item, so that a call needs one write, with one counter or with several.
+        """
+        counters = [f"c_{name}" for name in limits]
+        removed = "".join(f", c_{name}" for name in over).removeprefix(",")
+        try:
+            changed = self._dynamodb.update_item(
+                TableName=self._table,
+                Key=_key(key),
+                UpdateExpression=f"ADD {', '.join(f'{name} :one' for name in counters)} SET expires_at = :until"
+                + (f" REMOVE{removed}" if removed else ""),
+                ConditionExpression=" AND ".join(
+                    f"(attribute_not_exists({name}) OR {name} < :limit{index})" for index, name in enumerate(counters)
+                ),
+                ExpressionAttributeValues={
+                    ":one": _number(1),
+                    ":until": _number(math.ceil(expires_at)),
+                    **{f":limit{index}": _number(limit) for index, limit in enumerate(limits.values())},
+                },
+                ReturnValues="UPDATED_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except self._dynamodb.exceptions.ConditionalCheckFailedException as error:
+            return {name: _counter(error.response["Item"], name) for name in limits}
+        return {name: _counter(changed["Attributes"], name) - 1 for name in limits}
+
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key``: return 0, or the time at which it becomes free."""
         try:
@@ -138,6 +168,10 @@ class DynamoDBStore:
 
 def _key(key: str) -> dict[str, Any]:
     return {"pk": {"S": key}}
+
+
+def _counter(item: Mapping[str, Any], name: str) -> int:
+    return int(item.get(f"c_{name}", {"N": "0"})["N"])
 
 
 def _number(value: float) -> dict[str, str]:

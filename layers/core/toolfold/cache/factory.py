@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def create_shared_store(
-    settings: Settings, clock: Callable[[], float], aws: AwsClients
+    settings: Settings,
+    clock: Callable[[], float],
+    aws: AwsClients,
+    *,
+    name: str = "Shared cache",
+    on_failure: Callable[[], None] | None = None,
 ) -> FailSafeStore[CacheStore] | None:
     """Return the store that other processes share, or None where ``settings.cache`` names none.
 
@@ -23,6 +28,8 @@ def create_shared_store(
         settings: ``cache`` is empty, ``memory``, ``off``, ``dynamodb://table``, or else the path of a file.
         clock: a monotonic clock.
         aws: creates the clients of AWS.
+        name: what is logged as unavailable when it fails.
+        on_failure: called at each failure.
     """
     location = settings.cache
     if location in ("", "memory", "off"):
@@ -44,7 +51,12 @@ def create_shared_store(
 
     is_table = location.startswith("dynamodb://")
     return FailSafeStore(
-        open_table if is_table else open_file, settings.cache_cooldown_s, clock, repeats_warnings=is_table
+        open_table if is_table else open_file,
+        settings.cache_cooldown_s,
+        clock,
+        repeats_warnings=is_table,
+        name=name,
+        on_failure=on_failure,
     )
 
 

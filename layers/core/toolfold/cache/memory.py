@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 
 from cachetools import LRUCache
 
@@ -59,6 +60,18 @@ class MemoryStore:
             count = self._counters.get(key, 0) + 1
             self._counters[key] = count
             return count
+
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before."""
+        with self._lock:
+            for name in over:
+                self._counters.pop(f"{key}/{name}", None)
+            before = {name: self._counters.get(f"{key}/{name}", 0) for name in limits}
+            if all(before[name] < limit for name, limit in limits.items()):
+                self._counters.update({f"{key}/{name}": count + 1 for name, count in before.items()})
+            return before
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key``: return 0, or the time at which it becomes free."""

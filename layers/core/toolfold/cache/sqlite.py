@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -106,6 +106,30 @@ class SQLiteStore:
             key, expires_at,
         )  # fmt: skip
         return int(rows[0][0])
+
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before."""
+        rows = {name: f"{key}/{name}" for name in limits}
+
+        def count(connection: sqlite3.Connection) -> dict[str, int]:
+            self._reserve_log(connection, 0, _LOG)
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany("DELETE FROM numbers WHERE key = ?", [(f"{key}/{name}",) for name in over])
+                before = {}
+                for name, row in rows.items():
+                    found = connection.execute("SELECT value FROM numbers WHERE key = ?", (row,)).fetchone()
+                    before[name] = int(found[0]) if found else 0
+                if all(before[name] < limit for name, limit in limits.items()):
+                    connection.executemany(
+                        "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1",
+                        [(row, expires_at) for row in rows.values()],
+                    )
+            return before
+
+        return self._run(count)
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key``: return 0, or the time at which it becomes free."""

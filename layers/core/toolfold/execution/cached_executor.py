@@ -14,7 +14,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.entry import Entry
@@ -50,6 +50,17 @@ if TYPE_CHECKING:
     from toolfold.models import SourceCredentials
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
+
+
+class Admit(Protocol):
+    """Counts a call against the limits of its caller."""
+
+    def __call__(self, *, is_cached: bool) -> None:
+        """Count the call.
+
+        Raises:
+            ClientLimit: the caller has made as many calls as it may.
+        """
 
 
 NOTHING_ADDED: Mapping[str, Any] = MappingProxyType({})
@@ -120,6 +131,7 @@ class CachedExecutor:
         bypass_cache: bool = False,
         deadline: float | None = None,
         added: Mapping[str, Any] = NOTHING_ADDED,
+        admit: Admit | None = None,
     ) -> CallResult:
         """Return the result of one call with validated ``arguments``.
 
@@ -133,6 +145,7 @@ class CachedExecutor:
             deadline: when the result must be there, by the monotonic clock.
             added: those of the arguments that toolfold added to the caller's. A refusal because of the plan is then
                 stored, and raised again without a request.
+            admit: called once it is known whether the answer is cached, and before anything is sent; may raise.
 
         Raises:
             CallError: every way in which a call can fail.
@@ -148,9 +161,11 @@ class CachedExecutor:
             request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
             if tool.effect == "read":
                 with self._plans.trying(request, added):
-                    result = self._read(upstream, request, bypass_cache, log)
+                    result = self._read(upstream, request, bypass_cache, log, admit)
             else:
                 log.cache = "bypass"
+                if admit is not None:
+                    admit(is_cached=False)
                 kind, body, _ = upstream.fetch(request, self._keys(upstream, request, True).own, log)
                 redactor = request.redactor if request.redactor.appears_in(body) else NO_REDACTION
                 result = CallResult(body, kind, cached=False, age_s=0, arguments=arguments, redactor=redactor)
@@ -179,13 +194,15 @@ class CachedExecutor:
         for source in sources:
             self._upstream(source)
 
-    def _read(self, upstream: Upstream, request: Request, bypass_cache: bool, log: CallLog) -> CallResult:
+    def _read(
+        self, upstream: Upstream, request: Request, bypass_cache: bool, log: CallLog, admit: Admit | None
+    ) -> CallResult:
         """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
         policy = upstream.adapter.cache_policy(request.tool, request.arguments, self._clock.now())
         keys = self._keys(upstream, request, policy.varies_by_key)
         stale_reason = ""
         try:
-            entry = self._entry(upstream, request, keys, bypass_cache, log)
+            entry = self._entry(upstream, request, keys, bypass_cache, log, admit)
         except (RateLimited, UpstreamError, UpstreamTimeout) as error:
             last = None if bypass_cache or self._cache is None else self._cache.get_stale(keys.data, self._clock.now())
             if last is None:
@@ -206,8 +223,18 @@ class CachedExecutor:
             return _CacheKeys((common,), f"{own}/error")
         return _CacheKeys((own,) if varies_by_key else (common, own), f"{own}/error")
 
-    def _entry(self, upstream: Upstream, request: Request, keys: _CacheKeys, bypass_cache: bool, log: CallLog) -> Entry:
+    def _entry(
+        self,
+        upstream: Upstream,
+        request: Request,
+        keys: _CacheKeys,
+        bypass_cache: bool,
+        log: CallLog,
+        admit: Admit | None,
+    ) -> Entry:
         found = None if bypass_cache else self._find(keys, log)
+        if admit is not None:
+            admit(is_cached=found is not None)
         if found is not None:
             return found
         log.cache = "joined"

@@ -57,6 +57,7 @@ class RequestCredentials:
         scopes: what the caller's access token allows; None: no tokens are required.
         caller: the id of the caller's principal (``protocol.http.Principal``), by which limits, approvals and logs tell
             callers apart; empty where no tokens are required.
+        address: the address that the request came from; empty where the transport has none.
     """
 
     bearer: str = field(default="", repr=False)
@@ -67,6 +68,7 @@ class RequestCredentials:
     conflict: str = ""
     scopes: frozenset[str] | None = None
     caller: str = ""
+    address: str = field(default="", repr=False)
 
     def require_scope(self, scope: str) -> None:
         """Check what the access token of the caller allows.
@@ -101,6 +103,7 @@ def read_credentials(
     used_by_gateway: Collection[str] = (),
     scopes: frozenset[str] | None = None,
     caller: str = "",
+    address: str = "",
 ) -> RequestCredentials:
     """Return the keys that a request carries.
 
@@ -111,6 +114,7 @@ def read_credentials(
             :data:`X_API_KEY`, :data:`QUERY`.
         scopes: what the access token in ``Authorization`` allows, which is then no key; None: no token is required.
         caller: the id of the principal of that token.
+        address: the address that the request came from.
     """
     if scopes is not None:
         used_by_gateway = {*used_by_gateway, AUTHORIZATION}
@@ -147,6 +151,7 @@ def read_credentials(
         conflict=conflict,
         scopes=scopes,
         caller=caller,
+        address=address,
     )
 
 

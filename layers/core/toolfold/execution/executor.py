@@ -6,6 +6,7 @@ listing and describing tools never pays for it.
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
-from toolfold.errors import InvalidArguments
+from toolfold.errors import LIMITS_UNAVAILABLE, ClientLimit, InvalidArguments
 from toolfold.execution.credentials import (
     NO_CREDENTIALS,
     RequestCredentials,
@@ -26,8 +27,9 @@ from toolfold.execution.credentials import (
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Source, Tool
-    from toolfold.execution.cached_executor import CachedExecutor
+    from toolfold.execution.cached_executor import Admit, CachedExecutor
     from toolfold.execution.call_log import CallLog
+    from toolfold.execution.client_limits import ClientLimits
     from toolfold.execution.clock import Clock
     from toolfold.execution.result import CallResult
     from toolfold.execution.secrets import SecretProvider
@@ -45,6 +47,7 @@ class ToolExecutor:
         settings: the settings in force.
         aws: creates the clients of AWS (default: its own).
         on_call: called with the log of every finished call, successful or not.
+        on_failure: called with a code when something of the deployment fails without failing a call.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
     """
@@ -55,6 +58,7 @@ class ToolExecutor:
         *,
         aws: AwsClients | None = None,
         on_call: Callable[[CallLog], None] | None = None,
+        on_failure: Callable[[str], None] | None = None,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -63,6 +67,8 @@ class ToolExecutor:
         self._allow_list = AllowList.from_settings(settings)
         self._secrets: SecretProvider | None = None
         self._on_call, self._adapters, self._clock = on_call, adapters, clock
+        self._on_failure = on_failure
+        self._client_limits: ClientLimits | None = None
         self._cached_executor: CachedExecutor | None = None
         self._http_client: HttpClient | None = None
         self._answer_store: AnswerStore | None = None
@@ -103,6 +109,7 @@ class ToolExecutor:
         source = catalog.source(tool.source)
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
+        admit = self._admission(source, tool, credentials)
         takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
         secrets = self._secret_provider()
         api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1)
@@ -115,6 +122,7 @@ class ToolExecutor:
             bypass_cache=bypass_cache,
             deadline=deadline,
             added=added or {},
+            admit=admit,
         )
         return replace(result, notes=resolved.notes) if resolved.notes else result
 
@@ -165,7 +173,7 @@ class ToolExecutor:
         The next call makes new ones.
         """
         with self._lock:
-            self._cached_executor = self._answer_store = None
+            self._cached_executor = self._answer_store = self._client_limits = None
             if self._secrets is not None:
                 self._secrets.reset()
             self.aws.reset()
@@ -181,6 +189,45 @@ class ToolExecutor:
 
                 self._http_client = HttpClient()
             return self._http_client
+
+    def _admission(self, source: Source, tool: Tool, credentials: RequestCredentials) -> Admit | None:
+        """Return what counts the call of a tool that reads, or count that of another at once; None: without limits.
+
+        The first is counted when it is known whether its answer is cached. The second never is, and is counted before
+        an approval is redeemed for it.
+        """
+        settings = self.settings
+        if not (settings.calls_per_minute or settings.calls_per_day):
+            return None
+        from toolfold.execution.call_log import CallLog
+        from toolfold.execution.client_limits import caller_id
+
+        caller, limits = caller_id(source, credentials, settings.key_salt), self._limits()
+        admit = functools.partial(limits.admit, caller)
+        if tool.effect == "read":
+            return admit
+        try:
+            admit(is_cached=False)
+        except ClientLimit as error:
+            CallLog(tool.name, source.id, error.code, error.message, cache="bypass").emit(self._on_call)
+            raise
+        return None
+
+    def _limits(self) -> ClientLimits:
+        """Return what counts the calls of each caller; made by the first call."""
+        with self._lock:
+            if self._client_limits is None:
+                from toolfold.cache.factory import create_shared_store
+                from toolfold.execution.client_limits import ClientLimits
+                from toolfold.execution.clock import Clock
+
+                clock = self._clock or Clock()
+                on_failure = functools.partial(self._on_failure, LIMITS_UNAVAILABLE) if self._on_failure else None
+                shared = create_shared_store(
+                    self.settings, clock.monotonic, self.aws, name="Limits of callers", on_failure=on_failure
+                )
+                self._client_limits = ClientLimits(self.settings, shared, clock)
+            return self._client_limits
 
     def _secret_provider(self) -> SecretProvider:
         """Return what reads API keys from AWS; made by the first call."""

@@ -46,6 +46,7 @@ class Request(NamedTuple):
         path: the path of the URL; empty: the one of the MCP endpoint.
         scopes: what the access token of the caller allows; None: no tokens are required.
         caller: the id of the :class:`Principal` of that token; empty where no tokens are required.
+        source_address: the IP address that the request came from; empty: not known.
     """
 
     method: str
@@ -57,6 +58,7 @@ class Request(NamedTuple):
     path: str = ""
     scopes: frozenset[str] | None = None
     caller: str = ""
+    source_address: str = ""
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"

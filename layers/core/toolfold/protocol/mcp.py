@@ -189,7 +189,12 @@ class Server:
             call.name,
             call.arguments,
             read_credentials(
-                request.headers, request.query_api_key, request.used_by_gateway, request.scopes, request.caller
+                request.headers,
+                request.query_api_key,
+                request.used_by_gateway,
+                request.scopes,
+                request.caller,
+                request.source_address,
             ),
             request.deadline,
         )

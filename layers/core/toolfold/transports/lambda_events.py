@@ -24,6 +24,9 @@ __all__ = ["KEY_PARAMETER", "UnknownEvent", "parse_event"]
 
 KEY_PARAMETER = "apikey"
 
+_MAX_ADDRESS = 64
+"""Characters of an IPv6 address with a zone."""
+
 
 class UnknownEvent(ValueError):
     """The event has none of the known forms; ``str()`` says what is missing."""
@@ -47,7 +50,16 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
         method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
         key = _query_key(event, is_version_2) if allow_key_in_query else ""
         path = str(event.get("rawPath" if is_version_2 else "path") or "")
-        return Request(method.upper(), _headers(event), _body(event), key, deadline, _used_by_gateway(event), path)
+        return Request(
+            method.upper(),
+            _headers(event),
+            _body(event),
+            query_api_key=key,
+            deadline=deadline,
+            used_by_gateway=_used_by_gateway(event),
+            path=path,
+            source_address=_source_address(event, is_version_2),
+        )
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
     except (TypeError, AttributeError):
@@ -99,6 +111,12 @@ def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
     if len(several) > 1:
         return ",".join(map(str, several))
     return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER) or "")
+
+
+def _source_address(event: Mapping[str, Any], is_version_2: bool) -> str:
+    """Return the address of the TCP connection, which a client cannot choose as it can ``X-Forwarded-For``."""
+    context = event.get("requestContext") or {}
+    return str((context.get("http" if is_version_2 else "identity") or {}).get("sourceIp") or "")[:_MAX_ADDRESS]
 
 
 def _used_by_gateway(event: Mapping[str, Any]) -> frozenset[str]:

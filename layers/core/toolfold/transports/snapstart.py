@@ -36,6 +36,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.cache.dynamodb",
     "toolfold.execution.argument_tickers",
     "toolfold.execution.cached_executor",
+    "toolfold.execution.client_limits",
     "toolfold.execution.secrets",
     "toolfold.execution.validation",
     "toolfold.meta_tools.answer_notes",

@@ -1,0 +1,368 @@
+"""Limits of callers, counted by all environments of the function in DynamoDB, over real HTTP (moto server)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.support.aws_services import use_aws_endpoint
+from tests.support.clocks import Clock
+from tests.support.issuer import Issuer
+from tests.support.mcp_requests import message
+from tests.support.threads import run_concurrently
+from toolfold.app import build_app
+from toolfold.aws.clients import AwsClients
+from toolfold.cache.dynamodb import DynamoDBStore
+from toolfold.cache.factory import create_shared_store
+from toolfold.errors import ClientLimit
+from toolfold.execution.client_limits import ClientLimits
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+
+TABLE = "limits-of-callers"
+RESOURCE = "https://tools.example.com/mcp"
+ADDRESS, OTHER_ADDRESS = "192.0.2.1", "192.0.2.2"
+
+
+@pytest.fixture(scope="module")
+def mock_api() -> Iterator[MockApi]:
+    with MockApi() as server:
+        yield server
+
+
+@pytest.fixture
+def table(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """DynamoDB's client; the table exists."""
+    use_aws_endpoint(endpoint, monkeypatch)
+    dynamodb = boto3.client("dynamodb")
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    yield dynamodb
+    dynamodb.delete_table(TableName=TABLE)
+
+
+class Environment:
+    """An environment of the function.
+
+    Attributes:
+        writes: the keys of the items that it updated.
+        failures: the codes that it reported.
+    """
+
+    def __init__(self, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
+        monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "operators-key")
+        settings = Settings.from_environment(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+                "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+                "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
+            }
+        )
+        self.failures: list[str] = []
+        self.calls: list[str] = []
+        app = build_app(
+            settings, on_failure=self.failures.append, on_call=lambda log: self.calls.append(f"{log.code} {log.cache}")
+        )
+        self.handler = LambdaHandler(app, configure(settings))
+        self.writes: list[str] = []
+        client = app.aws.client("dynamodb", timeout_s=settings.cache_timeout_s)
+        client.meta.events.register(
+            "before-parameter-build.dynamodb.UpdateItem",
+            lambda params, **_: self.writes.append(params["Key"]["pk"]["S"]),
+        )
+
+    @property
+    def counted(self) -> int:
+        """The writes for limits of callers."""
+        return sum(key.startswith("clients/") for key in self.writes)
+
+    def call(
+        self,
+        tool: str = "GLOBAL_QUOTE",
+        address: str = ADDRESS,
+        headers: dict[str, str] | None = None,
+        **arguments: Any,
+    ) -> dict[str, Any]:
+        """Return the response to a TOOL_CALL."""
+        fresh = arguments.pop("fresh", False)
+        given = {"tool_name": tool, "arguments": {"symbol": "IBM", **arguments}, "fresh": fresh}
+        return self.handler(
+            {
+                "version": "2.0",
+                "rawPath": "/mcp",
+                "headers": {"content-type": "application/json", **(headers or {})},
+                "requestContext": {"http": {"method": "POST", "sourceIp": address}},
+                "body": json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": given})),
+            }
+        )
+
+    def code(self, *given: Any, **call: Any) -> str:
+        """Return the code of the error in the response to a TOOL_CALL, or ``OK``."""
+        response = self.call(*given, **call)
+        assert response["statusCode"] == 200
+        result = json.loads(response["body"])["result"]
+        return str(result["structuredContent"]["error"]["code"]) if result["isError"] else "OK"
+
+
+@pytest.fixture
+def make(table: Any, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Any:
+    mock_api.clear_requests()
+    return lambda **environment: Environment(mock_api, monkeypatch, **environment)
+
+
+@pytest.fixture
+def early_in_a_minute() -> None:
+    """Wait until the current minute lasts for some seconds: these tests use the clock of the machine."""
+    if time.time() % 60 > 55:
+        time.sleep(60 - time.time() % 60)
+
+
+pytestmark = pytest.mark.usefixtures("early_in_a_minute")
+
+
+def test_a_caller_is_refused_by_every_environment_and_others_are_not(make: Any) -> None:
+    one, two = make(CALLS_PER_MINUTE="3"), make(CALLS_PER_MINUTE="3")
+    assert [environment.code() for environment in (one, two, one, two, one)] == ["OK"] * 3 + ["CLIENT_LIMIT"] * 2
+    assert two.code(address=OTHER_ADDRESS) == "OK"
+    assert two.code(headers={"x-api-key": "somebody"}) == "OK"
+    assert two.code(headers={"x-api-key": "somebody else"}) == "OK"
+
+
+def test_a_refusal_is_a_result_that_states_when_to_go_on(make: Any) -> None:
+    environment = make(CALLS_PER_DAY="1")
+    environment.call()
+    response = environment.call(symbol="MSFT")
+    error = json.loads(response["body"])["result"]["structuredContent"]["error"]
+    assert error["code"] == "CLIENT_LIMIT"
+    assert error["limit"] == "1 per day"
+    assert 0 < error["retry_after_s"] <= 86_400
+    assert error["resets_at"].endswith("T00:00:00Z")
+    assert environment.calls == ["OK miss", "CLIENT_LIMIT miss"]
+    assert environment.code() == "OK"  # cached
+
+
+def test_each_call_costs_one_write_for_both_limits_and_a_refused_loop_none(make: Any, mock_api: MockApi) -> None:
+    environment, other = make(CALLS_PER_MINUTE="4", CALLS_PER_DAY="100"), make()
+    environment.call(), environment.call(), environment.call(fresh=True)
+    assert environment.counted == 3
+    environment.call()
+    for _ in range(5):
+        assert environment.code() == "CLIENT_LIMIT"
+    assert environment.counted == 5
+    assert len(mock_api.requests) == 2
+    other.call(), other.call()
+    assert other.counted == 0
+
+
+def test_a_call_with_lists_counts_once_for_each_part(make: Any) -> None:
+    environment = make(CALLS_PER_DAY="3")
+    assert environment.code(symbol=["IBM", "MSFT"]) == "OK"
+    assert environment.code(symbol="AAPL") == "OK"
+    assert environment.code(symbol="TSLA") == "CLIENT_LIMIT"
+
+
+def test_what_cannot_work_and_what_asks_for_no_data_counts_for_nothing(make: Any) -> None:
+    environment = make(CALLS_PER_MINUTE="1")
+    assert environment.code(interval="no such argument", symbol=["a"] * 1000) == "INVALID_ARGUMENTS"
+    assert environment.code("NO_SUCH_TOOL") == "TOOL_NOT_FOUND"
+    assert environment.code() == "OK"
+
+
+def test_principals_have_limits_of_their_own_whatever_key_and_address_they_use(make: Any) -> None:
+    with Issuer() as issuer:
+        environment = make(CALLS_PER_DAY="2", OAUTH_ISSUER=issuer.url, PUBLIC_URL=RESOURCE)
+
+        def code(subject: str, number: int) -> str:
+            token = issuer.token(RESOURCE, sub=subject)
+            headers = {"authorization": f"Bearer {token}", "x-api-key": f"key{number}"}
+            return str(environment.code(address=f"192.0.2.{number}", headers=headers, symbol=f"S{number}"))
+
+        assert [code("one", number) for number in range(4)] == ["OK", "OK", "CLIENT_LIMIT", "CLIENT_LIMIT"]
+        assert code("two", 5) == "OK"
+
+
+def test_made_up_keys_for_other_sources_do_not_renew_the_operators(make: Any) -> None:
+    environment = make(CALLS_PER_DAY="1")
+    codes = [environment.code(headers={f"x-api-key-other{n}": f"made-up-{n}"}, symbol=f"S{n}") for n in range(3)]
+    assert codes == ["OK", "CLIENT_LIMIT", "CLIENT_LIMIT"]
+
+
+def test_the_table_holds_a_hash_and_the_time_to_delete_it(make: Any, table: Any) -> None:
+    make(CALLS_PER_MINUTE="5", CALLS_PER_DAY="5", CACHE_COOLDOWN_S="1").call(headers={"x-api-key": "CANARYKEY0123456"})
+    items = [item for item in table.scan(TableName=TABLE)["Items"] if item["pk"]["S"].startswith("clients/")]
+    assert len(items) == 1
+    assert "CANARY" not in str(items)
+    assert ADDRESS not in str(items)
+    assert time.time() < float(items[0]["expires_at"]["N"]) < time.time() + 2 * 86_400
+
+
+class TestStore:
+    def limits(self, clock: Clock, **environment: str) -> ClientLimits:
+        """The limits of a new environment."""
+        settings = Settings.from_environment(
+            {
+                "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+                "TOOLFOLD_CACHE_TIMEOUT_S": "10",
+                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
+            }
+        )
+        return ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock.clocks())
+
+    def test_of_calls_at_the_same_time_in_several_environments_exactly_the_limit_is_admitted(self, table: Any) -> None:
+        clock, outcomes = Clock(), list[bool]()
+        environments = [self.limits(clock, CALLS_PER_MINUTE="11", CALLS_PER_DAY="100") for _ in range(4)]
+
+        def call(limits: ClientLimits) -> None:
+            try:
+                limits.admit("one", is_cached=False)
+                outcomes.append(True)
+            except ClientLimit:
+                outcomes.append(False)
+
+        run_concurrently([lambda limits=limits: call(limits) for limits in environments * 4])
+        assert (outcomes.count(True), outcomes.count(False)) == (11, 5)
+
+    def test_the_item_of_a_caller_stays_within_one_write_unit(self, table: Any) -> None:
+        clock = Clock("2026-01-13 00:00")
+        limits = self.limits(clock, CALLS_PER_MINUTE="1000", CALLS_PER_DAY="10000")
+        for _ in range(25):
+            limits.admit("one", is_cached=False)
+            clock.now += 61
+        for item in table.scan(TableName=TABLE)["Items"]:
+            assert len(json.dumps(item)) < 1024
+
+    def test_counters_are_those_of_their_day_and_minute(self, table: Any) -> None:
+        clock = Clock("2026-01-13 18:59:30")  # half a minute before midnight, UTC
+        limits = self.limits(clock, CALLS_PER_DAY="1")
+        limits.admit("one", is_cached=False)
+        with pytest.raises(ClientLimit):
+            limits.admit("one", is_cached=False)
+        clock.now += 30
+        limits.admit("one", is_cached=False)
+
+    def test_without_the_table_calls_continue_with_the_limits_of_the_process(
+        self, table: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        clock = Clock()
+        settings = Settings.from_environment(
+            {"TOOLFOLD_CACHE": "dynamodb://no-such-table", "TOOLFOLD_CALLS_PER_MINUTE": "2"}
+        )
+        failures: list[str] = []
+        shared = create_shared_store(
+            settings, clock.monotonic, AwsClients(), name="Limits", on_failure=lambda: failures.append("failed")
+        )
+        limits = ClientLimits(settings, shared, clock.clocks())
+        with caplog.at_level(logging.WARNING):
+            limits.admit("one", is_cached=False)
+            limits.admit("one", is_cached=True)
+            with pytest.raises(ClientLimit):
+                limits.admit("one", is_cached=False)
+        assert failures == ["failed"]
+        assert "Limits unavailable (ResourceNotFoundException)" in caplog.text
+
+
+def test_a_table_that_fails_is_reported_and_refuses_nobody(make: Any, table: Any) -> None:
+    environment = make(CALLS_PER_MINUTE="2")
+    table.delete_table(TableName=TABLE)
+    try:
+        assert [environment.code() for _ in range(3)] == ["OK", "OK", "CLIENT_LIMIT"]
+        assert environment.failures == ["LIMITS_UNAVAILABLE"]
+    finally:
+        table.create_table(
+            TableName=TABLE,
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+
+
+_PROCESS = """
+import sys
+from toolfold.aws.clients import AwsClients
+from toolfold.cache.factory import create_shared_store
+from toolfold.errors import ClientLimit
+from toolfold.execution.client_limits import ClientLimits
+from toolfold.execution.clock import Clock
+from toolfold.settings import Settings
+
+settings, clock = Settings.from_environment(), Clock(now=lambda: 1_768_320_000.0)
+limits = ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock)
+print("ready", flush=True)
+sys.stdin.readline()
+admitted = 0
+for _ in range(20):
+    try:
+        limits.admit("one", is_cached=False)
+        admitted += 1
+    except ClientLimit:
+        pass
+print(admitted)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["dynamodb", "file"])
+def test_of_two_processes_at_once_exactly_the_limit_is_admitted(store: str, table: Any, tmp_path: Path) -> None:
+    import os
+
+    cache = f"dynamodb://{TABLE}" if store == "dynamodb" else str(tmp_path / "cache" / "answers.sqlite")
+    own = {"TOOLFOLD_CACHE": cache, "TOOLFOLD_CALLS_PER_MINUTE": "25", "TOOLFOLD_CACHE_TIMEOUT_S": "20"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", _PROCESS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **own},
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    admitted = [int(process.communicate(timeout=60)[0]) for process in processes]
+    assert sum(admitted) == 25
+    assert min(admitted) > 0
+
+
+def test_the_file_of_a_user_counts_as_the_table_does(tmp_path: Path) -> None:
+    settings = Settings.from_environment(
+        {"TOOLFOLD_CACHE": str(tmp_path / "cache" / "answers.sqlite"), "TOOLFOLD_CALLS_PER_MINUTE": "2"}
+    )
+    clock = Clock()
+    processes = [
+        ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock.clocks())
+        for _ in range(2)
+    ]
+    for process in processes:
+        process.admit("one", is_cached=False)
+    for process in processes:
+        with pytest.raises(ClientLimit):
+            process.admit("one", is_cached=True)
+
+
+def test_moto_refuses_an_update_that_the_table_would_not_take(table: Any) -> None:
+    """The expressions are checked by moto's own parser, which knows reserved words and unused values."""
+    store = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
+    assert store.count_within("a", {"day": 1, "m1": 1}, 100.0, ["m0", "m2"]) == {"day": 0, "m1": 0}
+    assert store.count_within("a", {"day": 1, "m3": 1}, 100.0) == {"day": 1, "m3": 0}
