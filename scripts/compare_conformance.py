@@ -121,6 +121,7 @@ def compare() -> dict[str, list[ScenarioResult]]:
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "layers/core")]),
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
             "ALPHA_VANTAGE_API_KEY": "mock-key",
+            "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
             "META_TOOLS": str(home / "meta_tools.json"),
         }
         write_meta_tools(home / "meta_tools.json")

@@ -45,6 +45,7 @@ def built_url(environment: Mapping[str, str]) -> Iterator[str]:
     configure it; by default a deployment refuses every page.
     """
     variables = {name: value for name, value in environment.items() if "ALPHA_VANTAGE" in name}
+    variables["TOOLFOLD_ANYONE_MAY_USE_THE_KEY"] = "true"
     built = built_function.load_built_function(built_function.LOCAL_BUILD)
     catalog = str(built_function.ROOT / "catalog/catalog.json")
     with built.runtime({"TOOLFOLD_CATALOG": catalog, **variables}) as runtime, runtime.serve_http("/mcp") as url:

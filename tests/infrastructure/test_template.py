@@ -288,8 +288,8 @@ class TestApi:
 
         assert {path: list(methods) for path, methods in paths.items()} == {
             "/mcp": ["x-amazon-apigateway-any-method"],
-            "/.well-known/oauth-protected-resource": ["get"],
-            "/.well-known/oauth-protected-resource/mcp": ["get"],
+            "/.well-known/{proxy+}": ["x-amazon-apigateway-any-method"],
+            "/register": ["x-amazon-apigateway-any-method"],
             "/health": ["get"],
         }
         integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
@@ -335,7 +335,8 @@ class TestApi:
 
         assert allowed == {
             "${Api}/*/*/mcp": "apigateway.amazonaws.com",
-            "${Api}/*/GET/.well-known/*": "apigateway.amazonaws.com",
+            "${Api}/*/*/.well-known/*": "apigateway.amazonaws.com",
+            "${Api}/*/*/register": "apigateway.amazonaws.com",
             "${Api}/*/GET/health": "apigateway.amazonaws.com",
         }
 

@@ -10,8 +10,11 @@ import pytest
 from tests.support.clocks import Clock
 from tests.support.executor import Calls, Make
 from tests.support.http import Send
+from tests.support.issuer import Issuer
+from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
 from toolfold.catalog.model import Catalog
+from toolfold.mock_api.server import MockApi
 
 
 @pytest.fixture
@@ -49,3 +52,16 @@ def no_aws(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("AWS_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     use_aws_endpoint("http://127.0.0.1:1", monkeypatch)
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    with Issuer() as one:
+        yield one
+
+
+@pytest.fixture
+def gateway(issuer: Issuer, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "operator-key-1")
+    mock_api.clear_requests()
+    return Gateway(issuer, mock_api)

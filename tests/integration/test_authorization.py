@@ -7,90 +7,23 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from joserfc import jws
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from tests.support.issuer import Issuer
 from tests.support.mcp_requests import message
-from toolfold.app import build_app
-from toolfold.auth import issuer_keys
+from tests.support.oauth_gateway import RESOURCE, STRANGER, Gateway
 from toolfold.errors import SettingsError
 from toolfold.execution.executor import ToolExecutor
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.telemetry import configure
-from toolfold.transports.lambda_handler import LambdaHandler
 
-RESOURCE = "https://tools.example.com/mcp"
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
 SENTINEL = "sentinel-in-the-token"
-
-
-@dataclass
-class Gateway:
-    """The Lambda handler with an issuer.
-
-    Attributes:
-        issuer: The issuer of tokens.
-        mock_api: The upstream.
-    """
-
-    issuer: Issuer
-    mock_api: MockApi
-    handler: LambdaHandler = field(init=False)
-
-    def __post_init__(self) -> None:
-        settings = Settings.from_environment(
-            {
-                "TOOLFOLD_OAUTH_ISSUER": self.issuer.url,
-                "TOOLFOLD_PUBLIC_URL": RESOURCE,
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": self.mock_api.url,
-            }
-        )
-        self.handler = LambdaHandler(build_app(settings), configure(settings))
-
-    def send(self, token: str | None, tool: str = "TOOL_LIST", arguments: Any = None, **headers: str) -> dict[str, Any]:
-        authorization = {} if token is None else {"authorization": f"Bearer {token}"}
-        body = json.dumps(message("tools/call", {"name": tool, "arguments": arguments or {}}))
-        return self.handler(
-            {
-                "version": "2.0",
-                "rawPath": "/mcp",
-                "headers": {"content-type": "application/json", **authorization, **headers},
-                "requestContext": {"http": {"method": "POST"}},
-                "body": body,
-            }
-        )
-
-    def get(self, path: str) -> dict[str, Any]:
-        http = {"http": {"method": "GET"}}
-        return self.handler({"version": "2.0", "rawPath": path, "headers": {}, "requestContext": http})
-
-    def status(self, token: str | None) -> int:
-        return int(self.send(token)["statusCode"])
-
-
-@pytest.fixture(scope="module")
-def mock_api() -> Iterator[MockApi]:
-    with MockApi() as server:
-        yield server
-
-
-@pytest.fixture
-def issuer() -> Iterator[Issuer]:
-    with Issuer() as one:
-        yield one
-
-
-@pytest.fixture
-def gateway(issuer: Issuer, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Gateway:
-    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "operator-key-1")
-    mock_api.clear_requests()
-    return Gateway(issuer, mock_api)
 
 
 @pytest.mark.parametrize("path", ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"])
@@ -126,9 +59,19 @@ def _part(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
-def _forged(issuer: Issuer, algorithm: str, sign: Callable[[bytes], bytes]) -> str:
+def _with_own_key(issuer: Issuer, **header: Any) -> str:
+    return issuer.token(RESOURCE, STRANGER, header=header)
+
+
+def _with_payload(issuer: Issuer, change: Callable[[bytes], bytes]) -> str:
+    """Sign what no library would write, with the key of the issuer."""
     claims = {"iss": issuer.url, "aud": RESOURCE, "sub": "user-1", "exp": int(time.time()) + 300}
-    header = {"alg": algorithm, "kid": "first"}
+    return jws.serialize_compact({"alg": "RS256", "kid": "first"}, change(json.dumps(claims).encode()), issuer.keys[0])  # type: ignore[arg-type]
+
+
+def _forged(issuer: Issuer, algorithm: str, sign: Callable[[bytes], bytes], **further: Any) -> str:
+    claims = {"iss": issuer.url, "aud": RESOURCE, "sub": "user-1", "exp": int(time.time()) + 300}
+    header = {"alg": algorithm, "kid": "first", **further}
     content = f"{_part(json.dumps(header).encode())}.{_part(json.dumps(claims).encode())}"
     return f"{content}.{_part(sign(content.encode()))}"
 
@@ -141,7 +84,7 @@ def _with_the_public_key_as_secret(issuer: Issuer) -> str:
 FORGERIES = {
     "not signed": lambda issuer: _forged(issuer, "none", lambda _: b""),
     "HS256 with the public key as its secret": _with_the_public_key_as_secret,
-    "a key of somebody else": lambda issuer: issuer.token(RESOURCE, RSAKey.generate_key(2048, {"kid": "first"})),
+    "a key of somebody else": lambda issuer: issuer.token(RESOURCE, STRANGER),
     "a key that the issuer does not have": lambda issuer: issuer.token(
         RESOURCE, RSAKey.generate_key(2048, {"kid": "unknown"})
     ),
@@ -156,6 +99,39 @@ FORGERIES = {
     "times that are no numbers": lambda issuer: issuer.token(RESOURCE, exp="tomorrow"),
     "its payload changed": lambda issuer: re.sub(r"\.(.)", r".A", issuer.token(RESOURCE), count=1),
     "no token": lambda issuer: "operator-key-1",
+    "its own key in the header": lambda issuer: _with_own_key(issuer, jwk=STRANGER.as_dict(private=False)),
+    "the address of its own keys": lambda issuer: _with_own_key(issuer, jku=f"{issuer.url}/elsewhere"),
+    "the address of its own certificate": lambda issuer: _with_own_key(issuer, x5u=f"{issuer.url}/elsewhere"),
+    "a key id that is a path": lambda issuer: issuer.token(RESOURCE, header={"kid": "../../../../dev/null"}),
+    "a key id that is a query": lambda issuer: issuer.token(RESOURCE, header={"kid": "' OR 1=1 --"}),
+    "a key id that is a number": lambda issuer: _forged(issuer, "RS256", lambda _: b"x", kid=7),
+    "a critical extension": lambda issuer: issuer.token(RESOURCE, header={"crit": ["kid"]}),
+    "a payload that is not encoded": lambda issuer: _forged(issuer, "RS256", lambda _: b"x", b64=False, crit=["b64"]),
+    "an ID token by its type": lambda issuer: issuer.token(RESOURCE, header={"typ": "id_token+jwt"}),
+    "a type of something else": lambda issuer: issuer.token(RESOURCE, header={"typ": "dpop+jwt"}),
+    "a refresh token of Keycloak": lambda issuer: issuer.token(RESOURCE, typ="Refresh"),
+    "bound to a key of its owner": lambda issuer: issuer.token(RESOURCE, cnf={"jkt": "thumbprint"}),
+    "a list of other audiences": lambda issuer: issuer.token(["https://tools.example.com", "x"]),  # type: ignore[arg-type]
+    "an audience that begins like ours": lambda issuer: issuer.token(f"{RESOURCE}2"),
+    "an audience that is an object": lambda issuer: issuer.token({RESOURCE: RESOURCE}),  # type: ignore[arg-type]
+    "an empty audience": lambda issuer: issuer.token(RESOURCE, aud=[]),
+    "an issuer with a slash": lambda issuer: issuer.token(RESOURCE, iss=f"{issuer.url}/"),
+    "a list of issuers": lambda issuer: issuer.token(RESOURCE, iss=[issuer.url]),
+    "without an issuer": lambda issuer: issuer.token(RESOURCE, iss=None),
+    "issued in the future": lambda issuer: issuer.token(RESOURCE, iat=int(time.time()) + 600),
+    "an end that is no number": lambda issuer: issuer.token(RESOURCE, exp=float("nan")),
+    "an end that never comes": lambda issuer: issuer.token(RESOURCE, exp=float("inf")),
+    "an end that is true": lambda issuer: issuer.token(RESOURCE, exp=True),
+    "a subject that is empty": lambda issuer: issuer.token(RESOURCE, sub=""),
+    "a subject that is an object": lambda issuer: issuer.token(RESOURCE, sub={"id": 1}),
+    "a subject beside a client that is a list": lambda issuer: issuer.token(RESOURCE, sub=None, client_id=["c"]),
+    "a claim twice": lambda issuer: _with_payload(issuer, lambda claims: claims[:-1] + b', "aud": "x"}'),
+    "a list of claims": lambda issuer: _with_payload(issuer, lambda claims: b"[" + claims + b"]"),
+    "claims that are nested deeply": lambda issuer: _with_payload(issuer, lambda _: b"[" * 9_000),
+    "encrypted": lambda issuer: f"{issuer.token(RESOURCE)}.AAAA.AAAA",
+    "two parts": lambda issuer: issuer.token(RESOURCE).rpartition(".")[0],
+    "without a signature": lambda issuer: issuer.token(RESOURCE).rpartition(".")[0] + ".",
+    "two at once": lambda issuer: f"{issuer.token(RESOURCE)},{issuer.token(RESOURCE)}",
     "very long": lambda issuer: "a." * 20_000,
     "not ASCII": lambda issuer: "ü.ü.ü",
 }
@@ -167,6 +143,66 @@ def test_a_token_that_is_not_good_is_refused_and_nothing_is_sent(gateway: Gatewa
     assert response["statusCode"] == 401
     assert 'error="invalid_token"' in response["headers"]["www-authenticate"]
     assert gateway.mock_api.requests == []
+    assert "/tenant/elsewhere" not in gateway.issuer.requests
+
+
+ACCEPTED: dict[str, Callable[[Issuer], str]] = {
+    "the type of RFC 9068": lambda issuer: issuer.token(RESOURCE, header={"typ": "at+jwt"}),
+    "its other spelling": lambda issuer: issuer.token(RESOURCE, header={"typ": "application/AT+JWT"}),
+    "a header that is not known": lambda issuer: issuer.token(RESOURCE, header={"pi.atm": "1"}),
+    "a certificate in the header": lambda issuer: issuer.token(RESOURCE, header={"x5c": ["A" * 2000]}),
+    "expired within the leeway": lambda issuer: issuer.token(RESOURCE, exp=int(time.time()) - 30),
+    "issued by a clock that is ahead": lambda issuer: issuer.token(RESOURCE, iat=int(time.time()) + 30),
+    "times with fractions": lambda issuer: issuer.token(RESOURCE, exp=time.time() + 60.5),
+    "an audience with a slash": lambda issuer: issuer.token(f"{RESOURCE}/"),
+    "several audiences": lambda issuer: issuer.token(["elsewhere", RESOURCE]),  # type: ignore[arg-type]
+    "the type of Keycloak": lambda issuer: issuer.token(RESOURCE, typ="Bearer"),
+    "a machine without a subject": lambda issuer: issuer.token(RESOURCE, sub=None, client_id="machine"),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_good_token_is_accepted_in_the_forms_that_issuers_write(gateway: Gateway, name: str) -> None:
+    assert gateway.status(ACCEPTED[name](gateway.issuer)) == 200
+
+
+def test_a_token_in_the_query_is_no_token(gateway: Gateway) -> None:
+    token = gateway.issuer.token(RESOURCE)
+    body = json.dumps(message("tools/list", {}))
+    event = {"version": "2.0", "rawPath": "/mcp", "rawQueryString": f"access_token={token}", "body": body}
+    event |= {"headers": {"content-type": "application/json"}, "requestContext": {"http": {"method": "POST"}}}
+    assert gateway.handler(event)["statusCode"] == 401
+
+
+def test_a_machine_is_not_a_user_of_the_same_name(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
+    gateway.status(gateway.issuer.token(RESOURCE, sub="one"))
+    gateway.status(gateway.issuer.token(RESOURCE, sub=None, client_id="one"))
+    callers = [json.loads(line).get("caller") for line in capsys.readouterr().out.splitlines()]
+    assert len({caller for caller in callers if caller}) == 2
+
+
+def test_only_clients_on_the_list_are_accepted(issuer: Issuer, mock_api: MockApi) -> None:
+    gateway = Gateway(issuer, mock_api, {"TOOLFOLD_OAUTH_CLIENT_IDS": "one, two"})
+    for claim in ("client_id", "azp", "appid", "cid"):
+        assert gateway.status(issuer.token(RESOURCE, **{claim: "two"})) == 200
+        assert gateway.status(issuer.token(RESOURCE, **{claim: "three"})) == 401
+    assert gateway.status(issuer.token(RESOURCE)) == 401
+    # No audience: only of a known client, and only where the token says what it is for.
+    assert gateway.status(issuer.token(RESOURCE, aud=None, client_id="one", token_use="access")) == 200
+    assert gateway.status(issuer.token(RESOURCE, aud=None, client_id="one")) == 401
+    assert gateway.status(issuer.token(RESOURCE, aud=None, client_id="one", token_use="id")) == 401
+    assert gateway.status(issuer.token(RESOURCE, aud="x", client_id="one", token_use="access")) == 401
+
+
+def test_a_prefix_of_scopes_is_requested_and_understood(issuer: Issuer, mock_api: MockApi) -> None:
+    gateway = Gateway(issuer, mock_api, {"TOOLFOLD_OAUTH_SCOPE_PREFIX": "api://toolfold/"})
+    assert (
+        'scope="api://toolfold/tools:read api://toolfold/tools:call"'
+        in gateway.send(None)["headers"]["www-authenticate"]
+    )
+    assert gateway.status(issuer.token(RESOURCE, scope="api://toolfold/tools:read")) == 200
+    assert gateway.status(issuer.token(RESOURCE, scope="tools:read")) == 200
+    assert gateway.status(issuer.token(RESOURCE, scope="api://other/tools:read")) == 403
 
 
 def test_two_authorization_headers_are_refused(gateway: Gateway) -> None:
@@ -208,80 +244,66 @@ def test_a_call_knows_its_caller_by_issuer_and_subject(gateway: Gateway, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("scope", "tool", "lacking"),
+    ("scope", "tool", "needed"),
     [
         ("", "TOOL_LIST", "tools:read"),
-        ("tools:call", "TOOL_LIST", "tools:read"),
-        ("tools:read", "TOOL_CALL", "tools:call"),
-        ("tools:read tools:write", "TOOL_CALL", "tools:call"),
+        ("other:read", "TOOL_LIST", "tools:read"),
+        ("elsewhere/tools:read", "TOOL_LIST", "tools:read"),
+        ("tools:call", "TOOL_LIST", "tools:read tools:call"),
+        ("tools:read", "TOOL_CALL", "tools:read tools:call"),
+        ("tools:read tools:write", "TOOL_CALL", "tools:read tools:call tools:write"),
+        ("tools:read", "GLOBAL_QUOTE", "tools:read tools:call"),
     ],
 )
-def test_a_token_without_the_scope_is_refused_and_learns_it(
-    gateway: Gateway, scope: str, tool: str, lacking: str
+def test_a_token_without_the_scope_is_refused_and_learns_all_that_it_needs(
+    gateway: Gateway, scope: str, tool: str, needed: str
 ) -> None:
-    response = gateway.send(gateway.issuer.token(RESOURCE, scope=scope), tool, QUOTE)
+    arguments = QUOTE["arguments"] if tool == "GLOBAL_QUOTE" else QUOTE
+    response = gateway.send(gateway.issuer.token(RESOURCE, scope=scope), tool, arguments)
     assert response["statusCode"] == 403
-    assert f'scope="{lacking}"' in response["headers"]["www-authenticate"]
+    assert f'scope="{needed}"' in response["headers"]["www-authenticate"]
+    assert json.loads(response["body"])["scope"] == needed
     assert gateway.mock_api.requests == []
 
 
 @pytest.mark.parametrize(
-    "claims", [{"scope": None, "scp": ["tools:read"]}, {"scope": "https://tools.example.com/mcp/tools:read"}]
+    "claims",
+    [
+        {"scope": None, "scp": ["tools:read"]},
+        {"scope": None, "scp": "tools:read other"},
+        {"scope": ["tools:read"]},
+        {"scope": None, "roles": ["tools:read"]},
+        {"scope": "https://tools.example.com/mcp/tools:read"},
+    ],
 )
 def test_scopes_in_the_forms_of_other_issuers_are_understood(gateway: Gateway, claims: dict[str, Any]) -> None:
     assert gateway.status(gateway.issuer.token(RESOURCE, **claims)) == 200
 
 
-def test_a_new_key_is_found_at_its_first_token(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
-    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
-    gateway.issuer.keys.append(RSAKey.generate_key(2048, {"kid": "second"}))
-    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/x", "/register"])
+def test_what_is_not_served_is_not_found(gateway: Gateway, path: str) -> None:
+    assert gateway.get(path)["statusCode"] == 404
 
 
-def test_unknown_keys_do_not_flood_the_issuer(gateway: Gateway) -> None:
-    stranger = RSAKey.generate_key(2048, {"kid": "unknown"})
-    for _ in range(5):
-        assert gateway.status(gateway.issuer.token(RESOURCE, stranger)) == 401
-    assert gateway.issuer.requests.count("/tenant/keys") == 1
-
-
-def test_known_keys_stay_valid_while_the_issuer_is_down(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
-    monkeypatch.setattr(issuer_keys, "MAX_AGE_S", 0.0)
-    token = gateway.issuer.token(RESOURCE)
-    assert gateway.status(token) == 200
-    gateway.issuer.is_down = True
-    assert gateway.status(token) == 200
-
-
-def test_an_issuer_that_was_never_reached_is_a_503(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
-    gateway.issuer.is_down = True
-    response = gateway.send(gateway.issuer.token(RESOURCE))
-    assert (response["statusCode"], response["headers"]["retry-after"]) == (503, "60")
-    assert any(line.startswith("keys of the issuer cannot be read") for line in caplog.messages)
+def test_web_pages_may_read_the_metadata(gateway: Gateway) -> None:
+    response = gateway.get("/.well-known/oauth-protected-resource/mcp", "OPTIONS")
+    assert (response["statusCode"], response["headers"]["access-control-allow-origin"]) == (204, "*")
+    assert "mcp-protocol-version" in response["headers"]["access-control-allow-headers"]
 
 
 @pytest.mark.parametrize(
-    "metadata", [{"issuer": "https://issuer.example.com"}, {"jwks_uri": "http://keys.example.com"}, {"jwks_uri": 7}]
+    ("variable", "value"),
+    [
+        ("TOOLFOLD_OAUTH_AUDIENCE", "x"),
+        ("TOOLFOLD_OAUTH_CLIENT_IDS", "x"),
+        ("TOOLFOLD_OAUTH_SCOPE_PREFIX", "x/"),
+        ("TOOLFOLD_OAUTH_COGNITO_CLIENT", "x"),
+        ("TOOLFOLD_OAUTH_REDIRECT_URIS", "https://client.example.com/callback"),
+    ],
 )
-def test_metadata_that_lead_elsewhere_are_not_used(gateway: Gateway, metadata: dict[str, Any]) -> None:
-    gateway.issuer.metadata = metadata
-    assert gateway.status(gateway.issuer.token(RESOURCE)) == 503
-    assert "/tenant/keys" not in gateway.issuer.requests
-
-
-def test_metadata_of_rfc_8414_are_found(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {"issuer": gateway.issuer.url, "jwks_uri": f"{gateway.issuer.url}/keys"}
-    respond = gateway.issuer.respond
-
-    def respond_as_oauth(path: str) -> Any:
-        if path == "/.well-known/oauth-authorization-server/tenant":
-            return found
-        return None if "openid" in path else respond(path)
-
-    monkeypatch.setattr(gateway.issuer, "respond", respond_as_oauth)
-    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+def test_settings_about_tokens_need_an_issuer(variable: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"{variable} needs TOOLFOLD_OAUTH_ISSUER"):
+        Settings.from_environment({variable: value})
 
 
 def test_an_issuer_needs_the_public_url() -> None:

@@ -163,7 +163,10 @@ class TestConversation:
         with (
             MockApi() as mock_api,
             start(
-                published, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, ALPHA_VANTAGE_API_KEY=CONFIGURED_KEY
+                published,
+                TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
+                ALPHA_VANTAGE_API_KEY=CONFIGURED_KEY,
+                TOOLFOLD_ANYONE_MAY_USE_THE_KEY="true",
             ) as runtime,
             runtime.serve_http() as url,
         ):
@@ -219,6 +222,7 @@ class TestSecrets:
             "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
             "TOOLFOLD_LOG_LEVEL": "DEBUG",
             "ALPHA_VANTAGE_API_KEY": CONFIGURED_KEY,
+            "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
         }
         answers = []
         with start(published, **variables) as runtime, runtime.serve_http() as url:

@@ -52,6 +52,7 @@ def runtime(s3_url: str, s3: Any, mock_api: MockApi) -> Iterator[LambdaRuntime]:
         "TOOLFOLD_CACHE": "memory",
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": "mock-key",
+        "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
     }
     with built_function.load_built_function(LOCAL_BUILD).runtime(variables) as runtime:
         yield runtime

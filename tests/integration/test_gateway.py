@@ -195,7 +195,8 @@ def test_the_first_key_of_bearer_header_and_query_is_used(
     allowed: str,
     sent: str,
 ) -> None:
-    handler = load(ALPHA_VANTAGE_API_KEY=KEY, TOOLFOLD_ALLOW_KEY_IN_QUERY=allowed)
+    confirmed = {"TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
+    handler = load(ALPHA_VANTAGE_API_KEY=KEY, TOOLFOLD_ALLOW_KEY_IN_QUERY=allowed, **confirmed)
     event = {**calling("IBM", **headers), "rawQueryString": query}
     assert json.loads(handler(event)["body"])["result"]["isError"] is False
     assert dict(mock_api.requests[-1])["apikey"] == sent

@@ -83,6 +83,7 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, m
         "PYTHONPATH": os.pathsep.join(["layers/core", "."]),
         "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
         "ALPHA_VANTAGE_API_KEY": secret,
+        "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
         "TOOLFOLD_CACHE": "dynamodb://snapshots",
         "TOOLFOLD_CACHE_TIMEOUT_S": "5",
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
@@ -247,6 +248,7 @@ def test_requests_after_a_restore_import_nothing(aws: None, mock_api: MockApi, m
             "AWS_CONTAINER_CREDENTIALS_FULL_URI": container.url,
             "AWS_CONTAINER_AUTHORIZATION_TOKEN": "token",
             "ALPHA_VANTAGE_API_KEY": "ssm:/toolfold/restored",
+            "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
             "TOOLFOLD_SECRET_TIMEOUT_S": "10",
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         }

@@ -9,12 +9,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 ALGORITHMS = {"RSA": "RS256", "EC": "ES256", "OKP": "Ed25519", "oct": "HS256"}
 
 Key = RSAKey | ECKey | OKPKey | OctKey
+
+
+_FIRST_KEY = RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
+"""Of every issuer: making a key takes a tenth of a second."""
 
 
 class Issuer:
@@ -26,22 +30,33 @@ class Issuer:
         requests: The paths that were requested.
         is_down: Whether every request is answered with 503.
         metadata: What is added to the metadata, or replaces it.
+        replies: Path → status, headers and body that are sent instead.
+        is_held: While it is not set, requests wait.
+        is_waiting: Set by a request that waits.
     """
 
     def __init__(self) -> None:
-        self.keys: list[Key] = [RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})]
+        self.keys: list[Key] = [_FIRST_KEY]
         self.requests: list[str] = []
         self.is_down = False
         self.metadata: dict[str, Any] = {}
+        self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
+        self.is_held, self.is_waiting = threading.Event(), threading.Event()
+        self.is_held.set()
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 issuer.requests.append(self.path)
+                if not issuer.is_held.is_set():
+                    issuer.is_waiting.set()
+                    issuer.is_held.wait(10)
                 body = None if issuer.is_down else issuer.respond(self.path)
-                content = json.dumps(body).encode()
-                self.send_response(503 if issuer.is_down else 404 if body is None else 200)
-                self.send_header("content-length", str(len(content)))
+                found = (503 if issuer.is_down else 404 if body is None else 200, {}, json.dumps(body).encode())
+                status, headers, content = issuer.replies.get(self.path, found)
+                self.send_response(status)
+                for name, value in {**headers, "content-length": str(len(content))}.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(content)
 
@@ -72,7 +87,11 @@ class Issuer:
         }
         given = {name: value for name, value in {**standard, **claims}.items() if value is not None}
         algorithm = ALGORITHMS[key.key_type]
-        return jwt.encode({"alg": algorithm, "kid": key.kid, **(header or {})}, given, key, algorithms=[algorithm])
+        full = {"alg": algorithm, "kid": key.kid, **(header or {})}
+        headers = {name: value for name, value in full.items() if value is not None}
+        registry = jws.JWSRegistry(algorithms=[algorithm], strict_check_header=False)
+        registry.max_header_length = 20_000
+        return jwt.encode(headers, given, key, registry=registry)
 
     def __enter__(self) -> Issuer:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

@@ -115,6 +115,7 @@ def test_a_cached_response_is_returned_without_importing_requests(mock_api: Mock
     environment = {
         **os.environ,
         "ALPHA_VANTAGE_API_KEY": "mock-key",
+        "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
         "TOOLFOLD_CACHE": str(tmp_path / "cache.sqlite"),
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
     }

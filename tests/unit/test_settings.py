@@ -8,7 +8,7 @@ import pytest
 
 from toolfold.errors import SettingsError
 from toolfold.protocol.http import OriginPolicy, refuse_caller
-from toolfold.settings import VARIABLES, Settings
+from toolfold.settings import VARIABLES, Settings, check_key_is_guarded
 
 
 def test_every_variable_is_a_field() -> None:
@@ -76,3 +76,53 @@ def test_every_origin_is_every_origin_but_null() -> None:
 
 def test_the_salt_is_not_printed() -> None:
     assert "pepper" not in repr(Settings.from_environment({"TOOLFOLD_KEY_SALT": "pepper"}))
+
+
+class TestKeyIsGuarded:
+    @pytest.mark.parametrize(
+        "key",
+        [
+            {"ALPHA_VANTAGE_API_KEY": "k"},
+            {"ALPHA_VANTAGE_API_KEY": "arn:aws:ssm:eu-central-1:123456789012:parameter/key"},
+            {"TOOLFOLD_SOURCE_WEATHER_KEY": "k"},
+            {"TOOLFOLD_KEY_VARIABLES": "OTHER, weather=WEATHER_KEY", "WEATHER_KEY": "k"},
+        ],
+    )
+    def test_a_key_for_everyone_must_be_confirmed(self, key: dict[str, str]) -> None:
+        with pytest.raises(SettingsError, match="Anyone who reaches this server would use the key in "):
+            check_key_is_guarded(Settings.from_environment(key), key)
+        tokens = {"TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com", "TOOLFOLD_PUBLIC_URL": "https://x.example.com"}
+        for guard in ({"TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}, tokens):
+            check_key_is_guarded(Settings.from_environment({**key, **guard}), {**key, **guard})
+
+    @pytest.mark.parametrize("environment", [{}, {"ALPHA_VANTAGE_API_KEY": " "}, {"OTHER_KEY": "k"}])
+    def test_without_a_key_nothing_is_to_confirm(self, environment: dict[str, str]) -> None:
+        check_key_is_guarded(Settings.from_environment(environment), environment)
+
+
+@pytest.mark.parametrize(
+    ("value", "accepted"),
+    [
+        ("https://claude.ai/api/mcp/auth_callback", True),
+        ("http://localhost:3334/oauth/callback, http://127.0.0.1/callback", True),
+        ("cursor://anysphere.cursor-mcp/oauth/callback", True),
+        ("http://client.example.com/callback", False),
+        ("http://localhost.example.com/callback", False),
+        ("https://*.example.com/callback", False),
+        ("https://client.example.com/callback#part", False),
+        ("https://user@client.example.com/callback", False),
+        ("callback", False),
+    ],
+)
+def test_redirect_uris_are_exact(value: str, accepted: bool) -> None:
+    environment = {
+        "TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com",
+        "TOOLFOLD_PUBLIC_URL": "https://tools.example.com/mcp",
+        "TOOLFOLD_OAUTH_COGNITO_CLIENT": "client",
+        "TOOLFOLD_OAUTH_REDIRECT_URIS": value,
+    }
+    if accepted:
+        assert len(Settings.from_environment(environment).oauth_redirect_uris) == len(value.split(","))
+    else:
+        with pytest.raises(SettingsError, match="TOOLFOLD_OAUTH_REDIRECT_URIS must be URIs"):
+            Settings.from_environment(environment)

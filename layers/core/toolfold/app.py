@@ -33,6 +33,7 @@ class App:
         catalog_store: Returns the current catalog when called.
         executor: Performs tool calls.
         aws: Clients of AWS, for all of the above.
+        authorization: Checks the access tokens of callers; None: none are required.
         server: Answers MCP requests.
     """
 
@@ -43,12 +44,14 @@ class App:
         executor: ToolExecutor,
         server: Server,
         aws: AwsClients,
+        authorization: Authorization | None = None,
     ) -> None:
         self.settings = settings
         self.catalog_store = catalog_store
         self.executor = executor
         self.server = server
         self.aws = aws
+        self.authorization = authorization
 
     def catalog_age_s(self) -> float | None:
         """Return how long ago the current catalog was published; None for one that is not in S3, or not read yet."""
@@ -60,13 +63,15 @@ class App:
         return self.catalog_store.published_at if isinstance(self.catalog_store, S3Store) else None
 
     def reset(self) -> None:
-        """Drop the catalog read from S3 and all state of the executor.
+        """Drop the catalog read from S3, the keys of the issuer and all state of the executor.
 
         Called around a SnapStart snapshot: see ``transports.snapstart``.
         """
         if isinstance(self.catalog_store, S3Store):
             self.catalog_store.invalidate()
         self.executor.reset()
+        if self.authorization is not None:
+            self.authorization.reset()
 
 
 def build_app(
@@ -93,19 +98,21 @@ def build_app(
     aws = AwsClients()
     catalog_store = open_store(settings, aws)
     executor = ToolExecutor(settings, aws=aws, on_call=on_call, on_failure=on_failure)
-    policy = OriginPolicy(settings.allowed_origins, hosts, port)
-    server = Server(MetaTools(catalog_store, executor), policy, _authorization(settings, executor))
-    return App(settings, catalog_store, executor, server, aws)
+    policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
+    authorization = _authorization(settings, executor)
+    server = Server(MetaTools(catalog_store, executor), policy, authorization)
+    return App(settings, catalog_store, executor, server, aws, authorization)
+
+
+def _public_host(settings: Settings) -> str:
+    """Return the host and port of the URL that clients know; empty where it is not set."""
+    return settings.public_url.partition("://")[2].partition("/")[0].lower()
 
 
 def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization | None:
     """Return what checks the access tokens of callers; None where no issuer is set."""
     if not settings.oauth_issuer:
         return None
-    from toolfold.auth.issuer_keys import IssuerKeys
-    from toolfold.auth.resource_server import ResourceServer
-    from toolfold.auth.token_verifier import TokenVerifier
+    from toolfold.auth.factory import create_resource_server
 
-    keys = IssuerKeys(settings.oauth_issuer, lambda: executor.http_client)
-    verifier = TokenVerifier(settings.oauth_issuer, settings.oauth_audience or settings.public_url, keys)
-    return ResourceServer(settings.public_url, settings.oauth_issuer, verifier)
+    return create_resource_server(settings, lambda: executor.http_client)

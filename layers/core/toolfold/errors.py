@@ -24,6 +24,7 @@
     │   ├── PublishConflict       PUBLISH_CONFLICT     another publisher was faster
     │   ├── VersionNotFound       VERSION_NOT_FOUND    the bucket has no such version, or no version at all
     │   └── BucketUnavailable     BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
+    ├── IssuerUnavailable         ISSUER_UNAVAILABLE   the issuer of access tokens cannot be reached; over HTTP 503
     ├── SettingsError             an environment variable or option that is not valid
     └── SourceError               a mistake in the YAML of a source, with file and line
 
@@ -234,6 +235,12 @@ class BucketUnavailable(PublishError):
     def __init__(self, message: str, suggestion: str, aws_code: str) -> None:
         super().__init__(message, suggestion)
         self.aws_code = aws_code
+
+
+class IssuerUnavailable(ToolfoldError):
+    """The issuer of access tokens cannot be reached, so no caller can be checked. Over HTTP it is a 503, no result."""
+
+    code: ClassVar[str] = "ISSUER_UNAVAILABLE"
 
 
 class SettingsError(ToolfoldError):

@@ -158,6 +158,20 @@ def _items(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
+def _comma_separated(_name: str, value: str) -> tuple[str, ...]:
+    return tuple(_items(value))
+
+
+def _redirect_uris(name: str, value: str) -> tuple[str, ...]:
+    """Parse URIs of HTTPS, of this machine, or of an application (RFC 8252); without patterns."""
+    for item in (items := _items(value)):
+        if not re.fullmatch(r"[a-z][a-z0-9.+-]*://[^\s#*@]+", item) or (
+            item.startswith("http://") and not re.match(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?/", f"{item}/")
+        ):
+            raise SettingsError(f"{name} must be URIs that begin with https://, without patterns, not {_shown(item)}.")
+    return tuple(items)
+
+
 def _key_variables(name: str, value: str) -> tuple[str, ...]:
     """Parse names of environment variables, each after ``SOURCE=`` where it is for one source."""
     for item in (items := _items(value)):
@@ -325,8 +339,31 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_OAUTH_AUDIENCE": Variable(
         _text, "", "What the tokens must name as their audience; empty = the value of TOOLFOLD_PUBLIC_URL."
     ),
+    "TOOLFOLD_OAUTH_CLIENT_IDS": Variable(
+        _comma_separated,
+        "",
+        "Clients of the issuer whose tokens are accepted, separated by commas; empty = all. Required where tokens have "
+        "no audience, as those of Amazon Cognito.",
+    ),
+    "TOOLFOLD_OAUTH_SCOPE_PREFIX": Variable(
+        _text, "", "What the issuer writes before tools:read and the other scopes, e.g. the id of its resource server."
+    ),
+    "TOOLFOLD_OAUTH_COGNITO_CLIENT": Variable(
+        _text,
+        "",
+        "Public client of an Amazon Cognito user pool that registration returns to every client; empty = no "
+        "registration here.",
+    ),
+    "TOOLFOLD_OAUTH_REDIRECT_URIS": Variable(
+        _redirect_uris, "", "Redirect URIs of that client, separated by commas; no other can be registered."
+    ),
     "TOOLFOLD_PUBLIC_URL": Variable(
         _https_url, "", "URL of the MCP endpoint as its clients know it; required with an issuer."
+    ),
+    "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": Variable(
+        _boolean,
+        "false",
+        "Whether callers from other machines may use a key set here although no issuer checks who they are.",
     ),
     "TOOLFOLD_IGNORED_VARIABLES": Variable(
         _names,
@@ -420,7 +457,12 @@ class Settings(NamedTuple):
     allowed_origins: tuple[str, ...]
     oauth_issuer: str
     oauth_audience: str
+    oauth_client_ids: tuple[str, ...]
+    oauth_scope_prefix: str
+    oauth_cognito_client: str
+    oauth_redirect_uris: tuple[str, ...]
     public_url: str
+    anyone_may_use_the_key: bool
     ignored_variables: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -441,12 +483,53 @@ class Settings(NamedTuple):
             for name, variable in VARIABLES.items()
             if "<" not in name
         }
-        if values["oauth_issuer"] and not values["public_url"]:
-            raise SettingsError(
-                "TOOLFOLD_PUBLIC_URL must be set with TOOLFOLD_OAUTH_ISSUER: clients request tokens for that URL."
-            )
+        _check_oauth(values)
         ignored = values["ignored_variables"]
         return cls(source_urls=_source_urls(variables, ignored), source_keys=_source_keys(variables, ignored), **values)
+
+
+def _check_oauth(values: Mapping[str, Any]) -> None:
+    """Check that the settings about access tokens go together.
+
+    Raises:
+        SettingsError: they do not; an endpoint would be open that is meant to be closed, or closed to everyone.
+    """
+    if values["oauth_issuer"] and not values["public_url"]:
+        raise SettingsError(
+            "TOOLFOLD_PUBLIC_URL must be set with TOOLFOLD_OAUTH_ISSUER: clients request tokens for that URL."
+        )
+    dependent = [name for name in values if name.startswith("oauth_") and values[name]]
+    if dependent and not values["oauth_issuer"]:
+        raise SettingsError(
+            f"{_PREFIX}{dependent[0].upper()} needs TOOLFOLD_OAUTH_ISSUER; no token is required without."
+        )
+    if bool(values["oauth_cognito_client"]) != bool(values["oauth_redirect_uris"]):
+        raise SettingsError(
+            "TOOLFOLD_OAUTH_COGNITO_CLIENT and TOOLFOLD_OAUTH_REDIRECT_URIS must be set together: the client is "
+            "given to everyone who has one of these redirect URIs."
+        )
+
+
+def check_key_is_guarded(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+    """Check that not everyone who reaches this server spends the operator's key by accident.
+
+    Raises:
+        SettingsError: a key is set, no access tokens are required, and nobody has confirmed that this is intended.
+    """
+    if settings.oauth_issuer or settings.anyone_may_use_the_key:
+        return
+    variables = os.environ if environment is None else environment
+    names = (
+        *(source.variable for source in BUILT_IN_SOURCES.values()),
+        *(f"{_PREFIX}SOURCE_{source.upper()}_KEY" for source in settings.source_keys),
+        *(item.rpartition("=")[2] for item in settings.key_variables),
+    )
+    found = next((name for name in names if variables.get(name, "").strip()), None)
+    if found is not None:
+        raise SettingsError(
+            f"Anyone who reaches this server would use the key in {found}. Remove it, so that callers send their own, "
+            "set TOOLFOLD_OAUTH_ISSUER, or confirm it with TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true."
+        )
 
 
 def check_names(environment: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import MetricUnit
 
-from toolfold.errors import LIMITS_UNAVAILABLE, CatalogUnavailable, InternalError
+from toolfold.errors import LIMITS_UNAVAILABLE, CatalogUnavailable, InternalError, IssuerUnavailable
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.logging.types import LogRecord
@@ -38,7 +38,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 LOGGER_NAME = "toolfold"
 """What the modules of this package pass to ``logging.getLogger``."""
 
-FAILURES = (CatalogUnavailable.code, InternalError.code)
+FAILURES = (CatalogUnavailable.code, InternalError.code, IssuerUnavailable.code)
 """Errors that no caller and no upstream can cause: an operator has to act."""
 
 DEGRADATIONS = (LIMITS_UNAVAILABLE,)

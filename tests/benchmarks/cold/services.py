@@ -50,6 +50,7 @@ def running() -> Iterator[Services]:
                 "AWS_ENDPOINT_URL": aws,
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream,
                 "ALPHA_VANTAGE_API_KEY": "mock-key",
+                "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
             }
             yield Services(variables, _filled(aws))
 

@@ -99,6 +99,7 @@ def _peak(package: Package, kind: str, megabytes: int) -> float:
         variables = {
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url,
             "ALPHA_VANTAGE_API_KEY": "mock-key",
+            "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
             "TOOLFOLD_CATALOG": "",
             "TOOLFOLD_CACHE": "memory",
         }

@@ -2,129 +2,151 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from toolfold.network.errors import TransportError
-from toolfold.network.ssrf import LOOPBACK, is_allowed_address
+from toolfold.auth.issuer_metadata import IssuerDocuments, UnusableDocument, new_deadline
 
 if TYPE_CHECKING:
-    from joserfc.jwk import KeySet
+    from joserfc.jwk import Key
 
-    from toolfold.network.session import HttpClient
-
-__all__ = ["IssuerKeys", "IssuerUnavailable"]
+__all__ = ["IssuerKeys", "IssuerUnreachable"]
 
 logger = logging.getLogger("toolfold")
 
 MAX_AGE_S = 3600.0
 """Seconds after which the keys are read again."""
 
+MAX_STALE_S = 86_400.0
+"""Seconds for which keys are used that cannot be read again. An issuer that is down must not lock every caller out, but
+whoever can keep us from it must not keep a withdrawn key in use for ever."""
+
 MIN_INTERVAL_S = 60.0
-"""Seconds between two reads: a token that names an unknown key must not make this process flood the issuer."""
+"""Seconds between two readings: a token that names an unknown key must not make this process flood the issuer."""
 
-_TIMEOUT_S = 4.0
-_MAX_BYTES = 256 << 10
+RETRY_S = 10.0
+"""Seconds after a reading has failed, where no keys are cached: callers wait for it."""
+
+MIN_RSA_BITS = 2048
+"""RFC 7518, section 3.3."""
+
+MAX_KEYS = 2000
+"""Far more than any issuer has, and importing them takes a fraction of a second."""
+
+_KEY_TYPES = ("RSA", "EC", "OKP")  # never "oct": a secret must not be published
 
 
-class IssuerUnavailable(Exception):
-    """The issuer's keys cannot be read, and none are cached."""
+class IssuerUnreachable(Exception):
+    """The issuer's keys cannot be read, and none are cached.
+
+    Args:
+        retry_after_s: Seconds until they are read again.
+    """
+
+    def __init__(self, retry_after_s: float) -> None:
+        super().__init__()
+        self.retry_after_s = retry_after_s
 
 
 class IssuerKeys:
-    """Read the keys of ``issuer`` at the first token, every hour, and when a token names an unknown one.
+    """Read the keys at the first token, every hour, and when a token names an unknown one.
 
     Args:
-        issuer: The issuer's URL, as its tokens have it in ``iss``.
-        get_http_client: Returns the HTTP client.
+        documents: Reads documents of the issuer.
         monotonic: The clock.
     """
 
-    def __init__(
-        self, issuer: str, get_http_client: Callable[[], HttpClient], monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._issuer, self._get_http_client, self._monotonic = issuer, get_http_client, monotonic
+    def __init__(self, documents: IssuerDocuments, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._documents, self._monotonic = documents, monotonic
         self._lock = threading.Lock()
-        self._keys: KeySet | None = None
-        self._read_at = self._tried_at = -MAX_AGE_S
+        self.reset()
 
-    def with_key(self, key_id: str | None) -> KeySet:
-        """Return the issuer's keys, read again if they lack ``key_id``.
+    def reset(self) -> None:
+        """Forget the keys."""
+        self._keys: Sequence[Key] | None = None
+        self._read_at = self._tried_at = float("-inf")
 
-        Raises:
-            IssuerUnavailable: They have never been read.
-        """
-        with self._lock:
-            now = self._monotonic()
-            is_known = self._keys is not None and (key_id is None or any(key.kid == key_id for key in self._keys.keys))
-            is_due = now - self._read_at >= MAX_AGE_S or not is_known
-            if is_due and (self._keys is None or now - self._tried_at >= MIN_INTERVAL_S):
-                self._tried_at = now
-                try:
-                    self._keys, self._read_at = self._read(), now
-                except (TransportError, ValueError, KeyError, TypeError) as error:
-                    # The keys that are cached stay valid: an issuer that is down must not lock every caller out.
-                    logger.error("keys of the issuer cannot be read: %s", type(error).__name__)
-            if self._keys is None:
-                raise IssuerUnavailable
-            return self._keys
+    def find(self, key_type: str, key_id: str | None, *, renew: bool = False) -> list[Key]:
+        """Return the keys that may have signed a token.
 
-    def _read(self) -> KeySet:
-        from joserfc.errors import JoseError
-        from joserfc.jwk import KeySet
-
-        found = self._get_json(self._metadata()["jwks_uri"])
-        supported = {"RSA", "EC", "OKP"}  # never "oct": a secret must not be published
-        given = [key for key in found["keys"] if isinstance(key, dict) and key.get("kty") in supported]
-        try:
-            return KeySet.import_key_set({"keys": given})
-        except JoseError:
-            raise ValueError("a key is malformed") from None
-
-    def _metadata(self) -> Mapping[str, Any]:
-        """Return the metadata of the issuer: OpenID Connect Discovery 1.0, else RFC 8414.
+        Args:
+            key_type: The value of ``kty``.
+            key_id: The key that the token names; None: any.
+            renew: Whether the keys that are cached have been tried.
 
         Raises:
-            ValueError: It is that of another issuer.
+            IssuerUnreachable: None are cached, and they cannot be read.
         """
-        base = self._issuer.rstrip("/")
-        parts = urlsplit(base)
-        oauth = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-authorization-server{parts.path}"
-        try:
-            metadata = self._get_json(f"{base}/.well-known/openid-configuration")
-        except (TransportError, ValueError):
-            metadata = self._get_json(oauth)
-        if not isinstance(metadata, dict) or metadata["issuer"] != self._issuer:
-            raise ValueError("the metadata is that of another issuer")
-        return metadata
+        found = _select(self._keys, key_type, key_id)
+        is_known = bool(found) and not renew
+        if is_known and self._age_s() < MAX_AGE_S:
+            return found
+        # A token of a known key does not wait for a reading that another one has begun.
+        if self._lock.acquire(blocking=not is_known or self._age_s() >= MAX_STALE_S):
+            try:
+                self._read_if_due()
+            finally:
+                self._lock.release()
+        if self._keys is None or self._age_s() >= MAX_STALE_S:
+            raise IssuerUnreachable(max(1.0, RETRY_S - (self._monotonic() - self._tried_at)))
+        return _select(self._keys, key_type, key_id)
 
-    def _get_json(self, url: Any) -> Any:
-        """Return the JSON document at ``url``, which may come from a document of the issuer."""
-        if not isinstance(url, str):
-            raise TypeError
-        parts, issuer_host = urlsplit(url), urlsplit(self._issuer).hostname
-        if parts.scheme != "https" and parts.hostname not in LOOPBACK:
-            raise ValueError("it is not HTTPS")
-        # The operator has named the issuer, which may be in a private network; a host that the issuer names may not.
-        is_allowed = None if parts.hostname == issuer_host else is_allowed_address
-        response = self._get_http_client().request(
-            "GET",
-            url,
-            headers={"accept": "application/json"},
-            deadline=time.monotonic() + _TIMEOUT_S,
-            connect_timeout_s=_TIMEOUT_S / 2,
-            max_bytes=_MAX_BYTES,
-            idempotent=True,
-            is_allowed=is_allowed,
-        )
-        if response.status != 200:
-            raise ValueError("status")
+    def _age_s(self) -> float:
+        return self._monotonic() - self._read_at
+
+    def _read_if_due(self) -> None:
+        interval_s = RETRY_S if self._keys is None else MIN_INTERVAL_S
+        if self._monotonic() - self._tried_at < interval_s:
+            return
         try:
-            return json.loads(response.body)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
+            keys = self._read()
+        except UnusableDocument as error:
+            logger.error("keys of the issuer cannot be read: %s", error)
+        else:
+            self._keys, self._read_at = keys, self._monotonic()
+        finally:
+            self._tried_at = self._monotonic()
+
+    def _read(self) -> list[Key]:
+        deadline = new_deadline()
+        try:
+            published = self._documents.json(self._documents.metadata(deadline).get("jwks_uri"), deadline)
+        except UnusableDocument as error:
+            raise UnusableDocument(f"{self._documents.issuer}: {error}") from None
+        keys = usable_keys(published)
+        if not keys:
+            raise UnusableDocument(f"{self._documents.issuer}: it publishes no key that can verify a signature")
+        return keys
+
+
+def usable_keys(published: Any) -> list[Key]:
+    """Return the keys of a JWK set that can verify signatures.
+
+    Those that are malformed, or of a type that is not known, do not spoil the others (RFC 7517, section 5).
+    """
+    given = published.get("keys") if isinstance(published, dict) else None
+    imported = (_import_key(key) for key in given[:MAX_KEYS]) if isinstance(given, list) else ()
+    return [key for key in imported if key is not None]
+
+
+def _import_key(given: Any) -> Key | None:
+    from joserfc.errors import JoseError
+    from joserfc.jwk import RSAKey, import_key
+
+    if not isinstance(given, dict) or given.get("kty") not in _KEY_TYPES or given.get("use", "sig") != "sig":
+        return None
+    if "key_ops" in given and "verify" not in (given["key_ops"] or ()):
+        return None
+    try:
+        key = import_key(given)
+        size = key.raw_value.key_size if isinstance(key, RSAKey) else MIN_RSA_BITS
+    except (JoseError, ValueError, TypeError, KeyError, OverflowError):
+        return None
+    return key if size >= MIN_RSA_BITS else None
+
+
+def _select(keys: Sequence[Key] | None, key_type: str, key_id: str | None) -> list[Key]:
+    return [key for key in keys or () if key.key_type == key_type and key_id in (None, key.kid)]

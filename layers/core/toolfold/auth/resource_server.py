@@ -8,25 +8,37 @@ the well-known path as well.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from toolfold.auth.issuer_keys import IssuerUnavailable
+from toolfold.auth.issuer_keys import IssuerUnreachable
 from toolfold.auth.token_verifier import InvalidToken
+from toolfold.errors import IssuerUnavailable
 from toolfold.protocol.http import Headers, Principal, Request, Response, error_response
 
 if TYPE_CHECKING:
+    from toolfold.auth.cognito_shim import CognitoShim
+    from toolfold.auth.issuer_keys import IssuerKeys
     from toolfold.auth.token_verifier import TokenVerifier
 
-__all__ = ["SCOPES", "WELL_KNOWN", "ResourceServer"]
+__all__ = ["SCOPES", "WELL_KNOWN", "ResourceServer", "json_document", "unavailable"]
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 SCOPES = ("tools:read", "tools:call", "tools:write")
 """To list and describe tools; to call those that only read; to call those that write."""
 
-_REALM_SCOPE = " ".join(SCOPES[:2])
+_FIRST_SCOPES = frozenset(SCOPES[:2])
 """What a client should request at first."""
+
+_PREFLIGHT: Headers = (
+    ("access-control-allow-origin", "*"),
+    ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
+    ("access-control-allow-headers", "accept, content-type, mcp-protocol-version"),
+    ("access-control-max-age", "86400"),
+)
+"""Clients in web pages send the protocol version with requests for metadata, which makes browsers ask first."""
 
 
 class ResourceServer:
@@ -34,37 +46,49 @@ class ResourceServer:
 
     Args:
         public_url: The URL of the MCP endpoint as clients know it: the ``resource``.
-        issuer: The URL of the authorization server.
+        issuer: The URL of the authorization server, for clients.
+        keys: The keys of the issuer.
         verifier: Checks tokens.
+        scope_prefix: What clients write before each scope.
+        shim: Answers for Amazon Cognito; None: the issuer needs nobody to.
     """
 
-    def __init__(self, public_url: str, issuer: str, verifier: TokenVerifier) -> None:
-        self._verifier = verifier
+    def __init__(
+        self,
+        public_url: str,
+        issuer: str,
+        keys: IssuerKeys,
+        verifier: TokenVerifier,
+        *,
+        scope_prefix: str = "",
+        shim: CognitoShim | None = None,
+    ) -> None:
+        self._keys, self._verifier, self._shim, self._scope_prefix = keys, verifier, shim, scope_prefix
         parts = urlsplit(public_url)
         self._metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path.rstrip('/')}"
         self._metadata_paths = (WELL_KNOWN, WELL_KNOWN + parts.path.rstrip("/"))
-        self._metadata = json.dumps(
-            {
-                "resource": public_url,
-                "authorization_servers": [issuer],
-                "scopes_supported": list(SCOPES),
-                "bearer_methods_supported": ["header"],
-                "resource_name": "toolfold",
-            }
-        ).encode()
+        self._metadata = {
+            "resource": public_url,
+            "authorization_servers": [issuer],
+            "scopes_supported": self._named(SCOPES).split(),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "toolfold",
+        }
 
-    def metadata_response(self, request: Request) -> Response | None:
-        """Return the metadata, which needs no token, or None for a request of another path."""
-        if request.path.rstrip("/") not in self._metadata_paths:
-            return None
-        if request.method not in ("GET", "HEAD", "OPTIONS"):
-            return error_response(405, "Send GET.", ("allow", "GET, HEAD, OPTIONS"))
-        headers: Headers = (
-            ("content-type", "application/json"),
-            ("cache-control", "public, max-age=3600"),
-            ("access-control-allow-origin", "*"),
-        )
-        return Response(200, headers, self._metadata if request.method == "GET" else b"", {"rpc": "metadata"})
+    def reset(self) -> None:
+        """Forget what was read from the issuer."""
+        self._keys.reset()
+        if self._shim is not None:
+            self._shim.reset()
+
+    def respond_without_token(self, request: Request) -> Response | None:
+        """Return the response to a request that needs no token, or None for one of another path."""
+        path = request.path.rstrip("/")
+        if path in self._metadata_paths:
+            return json_document(request, self._metadata)
+        if self._shim is not None and path in self._shim.paths:
+            return self._shim.respond(request)
+        return None
 
     def authenticate(self, request: Request) -> Principal | Response:
         """Return who calls, or the response to a request without a valid token."""
@@ -76,15 +100,23 @@ class ResourceServer:
             return self._verifier.verify(token.strip())
         except InvalidToken as error:
             return self._challenge(401, "invalid_token", str(error))
-        except IssuerUnavailable:
-            return error_response(503, "The issuer of access tokens cannot be reached.", ("retry-after", "60"))
+        except IssuerUnreachable as error:
+            return unavailable(error.retry_after_s)
 
-    def forbid(self, scope: str) -> Response:
-        """Return the response to a valid token that lacks a scope (RFC 6750, section 3.1)."""
-        return self._challenge(403, "insufficient_scope", f"The token lacks the scope {scope}.", scope)
+    def forbid(self, scope: str, caller: Principal) -> Response:
+        """Return the response to a valid token that lacks ``scope`` (RFC 6750, section 3.1).
 
-    def _challenge(self, status: int, error: str, description: str, scope: str = _REALM_SCOPE) -> Response:
-        fields = {"resource_metadata": self._metadata_url, "scope": scope}
+        It names all that the next token needs: some clients request exactly that, and would lose what they have.
+        """
+        needed = self._named({*caller.scopes, scope, SCOPES[0]})
+        return self._challenge(403, "insufficient_scope", f"The token lacks the scope {scope}.", needed)
+
+    def _named(self, scopes: Collection[str]) -> str:
+        """Return those of our scopes that are in ``scopes``, as clients request them."""
+        return " ".join(f"{self._scope_prefix}{one}" for one in SCOPES if one in scopes)
+
+    def _challenge(self, status: int, error: str, description: str, scope: str = "") -> Response:
+        fields = {"resource_metadata": self._metadata_url, "scope": scope or self._named(_FIRST_SCOPES)}
         if error:
             fields |= {"error": error, "error_description": description}
         challenge = "Bearer " + ", ".join(f'{name}="{_quotable(value)}"' for name, value in fields.items())
@@ -95,6 +127,29 @@ class ResourceServer:
             ("access-control-expose-headers", "WWW-Authenticate"),
         )
         return Response(status, headers, json.dumps(body).encode(), {"refused": str(status)})
+
+
+def json_document(request: Request, document: object) -> Response:
+    """Return the response to a request for a public document, which any web page may read."""
+    if request.method == "OPTIONS":
+        return Response(204, _PREFLIGHT, b"", {"rpc": "metadata"})
+    if request.method not in ("GET", "HEAD"):
+        return error_response(405, "Send GET.", ("allow", "GET, HEAD, OPTIONS"))
+    headers: Headers = (
+        ("content-type", "application/json"),
+        ("cache-control", "public, max-age=3600"),
+        ("access-control-allow-origin", "*"),
+    )
+    body = json.dumps(document).encode() if request.method == "GET" else b""
+    return Response(200, headers, body, {"rpc": "metadata"})
+
+
+def unavailable(retry_after_s: float) -> Response:
+    """Return the response to a request that needs the issuer while it cannot be reached."""
+    refusal = error_response(
+        503, "The issuer of access tokens cannot be reached.", ("retry-after", str(round(retry_after_s)))
+    )
+    return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
 
 
 def _quotable(text: str) -> str:

@@ -1,46 +1,88 @@
-"""Check an access token: its signature, issuer, audience, times and purpose."""
+"""Check an access token: its signature, issuer, audience, client, times and purpose."""
 
 from __future__ import annotations
 
+import binascii
 import hashlib
+import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.protocol.http import Principal
 
 if TYPE_CHECKING:
+    from joserfc.jws import CompactSignature
+
     from toolfold.auth.issuer_keys import IssuerKeys
 
-__all__ = ["ALGORITHMS", "InvalidToken", "TokenVerifier"]
+__all__ = ["ALGORITHMS", "InvalidToken", "TokenRules", "TokenVerifier"]
 
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
-"""Signatures with public keys. ``none``, and HS256 with a public key as its secret, are the classic forgeries."""
+ALGORITHMS: Mapping[str, str] = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
+    **dict.fromkeys(("ES256", "ES384", "ES512"), "EC"),
+    **dict.fromkeys(("EdDSA", "Ed25519"), "OKP"),
+}
+"""Signatures with public keys → type of key. ``none``, and HS256 with a public key as its secret, are the classic
+forgeries."""
 
 MAX_TOKEN_CHARS = 16_384
+"""API Gateway accepts headers of 10 KB in all."""
+
+MAX_CANDIDATES = 50
+"""Keys that are tried for a token that names none."""
+
 LEEWAY_S = 60
 """Seconds by which the clocks of issuer and server may differ."""
+
+_TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
+"""``typ`` in the header. RFC 9068 has the third; most issuers still write the second."""
+
+_OTHER_PURPOSES = ("id", "refresh", "offline", "logout")
+"""The claim ``typ`` of Keycloak in what is no access token."""
+
+_MALFORMED = "The token is malformed, or its signature is not that of the issuer."
 
 
 class InvalidToken(Exception):
     """A token is not accepted; the text says why, without a part of the token."""
 
 
+class TokenRules(NamedTuple):
+    """What tokens must have.
+
+    Attributes:
+        issuer: what ``iss`` must be.
+        audience: what ``aud`` must be or contain (RFC 8707).
+        client_ids: the clients whose tokens are accepted; empty: all of the issuer. A token without ``aud`` is accepted
+            from these only, and only if it says that it is an access token, as those of Amazon Cognito do.
+        scope_prefix: what the issuer writes before each scope.
+    """
+
+    issuer: str
+    audience: str
+    client_ids: tuple[str, ...] = ()
+    scope_prefix: str = ""
+
+
 class TokenVerifier:
     """Check tokens of one issuer for one audience.
 
     Args:
-        issuer: What ``iss`` must be.
-        audience: What ``aud`` must be or contain (RFC 8707).
+        rules: What tokens must have.
         keys: The issuer's keys.
         now: Seconds since 1970.
     """
 
-    def __init__(self, issuer: str, audience: str, keys: IssuerKeys, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, rules: TokenRules, keys: IssuerKeys, now: Callable[[], float] = time.time) -> None:
         from joserfc.errors import SecurityWarning
+        from joserfc.jws import JWSRegistry
 
-        self._issuer, self._audience, self._keys, self._now = issuer, audience, keys, now
+        self._rules, self._keys, self._now = rules, keys, now
+        # Unknown headers are ignored (RFC 7515, section 4). One with certificates is longer than the default.
+        self._registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
+        self._registry.max_header_length = MAX_TOKEN_CHARS
         # Issuers will write "EdDSA" for years to come, which RFC 9864 replaces by "Ed25519".
         warnings.filterwarnings("ignore", category=SecurityWarning)
 
@@ -49,46 +91,147 @@ class TokenVerifier:
 
         Raises:
             InvalidToken: It is not accepted.
-            IssuerUnavailable: The issuer's keys cannot be read.
+            IssuerUnreachable: The issuer's keys cannot be read.
         """
-        from joserfc import jwt
-        from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
-
         if len(token) > MAX_TOKEN_CHARS:
             raise InvalidToken("The token is too long.")
+        claims = self._signed_claims(token)
+        self._check_times(claims)
+        self._check_origin(claims)
+        return Principal(self._principal_id(claims), self._scopes(claims))
+
+    def _signed_claims(self, token: str) -> Mapping[str, Any]:
+        """Return the claims of a token whose signature is that of the issuer."""
+        from joserfc.errors import JoseError
+        from joserfc.jws import extract_compact
+
         try:
-            claims = jwt.decode(token, self._find_key, algorithms=list(ALGORITHMS)).claims
-        except (JoseError, ValueError, TypeError, KeyError, RecursionError):
-            raise InvalidToken("The token is malformed, or its signature is not that of the issuer.") from None
-        registry = jwt.JWTClaimsRegistry(
-            now=lambda: int(self._now()),
-            leeway=LEEWAY_S,
-            iss={"essential": True, "value": self._issuer},
-            aud={"essential": True, "value": self._audience},
-            exp={"essential": True},
-            sub={"essential": "client_id" not in claims},
-        )
-        try:
-            registry.validate(claims)
-        except ExpiredTokenError:
-            raise InvalidToken("The token has expired.") from None
-        except (MissingClaimError, InvalidClaimError) as error:
-            raise InvalidToken(f"The token's claim {error.claim!r} is missing or not accepted.") from None
-        except (JoseError, ValueError, TypeError):
-            raise InvalidToken("The token's claims are not accepted.") from None
-        if claims.get("token_use", "access") != "access":
+            signed = extract_compact(token.encode(), registry=self._registry)
+            header = _parse_object(_decode_part(token.partition(".")[0]))
+        except (JoseError, ValueError, TypeError, RecursionError):
+            raise InvalidToken(_MALFORMED) from None
+        key_type, key_id = ALGORITHMS.get(str(header.get("alg"))), header.get("kid")
+        # "crit" and "b64" change what is signed; no issuer of access tokens uses them.
+        if key_type is None or "crit" in header or "b64" in header or not isinstance(key_id, str | None):
+            raise InvalidToken(_MALFORMED)
+        kind = header.get("typ")
+        if (kind.lower() if isinstance(kind, str) else kind) not in _TYPES:
             raise InvalidToken("The token is no access token.")
-        subject = f"{self._issuer}|{claims.get('sub') or claims.get('client_id')}"
-        return Principal(hashlib.sha256(subject.encode(errors="replace")).hexdigest()[:16], _scopes(claims))
+        # A key in the header itself (jwk, jku, x5u, x5c) is never used.
+        if not self._is_signed(signed, key_type, key_id, renew=False) and (
+            key_id is not None or not self._is_signed(signed, key_type, key_id, renew=True)
+        ):
+            raise InvalidToken(_MALFORMED)
+        try:
+            return _parse_object(signed.payload)
+        except (ValueError, RecursionError):
+            raise InvalidToken(_MALFORMED) from None
 
-    def _find_key(self, token: Any) -> Any:
-        """Return the keys among which joserfc looks for that of ``token``."""
-        key_id = token.headers().get("kid")
-        return self._keys.with_key(key_id if isinstance(key_id, str) else None)
+    def _is_signed(self, signed: CompactSignature, key_type: str, key_id: str | None, *, renew: bool) -> bool:
+        from joserfc.errors import JoseError
+        from joserfc.jws import validate_compact
+
+        for key in self._keys.find(key_type, key_id, renew=renew)[:MAX_CANDIDATES]:
+            try:
+                if validate_compact(signed, key, registry=self._registry):
+                    return True
+            except (JoseError, ValueError, TypeError):  # a key for another algorithm
+                continue
+        return False
+
+    def _check_times(self, claims: Mapping[str, Any]) -> None:
+        from joserfc.errors import ExpiredTokenError, JoseError
+        from joserfc.jwt import JWTClaimsRegistry
+
+        registry = JWTClaimsRegistry(now=lambda: int(self._now()), leeway=LEEWAY_S)
+        times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
+        if "exp" not in times:
+            raise _wrong("exp")
+        for name, value in times.items():
+            try:
+                registry.validate({name: value})
+            except ExpiredTokenError:
+                raise InvalidToken("The token has expired.") from None
+            except (JoseError, ValueError, TypeError, OverflowError):
+                raise _wrong(name) from None
+
+    def _check_origin(self, claims: Mapping[str, Any]) -> None:
+        """Check for whom, by whom and what for the token was issued."""
+        rules = self._rules
+        if claims.get("iss") != rules.issuer:
+            raise _wrong("iss")
+        if claims.get("token_use", "access") != "access" or _lower(claims.get("typ")) in _OTHER_PURPOSES:
+            raise InvalidToken("The token is no access token.")
+        if claims.get("cnf"):
+            # A thief could use it: what binds it to its owner (DPoP, mutual TLS) is not checked here.
+            raise InvalidToken("The token is bound to a key of its owner, which is not supported.")
+        client = next((claims[name] for name in ("client_id", "azp", "appid", "cid") if name in claims), None)
+        if rules.client_ids and client not in rules.client_ids:
+            raise InvalidToken("The token was issued to a client that is not accepted.")
+        if "aud" not in claims and rules.client_ids and "token_use" in claims:
+            return
+        given = claims.get("aud")
+        audiences = given if isinstance(given, list) else [given]
+        if not any(isinstance(one, str) and _is_same_resource(one, rules.audience) for one in audiences):
+            raise _wrong("aud")
+
+    def _principal_id(self, claims: Mapping[str, Any]) -> str:
+        subject, client = claims.get("sub"), claims.get("client_id")
+        if isinstance(subject, str) and subject:
+            name = f"{self._rules.issuer}|{subject}"
+        elif "sub" not in claims and isinstance(client, str) and client:
+            name = f"{self._rules.issuer}||{client}"  # no user: a machine, by client credentials
+        else:
+            raise _wrong("sub")
+        return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:16]
+
+    def _scopes(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        """Return the scopes: ``scope`` (RFC 9068), ``scp`` (Entra ID, Okta), or ``roles`` (Entra ID for machines).
+
+        A prefix names the API that a scope is of, so only ours is removed: a token for another API of the issuer must
+        not be accepted here.
+        """
+        given = next((claims[name] for name in ("scope", "scp", "roles") if claims.get(name)), "")
+        words = given if isinstance(given, list) else given.split() if isinstance(given, str) else []
+        prefixes = [one for one in (self._rules.scope_prefix, f"{self._rules.audience.rstrip('/')}/") if one]
+        return frozenset(_without_prefix(word, prefixes) for word in words if isinstance(word, str))
 
 
-def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
-    """Return the scopes: ``scope`` (RFC 9068) or ``scp``, without the prefix of a resource that some issuers add."""
-    given = claims.get("scope") or claims.get("scp") or ""
-    words = given if isinstance(given, list) else str(given).split()
-    return frozenset(word.rpartition("/")[2] for word in words if isinstance(word, str))
+def _without_prefix(scope: str, prefixes: list[str]) -> str:
+    return next((scope.removeprefix(prefix) for prefix in prefixes if scope.startswith(prefix)), scope)
+
+
+def _is_same_resource(one: str, other: str) -> bool:
+    """Return whether two URLs differ in no more than a slash at the end, which some clients add."""
+    return one == other or one.removesuffix("/") == other.removesuffix("/")
+
+
+def _wrong(claim: str) -> InvalidToken:
+    return InvalidToken(f"The token's claim {claim!r} is missing or not accepted.")
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _decode_part(part: str) -> bytes:
+    return binascii.a2b_base64(part.replace("-", "+").replace("_", "/") + "=" * (-len(part) % 4), strict_mode=True)
+
+
+def _parse_object(content: bytes | None) -> dict[str, Any]:
+    """Return a JSON object in which no name occurs twice: parsers differ in which of the two they take.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = json.loads(content or b"", object_pairs_hook=_unique)
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found

@@ -15,6 +15,12 @@ LogFields: TypeAlias = Mapping[str, str | int]
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """Largest request body, as in the protocol's reference server. Real requests have a few hundred bytes."""
 
+WELL_KNOWN = "/.well-known/"
+"""What is in the paths of metadata (RFC 8615)."""
+
+REGISTER_PATH = "/register"
+"""Where clients register (RFC 7591): the path that clients of 2025-03-26 use without metadata."""
+
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 _HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
@@ -95,14 +101,17 @@ class Principal(NamedTuple):
 class Authorization(Protocol):
     """Decides who may call; see ``auth.resource_server``."""
 
-    def metadata_response(self, request: Request) -> Response | None:
-        """Return the metadata for clients that need a token, or None for a request of another path."""
+    def respond_without_token(self, request: Request) -> Response | None:
+        """Return the response to a request that needs no token, as for metadata, or None for one of another path."""
 
     def authenticate(self, request: Request) -> Principal | Response:
         """Return who calls, or the response to a request without a valid token."""
 
-    def forbid(self, scope: str) -> Response:
-        """Return the response to a token that lacks a scope."""
+    def forbid(self, scope: str, caller: Principal) -> Response:
+        """Return the response to a caller whose token lacks a scope."""
+
+    def reset(self) -> None:
+        """Forget what was read from the issuer."""
 
 
 class OriginPolicy(NamedTuple):
@@ -113,11 +122,13 @@ class OriginPolicy(NamedTuple):
             always call.
         hosts: host names under which a local server may be called, in lower case; empty: any.
         port: the port that ``Host`` must name with them; None: any.
+        public_host: host and port under which a proxy in front serves this server; empty: none.
     """
 
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     port: int | None = None
+    public_host: str = ""
 
 
 NO_WEB_PAGES = OriginPolicy()
@@ -205,6 +216,8 @@ def _values(headers: Headers, name: str) -> list[str]:
 
 
 def _is_own_host(values: list[str], policy: OriginPolicy) -> bool:
+    if len(values) == 1 and policy.public_host and values[0].lower() == policy.public_host:
+        return True
     match = re.fullmatch(_HOST, values[0], re.ASCII | re.IGNORECASE) if len(values) == 1 else None
     if match is None or match[1].lower() not in policy.hosts:
         return False

@@ -62,8 +62,12 @@ class Server:
     def handle_http(self, request: http.Request) -> http.Response:
         """Return the response to an HTTP request. Never raises for anything a client can send."""
         stateless = request.header("mcp-protocol-version") in versions.STATELESS
-        if self._authorization is not None and (found := self._authorization.metadata_response(request)) is not None:
-            return found
+        if self._authorization is not None:
+            found = self._authorization.respond_without_token(request)
+            if found is not None:
+                return found
+        if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
+            return http.error_response(404, "There is nothing at this path.")
         response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
         return http.with_cors_headers(request, response, self.origin_policy)
 
@@ -77,7 +81,7 @@ class Server:
         try:
             response = self._handle_body(request._replace(scopes=caller.scopes, caller=caller.id), stateless)
         except InsufficientScope as error:
-            response = self._authorization.forbid(error.details["scope"])
+            response = self._authorization.forbid(error.details["scope"], caller)
         return response._replace(log_fields={**response.log_fields, "caller": caller.id})
 
     def handle_message(self, message: Message) -> bytes:

@@ -24,7 +24,16 @@ from uvicorn.config import Config
 from uvicorn.server import Server
 
 from toolfold.app import build_app
-from toolfold.protocol.http import LOOPBACK_HOSTS, Headers, OriginPolicy, Response, error_response, refuse_caller
+from toolfold.protocol.http import (
+    LOOPBACK_HOSTS,
+    REGISTER_PATH,
+    WELL_KNOWN,
+    Headers,
+    OriginPolicy,
+    Response,
+    error_response,
+    refuse_caller,
+)
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.health import HEALTH_PATH
@@ -75,6 +84,7 @@ class LocalServer:
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port)
+        well_known = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
         self._log = BackgroundStdout()
         self.lambda_handler = LambdaHandler(app, configure(settings, self._log))
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
@@ -83,7 +93,7 @@ class LocalServer:
         )
         protocol = functools.partial(
             LimitedProtocol,
-            check_head=functools.partial(_check_head, app.server.origin_policy),
+            check_head=functools.partial(_check_head, app.server.origin_policy, well_known),
             limits=ConnectionLimits(allowed_connections()),
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
         )
@@ -187,9 +197,9 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _check_head(policy: OriginPolicy, headers: Headers, path: str) -> Response | None:
-    """Return the response to a request that the handler does not see."""
+def _check_head(policy: OriginPolicy, further: tuple[str, ...], headers: Headers, path: str) -> Response | None:
+    """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
     refused = refuse_caller(headers, policy)
-    if refused is None and path.rstrip("/") not in (PATH, HEALTH_PATH):
+    if refused is None and not path.startswith(further) and path.rstrip("/") not in (PATH, HEALTH_PATH):
         return error_response(404, f"MCP is served at {PATH}, the state of this server at {HEALTH_PATH}.")
     return refused

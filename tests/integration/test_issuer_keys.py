@@ -1,0 +1,186 @@
+"""The keys of an issuer of access tokens: found, renewed, withdrawn, useless, late and unreachable."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from typing import Any
+
+import pytest
+from joserfc.jwk import ECKey, RSAKey
+
+from tests.support.oauth_gateway import RESOURCE, SECOND, STRANGER, Gateway
+from toolfold.auth import issuer_keys
+
+
+def _part(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def test_a_new_key_is_found_at_its_first_token(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+    gateway.issuer.keys.append(RSAKey.generate_key(2048, {"kid": "second"}))
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+
+
+def test_unknown_keys_do_not_flood_the_issuer(gateway: Gateway) -> None:
+    stranger = RSAKey.generate_key(2048, {"kid": "unknown"})
+    for _ in range(5):
+        assert gateway.status(gateway.issuer.token(RESOURCE, stranger)) == 401
+    assert gateway.issuer.requests.count("/tenant/keys") == 1
+
+
+def test_known_keys_stay_valid_while_the_issuer_is_down(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr(issuer_keys, "MAX_AGE_S", 0.0)
+    token = gateway.issuer.token(RESOURCE)
+    assert gateway.status(token) == 200
+    gateway.issuer.is_down = True
+    assert gateway.status(token) == 200
+
+
+def test_an_issuer_that_was_never_reached_is_a_503(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+    gateway.issuer.is_down = True
+    response = gateway.send(gateway.issuer.token(RESOURCE))
+    assert (response["statusCode"], response["headers"]["retry-after"]) == (503, "10")
+    assert any(line.startswith("keys of the issuer cannot be read") for line in caplog.messages)
+    assert gateway.failures == ["ISSUER_UNAVAILABLE"]
+    assert gateway.get("/.well-known/oauth-protected-resource")["statusCode"] == 200
+    assert gateway.status(None) == 401
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"issuer": "https://issuer.example.com"}, {"jwks_uri": "http://keys.example.com"}, {"jwks_uri": 7}]
+)
+def test_metadata_that_lead_elsewhere_are_not_used(gateway: Gateway, metadata: dict[str, Any]) -> None:
+    gateway.issuer.metadata = metadata
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 503
+    assert "/tenant/keys" not in gateway.issuer.requests
+
+
+def test_metadata_of_rfc_8414_are_found(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"issuer": gateway.issuer.url, "jwks_uri": f"{gateway.issuer.url}/keys"}
+    respond = gateway.issuer.respond
+
+    def respond_as_oauth(path: str) -> Any:
+        if path == "/.well-known/oauth-authorization-server/tenant":
+            return found
+        return None if "openid" in path else respond(path)
+
+    monkeypatch.setattr(gateway.issuer, "respond", respond_as_oauth)
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+
+
+@pytest.mark.parametrize("kid", [None, "same"])
+def test_keys_without_an_id_or_with_the_same_are_tried(gateway: Gateway, kid: str | None) -> None:
+    parameters: Any = {"kid": kid} if kid else {}
+    gateway.issuer.keys = [ECKey.generate_key("P-256", parameters), RSAKey.generate_key(2048, parameters), SECOND]
+    for key in gateway.issuer.keys:
+        assert gateway.status(gateway.issuer.token(RESOURCE, key, header={"kid": key.kid if kid else None})) == 200
+
+
+def test_a_key_without_an_id_is_renewed_when_no_signature_fits(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+    gateway.issuer.keys = [SECOND]
+    assert gateway.status(gateway.issuer.token(RESOURCE, header={"kid": None})) == 200
+
+
+def test_a_key_that_was_withdrawn_is_refused_an_hour_later(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = gateway.issuer.token(RESOURCE)
+    assert gateway.status(token) == 200
+    gateway.issuer.keys = [SECOND]
+    assert gateway.status(token) == 200
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr(issuer_keys, "MAX_AGE_S", 0.0)
+    assert gateway.status(token) == 401
+
+
+def test_keys_that_cannot_be_renewed_for_a_day_are_given_up(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = gateway.issuer.token(RESOURCE)
+    assert gateway.status(token) == 200
+    gateway.issuer.is_down = True
+    for name in ("MIN_INTERVAL_S", "MAX_AGE_S", "MAX_STALE_S"):
+        monkeypatch.setattr(issuer_keys, name, 0.0)
+    assert gateway.status(token) == 503
+
+
+USELESS: dict[str, Any] = {
+    "no list": {"keys": 7},
+    "an array": [],
+    "secrets": {"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "first"}]},
+    "for encryption": {"keys": [{**STRANGER.as_dict(private=False), "use": "enc"}]},
+    "malformed": {"keys": [7, {"kty": "RSA"}, {"kty": "RSA", "n": "AQAB", "e": "AQAB"}, {"kty": "EC", "crv": "P-1"}]},
+    "too short": {"keys": [{"kty": "RSA", "kid": "first", "e": "AQAB", "n": _part(b"\xc1" + b"\x01" * 127)}]},
+    "empty": {"keys": []},
+}
+
+
+@pytest.mark.parametrize("name", USELESS)
+def test_useless_keys_are_not_used_and_the_log_says_so(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    respond = gateway.issuer.respond
+    monkeypatch.setattr(gateway.issuer, "respond", lambda path: USELESS[name] if "keys" in path else respond(path))
+    assert gateway.status(gateway.issuer.token(RESOURCE, STRANGER)) == 503
+    assert any("it publishes no key that can verify a signature" in line for line in caplog.messages)
+
+
+def test_a_key_that_is_malformed_does_not_spoil_the_others(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {"keys": [*USELESS["malformed"]["keys"], *({"kty": "new", "kid": str(n)} for n in range(500))]}
+    keys["keys"].append(gateway.issuer.keys[0].as_dict(private=False))
+    respond = gateway.issuer.respond
+    monkeypatch.setattr(gateway.issuer, "respond", lambda path: keys if "keys" in path else respond(path))
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+
+
+def test_an_issuer_that_is_spelt_otherwise_is_named_in_the_log(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    gateway.issuer.metadata = {"issuer": f"{gateway.issuer.url}/"}
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 503
+    assert any(f"name the issuer '{gateway.issuer.url}/', not '{gateway.issuer.url}'" in one for one in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "size", "reason"),
+    [
+        (302, {"location": "http://127.0.0.1:9/"}, 0, "HTTP status 302"),
+        (200, {}, 2_000_000, "ResponseTooLarge"),
+        (200, {}, 10, "it is not JSON"),
+    ],
+)
+def test_answers_that_are_no_keys_are_not_used(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, status: int, headers: dict[str, str], size: int, reason: str
+) -> None:
+    gateway.issuer.replies["/tenant/keys"] = (status, headers, b"x" * size)
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 503
+    assert any(reason in line for line in caplog.messages)
+
+
+def test_known_keys_serve_while_another_request_reads_them_again(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = gateway.issuer.token(RESOURCE)
+    assert gateway.status(token) == 200
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr(issuer_keys, "MAX_AGE_S", 0.0)
+    gateway.issuer.is_held.clear()
+    reading = threading.Thread(target=gateway.status, args=(token,))
+    reading.start()
+    try:
+        assert gateway.issuer.is_waiting.wait(5)
+        assert gateway.status(token) == 200
+    finally:
+        gateway.issuer.is_held.set()
+        reading.join()
+
+
+def test_a_restored_snapshot_reads_the_keys_again(gateway: Gateway) -> None:
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+    gateway.handler.app.reset()
+    assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
+    assert gateway.issuer.requests.count("/tenant/keys") == 2
