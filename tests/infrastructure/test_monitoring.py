@@ -109,6 +109,7 @@ def emitted(mock_api: MockApi, endpoint: str) -> Emitted:
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
             "TOOLFOLD_REQUESTS_PER_DAY": "100",
             "ALPHA_VANTAGE_API_KEY": "mock-key",
+            "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
             "POWERTOOLS_SERVICE_NAME": stack.NAME,
             "POWERTOOLS_METRICS_NAMESPACE": "toolfold",
         }.items():

@@ -104,7 +104,7 @@ class Deployment:
         """Create the secret and its KMS key; return the parameters that name them."""
         if not self._secret:
             return {}
-        parameters, own = {}, {}
+        parameters, own = {"AnyoneMayUseTheKey": "true"}, {}
         if self._kms_key:
             arn = self.client("kms").create_key()["KeyMetadata"]["Arn"]
             parameters["KeySecretKmsKeyArn"] = own["KmsKeyId"] = arn

@@ -492,7 +492,7 @@ def _check_oauth(values: Mapping[str, Any]) -> None:
     """Check that the settings about access tokens go together.
 
     Raises:
-        SettingsError: they do not; an endpoint would be open that is meant to be closed, or closed to everyone.
+        SettingsError: they do not; an endpoint would be open that is meant to be closed, or closed to all.
     """
     if values["oauth_issuer"] and not values["public_url"]:
         raise SettingsError(
@@ -506,15 +506,15 @@ def _check_oauth(values: Mapping[str, Any]) -> None:
     if bool(values["oauth_cognito_client"]) != bool(values["oauth_redirect_uris"]):
         raise SettingsError(
             "TOOLFOLD_OAUTH_COGNITO_CLIENT and TOOLFOLD_OAUTH_REDIRECT_URIS must be set together: the client is "
-            "given to everyone who has one of these redirect URIs."
+            "given to every client that has one of these redirect URIs."
         )
 
 
 def check_key_is_guarded(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
-    """Check that not everyone who reaches this server spends the operator's key by accident.
+    """Check that a caller who is not known cannot spend the operator's key by accident.
 
     Raises:
-        SettingsError: a key is set, no access tokens are required, and nobody has confirmed that this is intended.
+        SettingsError: a key is set, no access tokens are required, and it is not confirmed that this is intended.
     """
     if settings.oauth_issuer or settings.anyone_may_use_the_key:
         return

@@ -1,9 +1,9 @@
 """An authorization server's metadata and registration in front of Amazon Cognito.
 
 The metadata of a user pool lack ``code_challenge_methods_supported``, without which MCP clients refuse it, although
-Cognito supports PKCE. It has no registration (RFC 7591) and reads no Client ID Metadata Documents. So clients are told
-that this deployment is their issuer: its metadata (RFC 8414) name the endpoints of Cognito, and its registration
-returns one public client of the user pool, to everyone whose redirect URIs are on a list. No client is created, no
+Cognito supports PKCE. It has no registration (RFC 7591) and reads no Client ID Metadata Documents. So for clients
+this deployment is the issuer: its metadata (RFC 8414) name the endpoints of Cognito, and its registration
+returns one public client of the user pool, to every client whose redirect URIs are on a list. No client is created, no
 token is seen here, and the ``iss`` of the tokens stays that of Cognito.
 """
 
@@ -68,7 +68,7 @@ class CognitoShim:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the endpoints of Cognito."""
+        """Drop the endpoints of Cognito."""
         self._endpoints: Mapping[str, str] | None = None
         self._read_at = self._tried_at = float("-inf")
 

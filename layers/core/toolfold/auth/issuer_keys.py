@@ -22,7 +22,7 @@ MAX_AGE_S = 3600.0
 
 MAX_STALE_S = 86_400.0
 """Seconds for which keys are used that cannot be read again. An issuer that is down must not lock every caller out, but
-whoever can keep us from it must not keep a withdrawn key in use for ever."""
+an attacker who blocks the way to it must not keep a withdrawn key in use for ever."""
 
 MIN_INTERVAL_S = 60.0
 """Seconds between two readings: a token that names an unknown key must not make this process flood the issuer."""
@@ -65,7 +65,7 @@ class IssuerKeys:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the keys."""
+        """Drop the keys."""
         self._keys: Sequence[Key] | None = None
         self._read_at = self._tried_at = float("-inf")
 

@@ -45,7 +45,7 @@ class IssuerDocuments:
             deadline: When they must be complete, by ``time.monotonic``.
 
         Raises:
-            UnusableDocument: There are none, or they are those of another issuer.
+            UnusableDocument: They cannot be read, or are those of another issuer.
         """
         base = self.issuer.rstrip("/")
         parts = urlsplit(base)

@@ -50,7 +50,7 @@ class ResourceServer:
         keys: The keys of the issuer.
         verifier: Checks tokens.
         scope_prefix: What clients write before each scope.
-        shim: Answers for Amazon Cognito; None: the issuer needs nobody to.
+        shim: Answers for Amazon Cognito; None: the issuer is another.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ResourceServer:
         }
 
     def reset(self) -> None:
-        """Forget what was read from the issuer."""
+        """Drop what was read from the issuer."""
         self._keys.reset()
         if self._shim is not None:
             self._shim.reset()

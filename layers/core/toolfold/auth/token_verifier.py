@@ -222,7 +222,7 @@ def _parse_object(content: bytes | None) -> dict[str, Any]:
     """Return a JSON object in which no name occurs twice: parsers differ in which of the two they take.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is something else.
     """
     found = json.loads(content or b"", object_pairs_hook=_unique)
     if not isinstance(found, dict):

@@ -9,12 +9,12 @@ import sys
 
 from toolfold.cli.option_types import listen, port_number
 from toolfold.errors import ToolfoldError
-from toolfold.settings import Settings
+from toolfold.settings import Settings, check_key_is_guarded
 
 _EXAMPLES = """examples:
   toolfold serve                                  MCP at http://127.0.0.1:8080/mcp
   toolfold serve --port 0                         any free port; the URL is printed
-  toolfold serve --host 192.0.2.7                 for other machines; they use the API keys of this one
+  toolfold serve --host 192.0.2.7                 for other machines; see TOOLFOLD_ANYONE_MAY_USE_THE_KEY
   curl -s http://127.0.0.1:8080/health            version and catalog of the server
   curl -s http://127.0.0.1:8080/mcp -H 'content-type: application/json' \\
       -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
@@ -43,9 +43,12 @@ def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     from toolfold.cache.factory import check_cache_file
     from toolfold.catalog.start_check import check_catalog
+    from toolfold.network.ssrf import is_loopback_name
     from toolfold.transports.local_http.server import LocalServer
 
     settings = Settings.from_environment()
+    if not is_loopback_name(options.host):
+        check_key_is_guarded(settings)
     check_cache_file(settings)
     check_catalog(settings)
 

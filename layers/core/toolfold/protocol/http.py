@@ -111,7 +111,7 @@ class Authorization(Protocol):
         """Return the response to a caller whose token lacks a scope."""
 
     def reset(self) -> None:
-        """Forget what was read from the issuer."""
+        """Drop what was read from the issuer."""
 
 
 class OriginPolicy(NamedTuple):
