@@ -20,6 +20,7 @@ from toolfold.protocol.mcp import Server
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.call_log import CallLog
+    from toolfold.execution.call_log_file import CallLogFile
     from toolfold.settings import Settings
 
 __all__ = ["App", "build_app"]
@@ -35,6 +36,7 @@ class App:
         aws: Clients of AWS, for all of the above.
         authorization: Checks the access tokens of callers; None: none are required.
         server: Answers MCP requests.
+        call_log: Writes the file that the settings name; None: they name none.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class App:
         server: Server,
         aws: AwsClients,
         authorization: Authorization | None = None,
+        call_log: CallLogFile | None = None,
     ) -> None:
         self.settings = settings
         self.catalog_store = catalog_store
@@ -52,6 +55,7 @@ class App:
         self.server = server
         self.aws = aws
         self.authorization = authorization
+        self.call_log = call_log
 
     def catalog_age_s(self) -> float | None:
         """Return how long ago the current catalog was published; None for one that is not in S3, or not read yet."""
@@ -97,16 +101,39 @@ def build_app(
     """
     aws = AwsClients()
     catalog_store = open_store(settings, aws)
+    call_log = _open_call_log(settings)
+    if call_log is not None:
+        on_call = _each(call_log.record_call, on_call)
     executor = ToolExecutor(settings, aws=aws, on_call=on_call, on_failure=on_failure)
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
     authorization = _authorization(settings, executor)
-    server = Server(MetaTools(catalog_store, executor), policy, authorization)
-    return App(settings, catalog_store, executor, server, aws, authorization)
+    on_message = None if call_log is None else call_log.record_request
+    server = Server(MetaTools(catalog_store, executor), policy, authorization, on_message)
+    return App(settings, catalog_store, executor, server, aws, authorization, call_log)
 
 
 def _public_host(settings: Settings) -> str:
     """Return the host and port of the URL that clients know; empty where it is not set."""
     return settings.public_url.partition("://")[2].partition("/")[0].lower()
+
+
+def _open_call_log(settings: Settings) -> CallLogFile | None:
+    if not settings.call_log:
+        return None
+    from toolfold.execution.call_log_file import CallLogFile
+
+    return CallLogFile(settings.call_log)
+
+
+def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None] | None) -> Callable[[CallLog], None]:
+    """Return a function that calls both."""
+
+    def call_both(call: CallLog) -> None:
+        first(call)
+        if second is not None:
+            second(call)
+
+    return call_both
 
 
 def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization | None:

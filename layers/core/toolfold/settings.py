@@ -326,6 +326,12 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_LOG_LEVEL": Variable(
         _log_level, "INFO", "Lowest level that the HTTP server logs: DEBUG, INFO, WARNING or ERROR."
     ),
+    "TOOLFOLD_CALL_LOG": Variable(
+        _text,
+        "",
+        "File to which stdio, the local server and the command line append a line for each request and call, without "
+        "arguments and answers, for `toolfold stats`; empty = none.",
+    ),
     "TOOLFOLD_TRACE": Variable(_boolean, "false", "On Lambda: whether to record traces with AWS X-Ray."),
     "TOOLFOLD_ALLOW_KEY_IN_QUERY": Variable(
         _boolean, "false", "Whether requests may carry the API key in the URL, as ?apikey=."
@@ -452,6 +458,7 @@ class Settings(NamedTuple):
     offload: str
     presigned_url_ttl_s: float
     log_level: str
+    call_log: str
     trace: bool
     allow_key_in_query: bool
     allowed_origins: tuple[str, ...]

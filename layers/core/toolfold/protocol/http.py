@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 Headers = tuple[tuple[str, str], ...]
 
-LogFields: TypeAlias = Mapping[str, str | int]
+LogFields: TypeAlias = Mapping[str, str | int | float]
 """What the log says of a request: names, codes and figures."""
 
 MAX_BODY_BYTES = 4 * 1024 * 1024

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import binascii
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
 if TYPE_CHECKING:
-    _Method = Callable[["Server", http.Request, Message, dict[str, str | int]], dict[str, Any]]
+    _Method = Callable[["Server", http.Request, Message, dict[str, str | int | float]], dict[str, Any]]
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
 
@@ -49,6 +50,7 @@ class Server:
         tools: the meta-tools.
         origin_policy: which clients may call over HTTP.
         authorization: which tokens they need; None: none.
+        on_message: called for each answered message that came without HTTP, with the fields of its log line.
     """
 
     def __init__(
@@ -56,8 +58,10 @@ class Server:
         tools: dispatcher.MetaTools,
         origin_policy: http.OriginPolicy = http.NO_WEB_PAGES,
         authorization: http.Authorization | None = None,
+        on_message: Callable[[http.LogFields], None] | None = None,
     ) -> None:
         self.tools, self.origin_policy, self._authorization = tools, origin_policy, authorization
+        self._on_message = on_message
 
     def handle_http(self, request: http.Request) -> http.Response:
         """Return the response to an HTTP request. Never raises for anything a client can send."""
@@ -92,14 +96,23 @@ class Server:
         """
         if message.id is None:
             return b""
+        started = time.perf_counter()
+        fields: dict[str, str | int | float] = {"rpc": _loggable_method(message)}
+        answer = self._answer(message.id, message, fields)
+        if self._on_message is not None:
+            self._on_message({**fields, "ms": round((time.perf_counter() - started) * 1000, 2)})
+        return answer
+
+    def _answer(self, id_: jsonrpc.Id, message: Message, log_fields: dict[str, str | int | float]) -> bytes:
         stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
         try:
             if stateless:
                 _check_meta_is_complete(_meta(message))
                 _check_version_is_served(_meta(message))
-            return jsonrpc.encode_result(message.id, self._result(_NO_HTTP_REQUEST, message, stateless, {}))
+            return jsonrpc.encode_result(id_, self._result(_NO_HTTP_REQUEST, message, stateless, log_fields))
         except JsonRpcError as error:
-            error.id = message.id
+            error.id = id_
+            log_fields["rejected"] = str(error.code)
             return jsonrpc.encode_error(error)
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
@@ -109,7 +122,7 @@ class Server:
                 return _accept(request, message)
         except JsonRpcError as error:
             return _error_response(error, 400, {})
-        log_fields: dict[str, str | int] = {"rpc": _loggable_method(message)}
+        log_fields: dict[str, str | int | float] = {"rpc": _loggable_method(message)}
         stateless = stateless or versions.META_VERSION in _meta(message)
         try:
             _check_headers(request, message, stateless)
@@ -121,7 +134,7 @@ class Server:
         return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields)
 
     def _result(
-        self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str | int]
+        self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str | int | float]
     ) -> Mapping[str, Any]:
         method = _METHODS[stateless].get(message.method)
         if method is None:
@@ -131,7 +144,9 @@ class Server:
             return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: SERVER_INFO}}
         return result
 
-    def _initialize(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
+    def _initialize(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
+    ) -> dict[str, Any]:
         requested = message.params.get("protocolVersion")
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
@@ -140,10 +155,14 @@ class Server:
             "instructions": self.tools.instructions(),
         }
 
-    def _ping(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
+    def _ping(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
+    ) -> dict[str, Any]:
         return {}
 
-    def _discover(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
+    def _discover(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
+    ) -> dict[str, Any]:
         return {
             "supportedVersions": list(versions.STATELESS),
             "capabilities": _CAPABILITIES,
@@ -151,18 +170,20 @@ class Server:
             **_CACHE_HINTS,
         }
 
-    def _list_tools(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
+    def _list_tools(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
+    ) -> dict[str, Any]:
         if message.params.get("cursor") is not None:
             raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
         return {"tools": self.tools.definitions()}
 
     def _list_tools_cacheable(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int]
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         return {**self._list_tools(request, message, log_fields), **_CACHE_HINTS}
 
     def _list_nothing(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int]
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         """Return an empty list of what the server does not offer. Some clients ask although nothing is declared."""
         if message.params.get("cursor") is not None:
@@ -170,11 +191,13 @@ class Server:
         return {_EMPTY_LISTS[message.method]: []}
 
     def _list_nothing_cacheable(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int]
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         return {**self._list_nothing(request, message, log_fields), **_CACHE_HINTS}
 
-    def _call_tool(self, request: http.Request, message: Message, log_fields: dict[str, str | int]) -> dict[str, Any]:
+    def _call_tool(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
+    ) -> dict[str, Any]:
         name, arguments = message.params.get("name"), message.params.get("arguments")
         if not isinstance(name, str):
             raise JsonRpcError(

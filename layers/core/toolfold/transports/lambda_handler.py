@@ -65,6 +65,8 @@ class LambdaHandler:
         # Probes come every few seconds, and say nothing as long as all is well.
         is_probe = fields.get("rpc") == "health" and response.status == _OK
         (self._logger.debug if is_probe else self._logger.info)("request", extra=fields)
+        if self.app.call_log is not None and not is_probe:
+            self.app.call_log.record_request(fields)
         if self._on_request is not None:
             self._on_request(response.log_fields, self.app.catalog_age_s())
 
