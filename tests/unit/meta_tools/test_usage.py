@@ -36,6 +36,7 @@ def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> No
 def test_a_search_without_a_match_is_one_too() -> None:
     found = usage("TOOL_LIST", query="zzzzqqqq xxyyzz")
     assert (found["searched"], found["matched"]) == (1, 0)
+    assert found["tokens_saved"] == -found["tokens"]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"query": " "}, {"category": "forex"}, {"query": "price", "offset": 5}])

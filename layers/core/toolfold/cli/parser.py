@@ -5,7 +5,20 @@ from __future__ import annotations
 import argparse
 
 from toolfold import __version__
-from toolfold.cli import cache, call, catalog, completion, demo, doctor, install, mock_api, serve, settings, stdio
+from toolfold.cli import (
+    cache,
+    call,
+    catalog,
+    completion,
+    demo,
+    doctor,
+    install,
+    mock_api,
+    serve,
+    settings,
+    stats,
+    stdio,
+)
 from toolfold.cli.argument_parser import ArgumentParser
 from toolfold.cli.environment import add_env_file
 
@@ -51,7 +64,7 @@ _HELP_EXAMPLES = """examples:
   toolfold help settings            the environment variables
 """
 
-_COMMANDS = (demo, install, doctor, catalog, call, stdio, serve, settings, cache, completion, mock_api)
+_COMMANDS = (demo, install, doctor, catalog, call, stdio, serve, stats, settings, cache, completion, mock_api)
 
 
 def make_parser() -> ArgumentParser:

@@ -32,8 +32,8 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
         ``searched``: 1 for a TOOL_LIST with a query, from the first match on. ``matched``: the tools that matched a
         TOOL_LIST. ``schemas_full``, ``schemas_medium``, ``schemas_minimal`` and ``schemas_unchanged``: the tools that
         TOOL_LIST and TOOL_GET described, by detail level. ``tokens``: those of the answer. ``tokens_saved``: of a
-        search, the tokens of the definitions of all tools less those of the answer; of other answers of TOOL_LIST and
-        TOOL_GET, which add to a search, the tokens of the answer as a negative number.
+        search that found a tool, the tokens of the definitions of all tools less those of the answer; of other answers
+        of TOOL_LIST and TOOL_GET, which add to a search, the tokens of the answer as a negative number.
     """
     if call.name == "TOOL_CALL":
         return {"tokens": _estimate(result.text)}
@@ -54,7 +54,7 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
     saved = -answered
     if _is_search(call.arguments) and not result.structured.get("offset"):
         found["searched"] = 1
-        saved += catalog.definition_tokens
+        saved += catalog.definition_tokens if entries else 0
     sent = {f"schemas_{level}": number for level, number in levels.items() if level}
     return {**found, **sent, "tokens": answered, **({"tokens_saved": saved} if catalog.definition_tokens else {})}
 

@@ -1,0 +1,196 @@
+"""Figures of a log: what agents searched, read and called, and what that saved.
+
+The fields of the lines are those of docs/reference/metrics.md. :class:`Figures` are sums, so that a program that counts
+elsewhere (:mod:`.log_insights`) fills in the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["MOST_CALLED", "Figures", "as_json", "seven_figures"]
+
+MOST_CALLED = 10
+"""Tools that are listed."""
+
+HITS = frozenset({"memory", "shared", "joined"})
+"""Values of ``cache`` of calls that were answered without a request of their own."""
+
+
+@dataclass
+class Figures:
+    """Sums over the lines of a log.
+
+    Attributes:
+        requests: meta-tool → requests for it.
+        failed_requests: those of them that ended in an error.
+        searches: requests of TOOL_LIST with a query, from the first match on.
+        empty_searches: those of them that found nothing.
+        search_tokens: tokens of the answers to searches.
+        search_saved: tokens of all definitions less those, over the searches that found something.
+        search_schemas: detail level → tools that searches described.
+        loaded: schemas that TOOL_GET sent, full or medium.
+        unchanged: schemas that it did not send again.
+        tokens: tokens of all answers.
+        tokens_saved: tokens saved by searches, less those of other answers of TOOL_LIST and TOOL_GET.
+        codes: code → finished calls of tools.
+        cacheable: calls of tools that read.
+        hits: those of them that were answered without a request of their own.
+        upstream_requests: requests that were sent.
+        upstream_ms: median and 99th percentile of the time in requests, over the calls that sent some; None: none did.
+        tools: tool → its calls.
+        first, last: timestamps of the first and the last line; empty: not known.
+    """
+
+    requests: Counter[str] = field(default_factory=Counter)
+    failed_requests: int = 0
+    searches: int = 0
+    empty_searches: int = 0
+    search_tokens: float = 0
+    search_saved: float = 0
+    search_schemas: Counter[str] = field(default_factory=Counter)
+    loaded: int = 0
+    unchanged: int = 0
+    tokens: float = 0
+    tokens_saved: float = 0
+    codes: Counter[str] = field(default_factory=Counter)
+    cacheable: int = 0
+    hits: int = 0
+    upstream_requests: int = 0
+    upstream_ms: tuple[float, float] | None = None
+    tools: Counter[str] = field(default_factory=Counter)
+    first: str = ""
+    last: str = ""
+
+    @property
+    def calls(self) -> int:
+        """Finished calls of tools."""
+        return self.codes.total()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no request and no call is counted."""
+        return not (self.requests.total() or self.calls)
+
+
+class FigureCounter:
+    """Add up the lines of a log."""
+
+    def __init__(self) -> None:
+        self._figures = Figures()
+        self._times_ms: list[float] = []
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Add a line; others than those of requests and calls change nothing."""
+        message, timestamp = line.get("message"), line.get("timestamp")
+        if message == "request" and isinstance(line.get("tool"), str):
+            self._add_request(line)
+        elif message == "call" and isinstance(line.get("code"), str):
+            self._add_call(line)
+        else:
+            return
+        if isinstance(timestamp, str):
+            figures = self._figures
+            figures.first = min(figures.first or timestamp, timestamp)
+            figures.last = max(figures.last, timestamp)
+
+    def figures(self) -> Figures:
+        """Return the sums so far."""
+        times = sorted(self._times_ms)
+        if times:
+            self._figures.upstream_ms = _percentile(times, 0.5), _percentile(times, 0.99)
+        return self._figures
+
+    def _add_request(self, line: Mapping[str, Any]) -> None:
+        figures = self._figures
+        tool, answered, saved = line["tool"], _number(line, "tokens"), _number(line, "tokens_saved")
+        figures.requests[tool] += 1
+        figures.failed_requests += "error" in line
+        figures.tokens += answered
+        figures.tokens_saved += saved
+        if tool == "TOOL_GET":
+            figures.loaded += int(_number(line, "schemas_full") + _number(line, "schemas_medium"))
+            figures.unchanged += int(_number(line, "schemas_unchanged"))
+        if _number(line, "searched"):
+            figures.searches += 1
+            figures.empty_searches += not _number(line, "matched")
+            figures.search_tokens += answered
+            figures.search_saved += saved
+            for level in ("full", "medium", "minimal"):
+                figures.search_schemas[level] += int(_number(line, f"schemas_{level}"))
+
+    def _add_call(self, line: Mapping[str, Any]) -> None:
+        figures = self._figures
+        requests = int(_number(line, "upstream_requests"))
+        figures.codes[line["code"]] += 1
+        figures.cacheable += line.get("cache") != "bypass"
+        figures.hits += line.get("cache") in HITS
+        figures.upstream_requests += requests
+        if requests:
+            self._times_ms.append(_number(line, "upstream_ms"))
+        if isinstance(line.get("inner_tool"), str):
+            figures.tools[line["inner_tool"]] += 1
+
+
+def seven_figures(figures: Figures) -> dict[str, float | None]:
+    """Return the figures by which progressive loading is judged; None for a mean or a share of nothing.
+
+    - ``tokens_per_query``: tokens that a search answers, in the mean.
+    - ``token_reduction_percent``: how much less that is than the definitions of all tools.
+    - ``full_per_query``, ``medium_per_query``, ``minimal_per_query``: tools that a search describes at each level.
+    - ``loaded_on_demand``: schemas that TOOL_GET sent.
+    - ``cache_hit_percent``: calls that were answered without a request of their own, of those that read.
+    """
+    searches, schemas = figures.searches, figures.search_schemas
+    baseline = figures.search_saved + figures.search_tokens
+    return {
+        "tokens_per_query": _ratio(figures.search_tokens, searches),
+        "token_reduction_percent": _percent(figures.search_saved, baseline if figures.search_saved else 0),
+        "full_per_query": _ratio(schemas["full"], searches),
+        "medium_per_query": _ratio(schemas["medium"], searches),
+        "minimal_per_query": _ratio(schemas["minimal"], searches),
+        "loaded_on_demand": figures.loaded,
+        "cache_hit_percent": _percent(figures.hits, figures.cacheable),
+    }
+
+
+def as_json(figures: Figures) -> dict[str, Any]:
+    """Return all figures as a JSON object."""
+    median, p99 = figures.upstream_ms or (None, None)
+    return {
+        "first": figures.first or None,
+        "last": figures.last or None,
+        "figures": seven_figures(figures),
+        "requests": {"by_tool": dict(figures.requests), "failed": figures.failed_requests},
+        "searches": {"total": figures.searches, "found_nothing": figures.empty_searches},
+        "tokens": {"answered": round(figures.tokens), "saved": round(figures.tokens_saved)},
+        "schemas_unchanged": figures.unchanged,
+        "calls": {"total": figures.calls, "by_code": dict(figures.codes.most_common())},
+        "cache": {"cacheable": figures.cacheable, "hits": figures.hits},
+        "upstream": {"requests": figures.upstream_requests, "median_ms": median, "p99_ms": p99},
+        "tools": dict(figures.tools.most_common(MOST_CALLED)),
+    }
+
+
+def _number(line: Mapping[str, Any], name: str) -> float:
+    """Return a figure of a line; 0 where it has none: a log may be cut, or of another version."""
+    value = line.get(name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if is_number else 0  # type: ignore[return-value]
+
+
+def _percentile(ordered: list[float], share: float) -> float:
+    """Return the nearest rank."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def _ratio(amount: float, number: float) -> float | None:
+    return round(amount / number, 2) if number else None
+
+
+def _percent(amount: float, number: float) -> float | None:
+    return round(100 * amount / number, 1) if number else None

@@ -1,0 +1,253 @@
+"""``toolfold stats``, compared with figures that are counted from the answers of a generated day."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.aws_services import use_aws_endpoint
+from tests.support.http import KEY
+from tests.support.logs_insights import LogsInsights
+from tests.support.mcp_requests import message
+from toolfold.app import build_app
+from toolfold.cli import main
+from toolfold.mock_api.server import MockApi
+from toolfold.protocol import jsonrpc
+from toolfold.settings import Settings
+
+GROUP = "/aws/lambda/team-gateway"
+DAY = datetime(2026, 1, 14, tzinfo=UTC)
+QUERIES = ("stock price", "oil", "moving average of a share", "inflation in the united states", "zzqqxx yyzzqq")
+SYMBOLS = ("IBM", "AAPL", "MSFT", "TSLA")
+
+
+class Day(NamedTuple):
+    """A day of requests.
+
+    Attributes:
+        lines: the log.
+        expected: the figures, counted from the answers.
+    """
+
+    lines: list[dict[str, Any]]
+    expected: dict[str, Any]
+
+
+def requests(number: int = 160) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the requests of some agents, the same at every run."""
+    chance = random.Random(20260114)
+    for _ in range(number):
+        match chance.choices(("search", "list", "get", "call", "mistake"), (30, 3, 15, 45, 7))[0]:
+            case "search":
+                yield "TOOL_LIST", {"query": chance.choice(QUERIES)}
+            case "list":
+                yield "TOOL_LIST", {"category": "forex"}
+            case "get":
+                detail = chance.choice(("full", "medium", "minimal"))
+                yield "TOOL_GET", {"tool_name": chance.sample(["RSI", "WTI", "CPI"], 2), "detail": detail}
+            case "call":
+                yield "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": chance.choice(SYMBOLS)}}
+            case "mistake":
+                yield "TOOL_CALL", {"tool_name": "NO_SUCH_TOOL"}
+
+
+@pytest.fixture(scope="module")
+def day(mock_api: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Day:
+    """Answer the requests with the server of stdio, which writes the log; count from what it answers."""
+    log = tmp_path_factory.mktemp("log") / "calls.jsonl"
+    settings = {"TOOLFOLD_CALL_LOG": str(log), "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}
+    server = build_app(Settings.from_environment(settings)).server
+    definitions = server.tools.catalog().definition_tokens
+    tiers: Counter[int] = Counter()
+    counted: Counter[str] = Counter()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+        for name, arguments in requests():
+            body = json.dumps(message("tools/call", {"name": name, "arguments": arguments})).encode()
+            answer = json.loads(server.handle_message(jsonrpc.parse_message(body)))["result"]["structuredContent"]
+            counted[name] += 1
+            if "error" in answer:
+                counted["failed"] += 1
+            elif "query" in arguments:
+                tiers.update(entry["tier"] for entry in answer["tools"])
+                counted["searches"] += 1
+                counted["empty"] += answer["returned"] == 0
+                counted["search tokens"] += answer["tokens"]
+            elif name == "TOOL_GET" and arguments["detail"] != "minimal":
+                counted["loaded"] += len(answer["tools"])
+            elif name == "TOOL_CALL":
+                counted["calls"] += 1
+                counted["cached"] += answer["cached"]
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for number, line in enumerate(lines):
+        line["timestamp"] = (DAY + timedelta(days=number / len(lines))).isoformat(timespec="milliseconds")
+    searches = counted["searches"]
+    expected = {
+        "figures": {
+            "tokens_per_query": round(counted["search tokens"] / searches, 2),
+            "token_reduction_percent": round(
+                100 * (1 - counted["search tokens"] / ((searches - counted["empty"]) * definitions)), 1
+            ),
+            "full_per_query": round(tiers[1] / searches, 2),
+            "medium_per_query": round(tiers[2] / searches, 2),
+            "minimal_per_query": round(tiers[3] / searches, 2),
+            "loaded_on_demand": counted["loaded"],
+            "cache_hit_percent": round(100 * counted["cached"] / counted["calls"], 1),
+        },
+        "requests": {
+            "by_tool": {name: counted[name] for name in ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")},
+            "failed": counted["failed"],
+        },
+        "searches": {"total": searches, "found_nothing": counted["empty"]},
+        "calls": {"total": counted["calls"], "by_code": {"OK": counted["calls"]}},
+        "cache": {"cacheable": counted["calls"], "hits": counted["cached"]},
+        "tools": {"GLOBAL_QUOTE": counted["calls"]},
+    }
+    assert min(tiers[1], tiers[2], counted["cached"], counted["empty"], counted["failed"]) > 0
+    return Day(lines, expected)
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def stats(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    assert main(["stats", "--json", *options]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+class TestReplayedDay:
+    def test_the_figures_of_a_file_are_those_of_the_answers(
+        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = stats(capsys, "--log", write(tmp_path / "day.log", day.lines))
+        assert {name: found[name] for name in day.expected} == day.expected
+        assert found["first"] == day.lines[0]["timestamp"]
+        assert found["last"] == day.lines[-1]["timestamp"]
+
+    def test_the_figures_of_a_deployment_are_the_same(
+        self, day: Day, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("toolfold.cli.log_insights._POLL_S", 0)
+        with LogsInsights({GROUP: day.lines}) as insights:
+            use_aws_endpoint(insights.url, monkeypatch)
+            found = stats(capsys, "--stack", "team", "--since", DAY.isoformat())
+            assert {query["logGroupName"] for query in insights.queries} == {GROUP}
+            assert {query["startTime"] for query in insights.queries} == {int(DAY.timestamp())}
+        assert {name: found[name] for name in day.expected} == day.expected
+
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_a_deployment_is_counted_for_a_day_by_default(
+        self, options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("toolfold.cli.log_insights._POLL_S", 0)
+        with LogsInsights({GROUP: []}) as insights:
+            use_aws_endpoint(insights.url, monkeypatch)
+            assert main(["stats", "--log-group", GROUP, *options]) == 0
+            assert {query["endTime"] - query["startTime"] for query in insights.queries} == {86_400}
+        captured = capsys.readouterr()
+        assert json.loads(captured.out)["calls"]["total"] == 0 if options else "There is no request" in captured.err
+
+    def test_lines_before_a_time_are_left_out(
+        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = write(tmp_path / "day.log", day.lines)
+        half = [line for line in day.lines if line["timestamp"] >= "2026-01-14T12:00"]
+        found = stats(capsys, "--log", path, "--since", "2026-01-14T12:00")
+        assert found == {**stats(capsys, "--log", write(tmp_path / "half.log", half)), "source": path}
+        assert stats(capsys, "--log", path, "--since", "1d")["calls"]["total"] == 0
+
+    def test_a_person_gets_tables(self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["stats", "--log", write(tmp_path / "day.log", day.lines)]) == 0
+        out = capsys.readouterr().out
+        seven = day.expected["figures"]
+        assert f"tokens of a search                   {seven['tokens_per_query']:g}" in out
+        assert f"answered from the cache              {seven['cache_hit_percent']:g} %" in out
+        assert "GLOBAL_QUOTE" in out
+
+
+class TestForms:
+    def test_files_may_be_compressed_and_several(
+        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        middle = len(day.lines) // 2
+        packed = tmp_path / "first.gz"
+        packed.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in day.lines[:middle]).encode()))
+        found = stats(capsys, "--log", str(packed), write(tmp_path / "rest.log", day.lines[middle:]))
+        assert found["figures"] == day.expected["figures"]
+
+    def test_stdin_is_read_with_what_other_tools_print_before_a_line(
+        self, day: Day, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = "".join(f"2026-01-14T10:00:00 2026/01/14/[1]ab {json.dumps(line)}\n" for line in day.lines)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert stats(capsys, "--log", "-")["figures"] == day.expected["figures"]
+
+    def test_other_lines_are_skipped(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "odd.log"
+        odd = ["", "START RequestId", "{", "[1]", '{"message": "call"}', '{"message": {"a": 1}}', '{"_aws": {}}']
+        odd += ['{"message": "request", "tool": "TOOL_GET", "tokens": "many", "tokens_saved": NaN}', "{" * 9999]
+        path.write_bytes("\n".join(odd).encode() + b"\n\xff\xfe{\n")
+        found = stats(capsys, "--log", str(path))
+        assert (found["requests"]["by_tool"], found["tokens"]["answered"]) == ({"TOOL_GET": 1}, 0)
+        assert found["figures"]["tokens_per_query"] is None
+
+    def test_nothing_is_explained(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = write(tmp_path / "empty.log", [])
+        assert main(["stats", "--log", path, "--since", "1d"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert f"There is no request and no call in {path} since" in captured.err
+
+    def test_without_a_log_it_says_how_to_get_one(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["stats"]) == 1
+        assert "TOOLFOLD_CALL_LOG" in capsys.readouterr().err
+        monkeypatch.setenv("TOOLFOLD_CALL_LOG", str(tmp_path / "none"))
+        assert main(["stats"]) == 1
+        assert "Nothing has been logged yet" in capsys.readouterr().err
+
+    def test_the_file_of_the_setting_is_read_with_the_one_before(
+        self, day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        write(tmp_path / "calls.jsonl.1", day.lines[:50])
+        monkeypatch.setenv("TOOLFOLD_CALL_LOG", write(tmp_path / "calls.jsonl", day.lines[50:]))
+        assert stats(capsys)["figures"] == day.expected["figures"]
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (["--log", "/no/such/file"], "cannot be read: No such file"),
+            (["--log", "/"], "cannot be read: Is a directory"),
+        ],
+    )
+    def test_a_file_that_cannot_be_read_is_an_error(
+        self, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["stats", *options]) == 1
+        assert problem in capsys.readouterr().err
+
+    @pytest.mark.parametrize("since", ["yesterday", "1y", "-1d", "1", "2026-13-01"])
+    def test_a_time_that_is_none_is_wrong_usage(self, since: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["stats", f"--since={since}"])
+        assert "is no time" in capsys.readouterr().err
+
+    def test_a_log_group_that_does_not_exist_is_named(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with LogsInsights({}) as insights:
+            use_aws_endpoint(insights.url, monkeypatch)
+            assert main(["stats", "--stack", "other"]) == 1
+        assert "there is no log group /aws/lambda/other-gateway in this region" in capsys.readouterr().err
