@@ -98,6 +98,14 @@ def deployed(**parameters: str) -> Stack:
     return resolve(translated(), parameters)
 
 
+def holds_rule(template: Mapping[str, Any], rule: str, parameters: Mapping[str, str]) -> bool:
+    """Return whether CloudFormation accepts these parameters, as far as one rule of the template decides."""
+    resolver, found = _Resolver(template, parameters, NAME), template["Rules"][rule]
+    if not resolver.condition(found.get("RuleCondition", {"Fn::Equals": ["", ""]})):
+        return True
+    return all(resolver.condition(one["Assert"]) for one in found["Assertions"])
+
+
 def physical_name(logical: str, resource: Mapping[str, Any]) -> str:
     """Return the name of a resource in AWS; ``resource`` is resolved."""
     named = (resource.get("Properties", {}).get(key) for key in _NAMES)
