@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.logging import correlation_paths
 
 from toolfold.app import build_app
-from toolfold.settings import Settings, check_key_is_guarded
+from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
 settings = Settings.from_environment()
-check_key_is_guarded(settings)
 telemetry = configure(settings)
 logger, metrics = telemetry.logger, telemetry.metrics
-app = build_app(settings, on_call=telemetry.record_call, on_failure=telemetry.record_failure)
+app = build_app(settings, on_call=telemetry.record_call, on_failure=telemetry.record_failure, is_public=True)
 gateway = LambdaHandler(app, telemetry, telemetry.record_request)
 
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":

@@ -6,6 +6,7 @@ one App: ``transports.lambda_handler``, ``transports.local_http.server`` and ``t
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Authorization, OriginPolicy
 from toolfold.protocol.mcp import Server
+from toolfold.settings import open_keys
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -24,6 +26,14 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 __all__ = ["App", "build_app"]
+
+logger = logging.getLogger("toolfold")
+
+_HOW_TO_OPEN = (
+    "Set TOOLFOLD_OAUTH_ISSUER, so that callers need tokens; or TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true, if this is "
+    "intended; or unset the key, so that callers send their own."
+)
+"""What an operator does about a key that would be open to all callers."""
 
 
 class App:
@@ -85,6 +95,7 @@ def build_app(
     port: int | None = None,
     on_call: Callable[[CallLog], None] | None = None,
     on_failure: Callable[[str], None] | None = None,
+    is_public: bool = False,
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -95,6 +106,8 @@ def build_app(
         port: The port that must be named with ``hosts``.
         on_call: Called with the log of every finished call.
         on_failure: Called with a code when something of the deployment fails without failing a call.
+        is_public: Whether others than the user of this machine can send requests. Calls then use the keys of the
+            settings only if callers need tokens, or the settings say that anyone may use them.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
@@ -104,7 +117,10 @@ def build_app(
     call_log = _open_call_log(settings)
     if call_log is not None:
         on_call = _each(call_log.record_call, on_call)
-    executor = ToolExecutor(settings, aws=aws, on_call=on_call, on_failure=on_failure)
+    closed = open_keys(settings) if is_public else []
+    if closed:
+        logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
+    executor = ToolExecutor(settings, aws=aws, on_call=on_call, on_failure=on_failure, uses_own_keys=not closed)
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request

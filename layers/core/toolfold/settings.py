@@ -523,20 +523,28 @@ def check_key_is_guarded(settings: Settings, environment: Mapping[str, str] | No
     Raises:
         SettingsError: a key is set, no access tokens are required, and it is not confirmed that this is intended.
     """
-    if settings.oauth_issuer or settings.anyone_may_use_the_key:
-        return
-    variables = os.environ if environment is None else environment
-    names = (
-        *(source.variable for source in BUILT_IN_SOURCES.values()),
-        *(f"{_PREFIX}SOURCE_{source.upper()}_KEY" for source in settings.source_keys),
-        *(item.rpartition("=")[2] for item in settings.key_variables),
-    )
-    found = next((name for name in names if variables.get(name, "").strip()), None)
-    if found is not None:
+    found = open_keys(settings, environment)
+    if found:
         raise SettingsError(
-            f"Anyone who reaches this server would use the key in {found}. Remove it, so that callers send their own, "
-            "set TOOLFOLD_OAUTH_ISSUER, or confirm it with TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true."
+            f"Anyone who reaches this server would use the key in {found[0]}. Remove it, so that callers send their "
+            "own, set TOOLFOLD_OAUTH_ISSUER, or confirm it with TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true."
         )
+
+
+def open_keys(settings: Settings, environment: Mapping[str, str] | None = None) -> list[str]:
+    """Return the variables with keys that every caller of a public endpoint would use, and nothing says that it may.
+
+    Args:
+        settings: the settings in force.
+        environment: environment variables (default: the process's).
+    """
+    if settings.oauth_issuer or settings.anyone_may_use_the_key:
+        return []
+    variables = os.environ if environment is None else environment
+    names = {known.variable for known in BUILT_IN_SOURCES.values()}
+    names.update(f"{_PREFIX}SOURCE_{source.upper()}_KEY" for source in settings.source_keys)
+    names.update(item.rpartition("=")[2] for item in settings.key_variables)
+    return sorted(name for name in names if variables.get(name, "").strip())
 
 
 def check_names(environment: Mapping[str, str]) -> None:

@@ -207,6 +207,7 @@ def resolve_api_key(
     environment: Mapping[str, str] | None = None,
     *,
     is_only_one: bool = True,
+    uses_own: bool = True,
 ) -> str:
     """Return the API key that is sent to ``source``: the caller's where the source takes it, else the deployment's.
 
@@ -217,6 +218,7 @@ def resolve_api_key(
         secrets: reads keys from AWS.
         environment: environment variables (default: the process's).
         is_only_one: whether no other source of the catalog takes callers' keys. Otherwise a key must name its source.
+        uses_own: whether calls without a key may use that of the deployment.
 
     Returns:
         The key; empty for a source that needs none.
@@ -232,6 +234,8 @@ def resolve_api_key(
         return callers
     variables = os.environ if environment is None else environment
     own = variables.get(auth.environment, "").strip()
+    if own and not uses_own:
+        raise _not_for_all(source, auth, credentials.unused, is_only_one)
     if not _is_key(own):
         raise _malformed(source, auth)
     if own.startswith(_REFERENCE_PREFIXES):
@@ -292,11 +296,23 @@ def _malformed(source: Source, auth: Auth) -> AuthRequired:
     )
 
 
+def _not_for_all(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
+    operator = "tell the operator, whose log says how to allow it"
+    return AuthRequired(
+        f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
+        f"Ask the user to send a key as {_header_of_keys(source, unused, is_only_one)}, or {operator}."
+        if auth.caller_key
+        else f"{operator.capitalize()}.",
+    )
+
+
+def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
+    is_named = unused or not is_only_one
+    return header_for(source.id) if is_named else "Authorization: Bearer or X-API-Key"
+
+
 def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
-    header = ""
-    if auth.caller_key:
-        is_named = unused or not is_only_one
-        header = f", or to send it as {header_for(source.id) if is_named else 'Authorization: Bearer or X-API-Key'}"
+    header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
     from toolfold.messages import SET_KEY  # needed for an error only
 

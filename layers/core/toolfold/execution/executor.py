@@ -48,6 +48,7 @@ class ToolExecutor:
         aws: creates the clients of AWS (default: its own).
         on_call: called with the log of every finished call, successful or not.
         on_failure: called with a code when something of the deployment fails without failing a call.
+        uses_own_keys: whether calls without a key may use those of the deployment.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
     """
@@ -59,6 +60,7 @@ class ToolExecutor:
         aws: AwsClients | None = None,
         on_call: Callable[[CallLog], None] | None = None,
         on_failure: Callable[[str], None] | None = None,
+        uses_own_keys: bool = True,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -67,7 +69,7 @@ class ToolExecutor:
         self._allow_list = AllowList.from_settings(settings)
         self._secrets: SecretProvider | None = None
         self._on_call, self._adapters, self._clock = on_call, adapters, clock
-        self._on_failure = on_failure
+        self._on_failure, self._uses_own_keys = on_failure, uses_own_keys
         self._client_limits: ClientLimits | None = None
         self._cached_executor: CachedExecutor | None = None
         self._http_client: HttpClient | None = None
@@ -112,7 +114,7 @@ class ToolExecutor:
         admit = self._admission(source, tool, credentials)
         takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
         secrets = self._secret_provider()
-        api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1)
+        api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1, uses_own=self._uses_own_keys)
         result = self.cached_executor().call(
             source,
             tool,

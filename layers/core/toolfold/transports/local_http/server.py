@@ -18,6 +18,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any
 
 from uvicorn.config import Config
@@ -83,7 +84,8 @@ class LocalServer:
         # No client calls a server by the address that stands for all addresses.
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
-        app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port)
+        is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
+        app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port, is_public=is_public)
         well_known = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
         self._log = BackgroundStdout()
         self.lambda_handler = LambdaHandler(app, configure(settings, self._log))
