@@ -53,6 +53,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.output",
     "toolfold.results.select.evaluator",
     "toolfold.results.select.jmespath_query",
+    "toolfold.results.select.requested",
     "toolfold.results.select.sql_periods",
     "toolfold.results.select.sql_query",
     "toolfold.sources.http_api.adapter",
