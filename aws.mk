@@ -73,5 +73,7 @@ lock-aws: .venv/bin/uv ## pin the packages of the layer and of the AWS tools aga
 	compile="../.venv/bin/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13" && \
 	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: \
 		--no-emit-package botocore --no-emit-package python-dateutil --no-emit-package six lambda.in -o lambda.txt && \
+	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: -c lambda.txt -c dev.txt \
+		--no-emit-package typing-extensions publisher.in -o publisher.txt && \
 	$$compile --universal -c uv.txt sam.in -o sam.txt && \
 	$$compile --universal runtime.in -o runtime.txt
