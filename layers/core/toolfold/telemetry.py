@@ -143,6 +143,18 @@ class Telemetry:
         """Count one failure of the deployment that failed no request; ``code`` is one of :data:`DEGRADATIONS`."""
         self._count("Failures", code)
 
+    def record_publication(self, outcome: str, catalog_age_s: float | None = None) -> None:
+        """Count one run of the publisher by its outcome, and write the age of the current catalog at once.
+
+        Args:
+            outcome: What the run did, as ``build.unattended`` names it.
+            catalog_age_s: How long ago the catalog was published or found up to date; None: not known.
+        """
+        self._count("Publications", outcome)
+        if catalog_age_s is not None:
+            self._add("CatalogAge", round(catalog_age_s), MetricUnit.Seconds)
+            self.metrics.flush_metrics()
+
     def _add(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
         """Add a value to the metrics of this invocation, which are written together at its end."""
         try:

@@ -10,6 +10,7 @@ __all__ = [
     "catalog_diff",
     "checks",
     "compiler",
+    "custom_resource",
     "emitter",
     "lint",
     "output_file",
@@ -19,6 +20,7 @@ __all__ = [
     "publisher",
     "schema",
     "search_index",
+    "unattended",
     "writer",
     "yaml_loader",
 ]
