@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: eval-agent dialogues dialogues-check bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
+.PHONY: dashboards eval-agent dialogues dialogues-check bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
@@ -24,6 +24,10 @@ bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up
 	$(bin)/uv venv --quiet --clear --python $(bin)/python .venv-bench
 	VIRTUAL_ENV=.venv-bench $(bin)/uv pip install --quiet --require-hashes -r requirements/bench.txt
 	touch $@
+
+# Less than a minute.
+dashboards: .venv/.dev .venv-bench/.installed ## draw the dashboards of the template with a replayed day: docs/images/dashboard-*.png; ARGS=--write
+	$(bin)/python -m tests.benchmarks.dashboards $(ARGS)
 
 # Some twenty minutes; ARGS=--quick, two.
 bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write

@@ -158,7 +158,7 @@ class CloudWatch:
         namespace, *names = found[1].split(",")
         wanted = dict(_TERM.findall(found[2]))
         metric_name = wanted.pop("MetricName")
-        for metric in sorted(self._values, key=str):
+        for metric in sorted(self._values, key=lambda one: (one.namespace, one.name, sorted(one.dimensions))):
             dimensions = dict(metric.dimensions)
             if (
                 (metric.namespace, metric.name) == (namespace, metric_name)

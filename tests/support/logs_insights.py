@@ -96,14 +96,28 @@ def run_query(query: str, lines: Iterable[Line]) -> list[dict[str, str]]:
             lines = [line for line in lines if all(_holds(condition, line) for condition in conditions)]
         elif word == "stats":
             rows = _stats(rest, lines)
+        elif word == "fields":
+            names = [name.strip() for name in rest.split(",")]
+            rows = [{name: str(_field(line, name)) for name in names} for line in lines]
         elif word == "sort":
             name = rest.split()[0]
-            rows.sort(key=lambda row, name=name: float(row[name]), reverse=rest.endswith("desc"))
+            rows.sort(key=lambda row, name=name: _rank(row[name]), reverse=rest.endswith("desc"))
         elif word == "limit":
             rows = rows[: int(rest)]
         else:
             raise ValueError(f"no command: {command}")
     return rows
+
+
+def _field(line: Line, name: str) -> Any:
+    return line.get("timestamp" if name == "@timestamp" else name, "")
+
+
+def _rank(text: str) -> tuple[float, str]:
+    try:
+        return float(text), ""
+    except ValueError:
+        return 0.0, text
 
 
 def _holds(condition: str, line: Line) -> bool:
