@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -13,6 +14,9 @@ from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 ALGORITHMS = {"RSA": "RS256", "EC": "ES256", "OKP": "Ed25519", "oct": "HS256"}
+
+Reply = tuple[int, dict[str, str], bytes]
+"""Status, headers and body."""
 
 Key = RSAKey | ECKey | OKPKey | OctKey
 
@@ -40,7 +44,7 @@ class Issuer:
         self.requests: list[str] = []
         self.is_down = False
         self.metadata: dict[str, Any] = {}
-        self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
+        self.replies: dict[str, Reply] = {}
         self.is_held, self.is_waiting = threading.Event(), threading.Event()
         self.is_held.set()
         issuer = self
@@ -51,9 +55,14 @@ class Issuer:
                 if not issuer.is_held.is_set():
                     issuer.is_waiting.set()
                     issuer.is_held.wait(10)
-                body = None if issuer.is_down else issuer.respond(self.path)
-                found = (503 if issuer.is_down else 404 if body is None else 200, {}, json.dumps(body).encode())
-                status, headers, content = issuer.replies.get(self.path, found)
+                found = (503, {}, b"") if issuer.is_down else issuer.handle("GET", self.path, self.headers, b"")
+                self._send(*issuer.replies.get(self.path, found))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                self._send(*issuer.handle("POST", self.path, self.headers, body))
+
+            def _send(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
                 self.send_response(status)
                 for name, value in {**headers, "content-length": str(len(content))}.items():
                     self.send_header(name, value)
@@ -66,7 +75,13 @@ class Issuer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/tenant"
 
+    def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Return status, headers and body of a response."""
+        found = self.respond(path) if method == "GET" else None
+        return 404 if found is None else 200, {"content-type": "application/json"}, json.dumps(found).encode()
+
     def respond(self, path: str) -> Any:
+        """Return the document at ``path``, or None."""
         if path == "/tenant/.well-known/openid-configuration":
             return {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **self.metadata}
         if path == "/tenant/keys":
