@@ -36,7 +36,7 @@ class IssuerDocuments:
     """
 
     def __init__(self, issuer: str, get_http_client: Callable[[], HttpClient]) -> None:
-        self.issuer, self._get_http_client = issuer, get_http_client
+        self.issuer, self.http_client = issuer, get_http_client
 
     def metadata(self, deadline: float) -> Mapping[str, Any]:
         """Return the metadata: of OpenID Connect Discovery 1.0, else of RFC 8414.
@@ -82,7 +82,7 @@ class IssuerDocuments:
         # The operator has named the issuer, which may be in a private network; a host that the issuer names may not.
         is_allowed = None if parts.hostname == issuer_host else is_allowed_address
         try:
-            response = self._get_http_client().request(
+            response = self.http_client().request(
                 "GET",
                 url,
                 headers={"accept": "application/json"},

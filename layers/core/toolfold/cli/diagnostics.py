@@ -63,6 +63,10 @@ def diagnose(
     yield Finding("ok", "settings", _changed(environment))
     yield from _network_variables(environment)
     yield from _cache(settings)
+    if settings.oauth_issuer and not offline:
+        from toolfold.cli.oauth_diagnostics import diagnose_issuer
+
+        yield from (Finding(status, "issuer", text, step) for status, text, step in diagnose_issuer(settings))
     catalog = _catalog(settings)
     if isinstance(catalog, Finding):
         yield catalog

@@ -1,0 +1,154 @@
+"""The checks of ``toolfold doctor`` for access tokens: the settings against what the issuer publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from toolfold.cli.installation import install_command
+
+if TYPE_CHECKING:
+    from toolfold.auth.issuer_metadata import IssuerDocuments
+    from toolfold.cli.diagnostics import Status
+    from toolfold.settings import Settings
+
+__all__ = ["IssuerFinding", "diagnose_issuer"]
+
+
+class IssuerFinding(NamedTuple):
+    """The outcome of one check; see ``cli.diagnostics.Finding``."""
+
+    status: Status
+    text: str
+    next_step: str = ""
+
+
+def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
+    """Read the metadata and the keys of the issuer, and compare them with the settings."""
+    try:
+        import joserfc  # noqa: F401
+    except ModuleNotFoundError:
+        yield IssuerFinding("problem", "Access tokens are checked with joserfc.", install_command("oauth"))
+        return
+    from toolfold.auth.issuer_metadata import IssuerDocuments, UnusableDocument, new_deadline
+    from toolfold.network.session import HttpClient
+
+    client = HttpClient()
+    documents = IssuerDocuments(settings.oauth_issuer, lambda: client)
+    try:
+        metadata = documents.metadata(new_deadline())
+        yield from _keys(documents, metadata)
+    except UnusableDocument as error:
+        yield IssuerFinding(
+            "problem",
+            f"{settings.oauth_issuer}: {error}.",
+            "Set TOOLFOLD_OAUTH_ISSUER as the issuer's metadata spell it, with or without a slash at the end.",
+        )
+        return
+    else:
+        yield from _clients(settings, metadata)
+        yield from _tokens(settings, metadata)
+        yield _public_url(settings, documents)
+    finally:
+        client.close()
+
+
+def _keys(documents: IssuerDocuments, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
+    from toolfold.auth.issuer_keys import usable_keys
+    from toolfold.auth.issuer_metadata import new_deadline
+
+    keys = usable_keys(documents.json(metadata.get("jwks_uri"), new_deadline()))
+    if keys:
+        yield IssuerFinding("ok", f"{documents.issuer} publishes {len(keys)} keys.")
+    else:
+        yield IssuerFinding(
+            "problem",
+            f"{documents.issuer} publishes no key that can verify a signature.",
+            "Let it sign access tokens with RSA of 2048 bits or more, an elliptic curve, or Ed25519.",
+        )
+
+
+def _clients(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
+    """Check what clients need in order to authorize themselves."""
+    if settings.oauth_cognito_client:
+        missing = [name for name in ("authorization_endpoint", "token_endpoint") if not metadata.get(name)]
+        if missing:
+            yield IssuerFinding(
+                "problem",
+                f"The user pool has no {missing[0]}.",
+                "Give the user pool a domain, in the console of Cognito.",
+            )
+        else:
+            yield IssuerFinding("ok", "Clients register here and get the client of the user pool.")
+        return
+    if "S256" not in (metadata.get("code_challenge_methods_supported") or ()):
+        yield IssuerFinding(
+            "problem",
+            "The issuer does not announce PKCE with S256, so MCP clients refuse it.",
+            "With Amazon Cognito set TOOLFOLD_OAUTH_COGNITO_CLIENT; with another issuer turn PKCE on.",
+        )
+    if metadata.get("client_id_metadata_document_supported") is True:
+        yield IssuerFinding("ok", "The issuer reads Client ID Metadata Documents: clients need no registration.")
+    elif metadata.get("registration_endpoint"):
+        yield IssuerFinding("ok", "Clients register themselves with the issuer.")
+    else:
+        yield IssuerFinding(
+            "note",
+            "The issuer neither reads Client ID Metadata Documents nor lets clients register themselves.",
+            "Create a client there, and enter its id where you connect each client.",
+        )
+
+
+def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
+    """Check what can be known of the tokens before there is one."""
+    from toolfold.auth.resource_server import SCOPES
+
+    has_no_audience = ".amazonaws.com/" in settings.oauth_issuer and "cognito-idp" in settings.oauth_issuer
+    if has_no_audience and not (settings.oauth_client_ids or settings.oauth_cognito_client):
+        yield IssuerFinding(
+            "problem",
+            "Access tokens of Amazon Cognito have no audience, so none is accepted.",
+            "Name the app clients in TOOLFOLD_OAUTH_CLIENT_IDS, or set TOOLFOLD_OAUTH_COGNITO_CLIENT.",
+        )
+    announced = metadata.get("scopes_supported")
+    wanted = [f"{settings.oauth_scope_prefix}{scope}" for scope in SCOPES]
+    # Cognito announces its own scopes only, and so do others that have scopes of resources.
+    if isinstance(announced, list) and not has_no_audience and not any(scope in announced for scope in wanted):
+        yield IssuerFinding(
+            "note",
+            f"The issuer does not announce the scope {wanted[0]}.",
+            "Define the scopes there, or set TOOLFOLD_OAUTH_SCOPE_PREFIX to what it writes before them.",
+        )
+    if settings.oauth_audience and settings.oauth_audience != settings.public_url:
+        yield IssuerFinding(
+            "note",
+            f"Tokens must be for {settings.oauth_audience}, but clients request them for {settings.public_url}.",
+            "Leave TOOLFOLD_OAUTH_AUDIENCE empty where the issuer knows the parameter resource (RFC 8707).",
+        )
+
+
+def _public_url(settings: Settings, documents: IssuerDocuments) -> IssuerFinding:
+    """Read the metadata of this deployment as its clients do."""
+    from toolfold.auth.issuer_metadata import IssuerDocuments, UnusableDocument, new_deadline
+    from toolfold.auth.resource_server import WELL_KNOWN
+
+    parts = urlsplit(settings.public_url)
+    url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path.rstrip('/')}"
+    reader = IssuerDocuments(settings.public_url, documents.http_client)
+    try:
+        found = reader.json(url, new_deadline())
+    except UnusableDocument as error:
+        return IssuerFinding(
+            "note",
+            f"{url} cannot be read: {error}.",
+            "Clients look there. Deploy first; TOOLFOLD_PUBLIC_URL must be the endpoint's URL without a stage.",
+        )
+    resource = found.get("resource") if isinstance(found, dict) else None
+    if resource != settings.public_url:
+        return IssuerFinding(
+            "problem",
+            f"{url} describes {str(resource)[:200]!a}, not {settings.public_url}.",
+            "Set TOOLFOLD_PUBLIC_URL here as it is set in the deployment.",
+        )
+    return IssuerFinding("ok", f"{settings.public_url} tells clients about its issuer.")
