@@ -306,3 +306,37 @@ def test_secret_in_an_unknown_argument_is_not_repeated(recorded: MetaTools) -> N
 def test_end_of_a_year_or_quarter_is_its_last_day(reading: str, bound: Any, first: str) -> None:
     (found,) = parse_date(reading, TODAY)
     assert first in [text for text, _ in spellings(found, bound)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameter", "value", "nearest"),
+    [
+        ("HISTORICAL_OPTIONS", "date", "2025-06-31", "2025-06-30"),
+        ("LISTING_STATUS", "date", "2023-02-29", "2023-02-28"),
+        ("HISTORICAL_OPTIONS", "date", "June 31, 2025", "2025-06-30"),
+        ("HISTORICAL_OPTIONS", "date", "31.06.2025", "2025-06-30"),
+        ("HISTORICAL_OPTIONS", "date", "2025/06/31", "2025-06-30"),
+        ("HISTORICAL_OPTIONS", "date", "20250631", "2025-06-30"),
+        ("HISTORICAL_OPTIONS", "date", "2025-13-01", ""),
+        (NEWS, "time_from", "20250631T0000", "2025-06-30"),
+        (NEWS, "time_from", "20250630T2460", ""),
+    ],
+)
+def test_day_that_does_not_exist_is_not_sent(
+    recorded: MetaTools, mock_api: MockApi, tool: str, parameter: str, value: str, nearest: str
+) -> None:
+    found = error(call(recorded, tool, {"symbol": "IBM", "tickers": "IBM", parameter: value}))
+    problem = next(one for one in found["problems"] if one["parameter"] == parameter)["problem"]
+    assert re.search(r"is not (in the calendar|a time of day)", problem)
+    assert problem.endswith(nearest)
+    assert mock_api.requests == []
+
+
+def test_text_in_the_form_of_a_day_may_be_searched_for() -> None:
+    assert validator("SYMBOL_SEARCH").resolve({"keywords": "2025-06-31"}).problems == []
+
+
+@pytest.mark.parametrize(("value", "proposed"), [("2025-06-31", "2025-06-30"), ("2024-02-30", "2024-02-29")])
+def test_call_with_the_last_day_of_the_month_is_proposed(recorded: MetaTools, value: str, proposed: str) -> None:
+    found = error(call(recorded, "HISTORICAL_OPTIONS", {"symbol": "IBM", "date": value}))
+    assert found["next_call"]["TOOL_CALL"]["arguments"] == {"symbol": "IBM", "date": proposed}

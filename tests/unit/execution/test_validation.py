@@ -152,8 +152,8 @@ def accepts(schema: Any, arguments: dict[str, Any]) -> bool:
     return bool(jsonschema.Draft202012Validator(schema).is_valid(arguments))
 
 
-BEYOND_SCHEMA = ("is empty", "has an empty item", "is not one of", "at most")
-"""Problems that no schema of the catalog states: text without content, and items of lists sent as one string."""
+BEYOND_SCHEMA = ("is empty", "has an empty item", "is not one of", "at most", "is not in the calendar")
+"""Problems that no schema of the catalog states: text without content, items of lists sent as one string, dates."""
 
 
 @examples(500, many=20_000)

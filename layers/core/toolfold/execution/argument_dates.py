@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, NamedTuple
 
-__all__ = ["Bound", "Reading", "bound_of", "parse_date", "spellings"]
+__all__ = ["Bound", "Reading", "bound_of", "end_of_month", "parse_date", "spellings"]
 
 Precision = Literal["year", "quarter", "month", "day", "time"]
 Bound = Literal["start", "end", ""]
@@ -103,6 +103,21 @@ def parse_date(value: object, today: date) -> list[Reading]:
             if reading:
                 return [reading]
     return []
+
+
+def end_of_month(value: object) -> date | None:
+    """Return the last day of the month in ``value``, a date with a later day of it, as June 31, 2025; else None."""
+    if not isinstance(value, str) or len(value) > _MAX_CHARS:
+        return None
+    text = _WEEKDAY.sub("", " ".join(value.lower().split()), count=1)
+    matches = [match for form in (_TWO_ORDERS, *_FORMS) if (match := form.fullmatch(text))]
+    for groups in (match.groupdict() for match in matches):
+        numbers = [int(groups.get("first") or 0), int(groups.get("second_number") or 0)]
+        day = max(*numbers, int(groups.get("day") or 0))
+        month = _month_number(groups["name"]) if groups.get("name") else int(groups.get("month") or min(numbers))
+        if month and month <= 12 and day > (last := monthrange(int(groups["year"]), month)[1]):
+            return date(int(groups["year"]), month, last)
+    return None
 
 
 def _relative(text: str, today: date) -> Reading | None:

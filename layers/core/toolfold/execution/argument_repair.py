@@ -175,12 +175,19 @@ class _Repair:
                 yield Proposal(text, says_less or readings[0].is_relative)
 
     def _refuse_date(self, name: str, value: Any, bound: argument_dates.Bound) -> None:
-        """Refuse a date with two readings, or one without the day that is needed.
+        """Refuse a date with two readings, one without the day that is needed, or one after the end of its month.
 
         Raises:
             _Refused: it is one.
         """
         readings = argument_dates.parse_date(value, self._today)
+        if not readings and (last := argument_dates.end_of_month(value)) is not None:
+            nearest = self._spelled(
+                name, argument_dates.Reading(datetime(*last.timetuple()[:3], tzinfo=UTC), "day"), ""
+            )
+            if nearest:
+                text = f"{quote(value)} is not in the calendar: that month ends on {last}"
+                raise _Refused(Problem(parameter=name, problem=text, expected=nearest))
         bounds: tuple[argument_dates.Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
         found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
         if len(found) == 2 and all(found):

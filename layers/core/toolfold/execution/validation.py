@@ -191,7 +191,19 @@ class ArgumentValidator:
             return value, "" if name in self._blank_allowed or value in options else "is empty"
         if name in self._lists and isinstance(value, str):
             return _tidied_list(self._lists[name], value)
-        return value, ""
+        return value, self._date_problem(name, value)
+
+    def _date_problem(self, name: str, value: Any) -> str:
+        """Return what is wrong with a date that has the form of one, for a parameter that takes no other text."""
+        texts = value if isinstance(value, list) else [value]
+        if not any(isinstance(text, str) and text[:4].isdecimal() and len(text) > 8 for text in texts):
+            return ""
+        from toolfold.execution.calendar_dates import impossible_date
+
+        wrong = ((text, found) for text in texts if isinstance(text, str) and (found := impossible_date(text)))
+        text, found = next(wrong, ("", None))
+        other = ["not-a-date"] if isinstance(value, list) else "not-a-date"
+        return "" if found is None or self.accepts(name, other) else f"{quote(text)} {found.problem}"
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
         if _count_values(arguments, _MANY_VALUES) < _MANY_VALUES:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.execution.calendar_dates import impossible_date
+from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.tool_names import examples_note, fitting_arguments
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
     from toolfold.errors import InvalidArguments
-
-_DID_YOU_MEAN = re.compile(r"did you mean (\w+)\?")
 
 
 def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: InvalidArguments) -> None:
@@ -48,22 +47,22 @@ def _corrected(tool: Tool, given: Mapping[str, Any], problems: list[Mapping[str,
     known = tool.parameters.get("properties", {})
     for problem in problems:
         name = problem["parameter"]
-        meant = _DID_YOU_MEAN.search(problem["expected"])
-        if meant is not None and name in given and meant[1] in known:
-            corrected.setdefault(meant[1], given[name])
-        elif name in known and (closest := _closest_option(known[name], given.get(name))) is not None:
+        if name not in known:
+            if name in given and (meant := closest_matches(name, known)):
+                corrected.setdefault(meant[0], given[name])
+        elif (closest := _closest_value(known[name], given.get(name))) is not None:
             corrected[name] = closest
-        elif name in known and name in given and name in tool.example:
+        elif name in given and name in tool.example:
             corrected[name] = tool.example[name]
     return fitting_arguments(tool, corrected)
 
 
-def _closest_option(rule: Any, value: Any) -> str | None:
-    """Return the value allowed by ``rule`` that is closest to ``value``."""
+def _closest_value(rule: Any, value: Any) -> str | None:
+    """Return the value allowed by ``rule`` that is closest to ``value``, or the date before one that does not exist."""
+    if isinstance(value, str) and (wrong := impossible_date(value)) is not None and wrong.nearest:
+        return wrong.nearest
     options = rule.get("enum") if isinstance(rule, Mapping) else None
     if not isinstance(options, list) or not isinstance(value, str | int | float):
         return None
-    from toolfold.fuzzy import closest_matches
-
     closest = closest_matches(str(value), [option for option in options if isinstance(option, str)], least=0.5)
     return closest[0] if closest else None
