@@ -413,3 +413,13 @@ def test_selecting_every_row_returns_the_table() -> None:
         selection = parser.parse_select(expression)
         assert selection is not None
         assert evaluator.evaluate(selection, Document((table,)), WorkBudget(), TODAY).tables[0].rows == list(table.rows)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["name=ÉCOLE", "name=école", "name!=zürich", "name~COLE", "name starts with éc", "name like éco%", "name=ÉC*",
+     "SELECT name FROM data WHERE lower(name) = 'école'"],
+)  # fmt: skip
+def test_texts_are_compared_without_regard_to_case_in_any_script(condition: str) -> None:
+    assert rows("name,n\nÉcole,1\nZÜRICH,2\n", condition)[0][0] == "École"
+    assert len(rows("name,n\nÉcole,1\nZÜRICH,2\n", condition)) == 1

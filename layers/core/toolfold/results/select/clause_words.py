@@ -30,6 +30,9 @@ MOST = {
 }
 
 _WORDS = "|".join(word.replace(" ", r"\s++") for word in WHICH)
+_DAYS = r"\s++(?:trading\s++)?(?:days?|sessions?|dates?)"
+"""Rows of daily data."""
+
 _FIELDS = r"(?:columns?|cols|fields?|keys|attributes)"
 
 SEPARATOR = re.compile(
@@ -50,8 +53,9 @@ PARTS = {
         "take": rf"(?P<which>{_WORDS})\s*+[:=]?\s*+-?(?P<count>{COUNT})(?:{ROWS}|(?![\w.%]|\s*+[*/+]))",
         "equals": r"(?:rows|max_?rows|num_?rows|page_?size)\s*+[:=]\s*+(?P<count>\d{1,9})(?!\w)",
         "one": rf"(?P<which>{_WORDS})(?P<count>){ROWS}",
-        "rows": rf"(?P<count>\d{{1,9}}(?!\d))(?:(?P<which>){ROWS}|\s++(?P<before>{_WORDS})\b)",
-        "top": rf"(?P<which>top|bottom)\s*+[:=]?\s*+(?P<count>{COUNT})\b(?!\s*+[*/+(]){ROWS}?",
+        "rows": rf"(?P<count>\d{{1,9}}(?!\d))(?:(?P<which>){ROWS}|\s++(?P<before>{_WORDS})\b(?:{_DAYS}\b)?)",
+        "top": rf"(?P<which>top|bottom)\s*+[:=]?\s*+(?P<count>{COUNT})\b(?!\s*+[*/+(])"
+        rf"(?:{ROWS}|{_DAYS}(?=\s++(?:by|on)\b))?",
         "most": rf"(?:(?P<before>{COUNT})\s++)?(?P<which>{'|'.join(MOST)})(?:\s++(?P<count>\d{{1,9}}))?(?=\s++[\w\"'])",
         "skip": r"(?:offset|skip)\s*+[:=]?\s*+(?P<count>\d{1,9})(?!\w)",
         "order": r"(?:(?:order|sort)(?:ed)?(?:\s*+_?by\b|\s++on\b)?\s*+[:=]?|rank(?:ed)?\s++by)"

@@ -55,8 +55,8 @@ _RELATIVE = [
         ("day", r"(?:(?:for|on|of)\s++)?(?P<which>today|yesterday|tomorrow)\b(?!\s*+[(<>=])"),
         (
             "relative",
-            rf"(?:(?:in|over|for|from|during|within|of)\s++)?(?:the\s++)?(?P<which>last|past|previous|prior|trailing|recent"
-            rf"|next|coming|upcoming|this|current)[\s_-]++(?:(?P<count>{COUNT})[\s-]*+)?(?:full\s++|calendar\s++)?"
+            rf"(?:(?:in|over|for|from|during|within|of)\s++)?(?:the\s++)?(?P<which>last|past|previous|prior|trailing"
+            rf"|(?:most\s++)?recent|newest|latest|first|oldest|earliest|next|coming|upcoming|this|current)[\s_-]++(?:(?P<count>{COUNT})[\s-]*+)?(?:full\s++|calendar\s++)?"
             rf"(?P<trading>trading\s++|business\s++)?(?P<unit>{_UNIT}|(?<=\d){_SHORT_UNIT}|(?<=\d\s){_SHORT_UNIT})"
             r"\b(?!\s*+[(<>=])",
         ),
@@ -153,6 +153,8 @@ def _relative(form: str, text: str, offset: int, groups: dict[str, str]) -> Peri
     if which in ("next", "coming", "upcoming"):
         relative = "next" if groups["count"] or unit in ("day", "hour") else "following"
         return Period(text, offset, relative=relative, count=count * multiple, unit=unit)
+    if which in ("first", "oldest", "earliest"):
+        return Period(text, offset, relative="first", count=count * multiple, unit=unit)
     is_calendar_unit = which in ("last", "previous", "prior") and not groups["count"] and unit not in ("day", "hour")
     if is_calendar_unit and multiple == 1:
         return Period(text, offset, relative="previous", unit=unit)

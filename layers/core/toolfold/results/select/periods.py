@@ -118,6 +118,8 @@ def _relative(period: Period, dates: Dates) -> Bounds:
     if kind == "next":
         low, high = dates.today, _shift(dates.today, count, unit)
         return _noted(period, Bounds(str(low), str(high)))
+    if kind == "first":
+        return _noted(period, Bounds(dates.oldest, _first_end(count, unit, dates)))
     if unit == "hour":
         newest = datetime.datetime.fromisoformat(dates.newest)
         since = newest - datetime.timedelta(hours=count)
@@ -128,12 +130,26 @@ def _relative(period: Period, dates: Dates) -> Bounds:
         and past
         and (kind == "last rows" or (count <= FEW_DAYS and dates.spacing in ("daily", "intraday")))
     ):
-        return _noted(period, Bounds(past[-count:][0], past[-1]), f" ({len(past[-count:])} dates with data)")
+        return _noted(period, Bounds(past[-count:][0], past[-1]), _counted(len(past[-count:])))
     if unit in _MONTHS and dates.spacing in ("monthly", "quarterly", "yearly"):
         first = _shift(anchor.replace(day=1), 1 - count * _MONTHS[unit], "month")
         return _noted(period, Bounds(str(first), str(anchor)))
     low = _shift(anchor, -count, unit) + datetime.timedelta(1)
     return _noted(period, Bounds(str(low), str(anchor)))
+
+
+def _first_end(count: int, unit: str, dates: Dates) -> str:
+    """Return the last date of a period that begins at the oldest row; a number of days is one of days with data."""
+    oldest = dates.oldest
+    if unit == "hour":
+        return (datetime.datetime.fromisoformat(oldest) + datetime.timedelta(hours=count)).isoformat()
+    if unit == "day" and dates.spacing in ("daily", "intraday"):
+        return dates.distinct[: max(count, 1)][-1]
+    return str(_shift(_to_date(oldest), count, unit) - datetime.timedelta(1))
+
+
+def _counted(dates: int) -> str:
+    return f" ({dates} date{'s' if dates != 1 else ''} with data)"
 
 
 def _noted(period: Period, bounds: Bounds, extra: str = "") -> Bounds:

@@ -60,6 +60,8 @@ def requested_of(selection: Selection, document: Document, today: date) -> Reque
     found = list(chain.from_iterable(_bounds(resolved.selection.condition, lookup, today) for lookup in dated))
     bounds = [one for one in found if one is not None]
     requested = _requested_rows(resolved, dated)
+    if any(isinstance(one, Period) and one.relative == "first" for one in top_conditions(resolved.selection.condition)):
+        requested = replace(requested, is_oldest_first=True)
     return replace(
         requested,
         low=max((low for low, _ in bounds), default=""),
@@ -156,6 +158,8 @@ def _bounds(condition: Condition | None, lookup: ColumnLookup, today: date) -> I
 
 def _period_bounds(period: Period, statements: Statements, index: int) -> tuple[str, str]:
     bounds, dates = statements.bounds(period, index), statements.dates(index)
+    if period.relative == "first":  # of the whole series, not of the rows that are here
+        return "", ""
     if period.unit == "day" and period.relative in ("last", "last rows") and dates is not None:
         return _low_of_days(period, bounds.low, dates), ""
     return bounds.low, "" if period.relative else bounds.high

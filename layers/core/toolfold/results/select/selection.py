@@ -111,7 +111,8 @@ class Period:
         high: last date; ``""``: none.
         after: ``low`` itself is outside.
         before: ``high`` itself is outside.
-        relative: ``last``, ``next``, ``previous``, ``this``: a period that depends on the newest row; ``""``: not.
+        relative: ``last``, ``next``, ``previous``, ``this``: a period that depends on the newest row, ``first``: on the
+            oldest; ``""``: not.
         count: how many units of a relative period.
         unit: ``hour``, ``day``, ``week``, ``month``, ``quarter`` or ``year``.
     """

@@ -281,6 +281,8 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("ceiling", 1, _of_number(math.ceil)),
     ("instr", 2, _find),
     ("replace", 3, _replace),
+    ("lower", 1, lambda text: None if text is None else str(text).lower()),
+    ("upper", 1, lambda text: None if text is None else str(text).upper()),
     ("printf", -1, _format),
     ("concat", -1, lambda *parts: _joined("", parts)),
     ("concat_ws", -1, lambda sign, *parts: _joined(str(sign), parts)),
@@ -289,7 +291,7 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("left_part", 2, lambda text, count: _part_of(text, slice(0, count))),
     ("right_part", 2, lambda text, count: _part_of(text, slice(-count, None)) if count else ""),
 )
-"""Mathematics, which not every build of SQLite has, and what takes quadratic time in SQLite."""
+"""Mathematics, which not every build of SQLite has, what takes quadratic time in SQLite, and letters beyond ASCII."""
 
 FUNCTION_NAMES = frozenset(name for name, _, _ in (*_SCALARS, *DATE_FUNCTIONS, *_AGGREGATES))
 

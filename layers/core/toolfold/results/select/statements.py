@@ -323,8 +323,8 @@ class Statements:
             operator, text = "like" if operator == "=" else "not like", text.replace("*", "%")
         self.parameters.append(text)
         return {
-            "like": f"{left} LIKE ?",
-            "not like": f"{left} NOT LIKE ?",
+            "like": f"lower({left}) LIKE ?",
+            "not like": f"lower({left}) NOT LIKE ?",
             "contains": f"instr(lower({left}), ?) > 0",
             "starts": f"substr(lower({left}), 1, {len(text)}) = ?",
             "ends": f"substr(lower({left}), -{max(1, len(text))}) = ?",
