@@ -74,6 +74,24 @@ REPORT = Wording(
     "Try again; if it fails again, report it with the lines above and the version (`toolfold --version`).",
 )
 
+MISSPELT = Wording(
+    "",
+    "Tell the operator to correct the name of the variable, or to add it to TOOLFOLD_IGNORED_VARIABLES.",
+    "Correct the name of the variable, or add it to TOOLFOLD_IGNORED_VARIABLES.",
+)
+NO_CATALOG = Wording(
+    "",
+    "Tell the operator, who can set TOOLFOLD_CATALOG, or write the file with: toolfold catalog compile",
+    "Set TOOLFOLD_CATALOG, or write the file with `toolfold catalog compile`.",
+)
+
+_UNEXPECTED = "Do not repeat this call; tell the user that the service does not answer as it should."
+NOT_FOUND = Wording(
+    "{title} answered with HTTP status 404.",
+    _UNEXPECTED,
+    "Check the URL of the source ({source_variable}): nothing is there.",
+)
+
 # Requests without a response; sources/http_api/transport_errors.py says which is which.
 _UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
 _CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."

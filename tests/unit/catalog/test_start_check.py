@@ -67,3 +67,11 @@ def test_a_folder_with_a_catalog_names_the_file_in_it() -> None:
 
 def test_a_catalog_in_s3_is_not_read_at_the_start() -> None:
     check_catalog(Settings.from_environment({"TOOLFOLD_CATALOG": "s3://nowhere/at-all"}))
+
+
+def test_misspelt_variable_is_reported_once_and_to_a_person(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAG_URL": "http://127.0.0.1:1"})
+    with pytest.raises(SettingsError, match=r"VANTAGE_URL\? Correct the name of the variable") as caught:
+        check_catalog(settings)
+    assert "operator" not in str(caught.value)
+    assert caplog.text == ""

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Source
     from toolfold.settings import Settings
 
-__all__ = ["AllowList", "Refusal", "own_variable"]
+__all__ = ["IN_ERROR", "AllowList", "Refusal", "own_variable"]
 
 logger = logging.getLogger("toolfold")
+
+IN_ERROR = {"is_in_error": True}
+"""Field of a line of the log that says no more than the error that is raised."""
 
 
 def own_variable(source_id: str) -> str:
@@ -140,11 +143,10 @@ class AllowList:
 
 
 def _misspelt(sentence: str) -> CatalogUnavailable:
-    logger.error("catalog not used: %s", sentence)
-    return CatalogUnavailable(
-        sentence,
-        "Tell the operator to correct the name of the variable, or to add it to TOOLFOLD_IGNORED_VARIABLES.",
-    )
+    from toolfold.messages import MISSPELT  # for errors only
+
+    logger.error("catalog not used: %s", sentence, extra=IN_ERROR)
+    return CatalogUnavailable(sentence, MISSPELT.for_model)
 
 
 def _refusal(source_id: str, what: str, name: str, setting: str) -> Refusal:

@@ -5,10 +5,13 @@ A catalog in S3 is not read: S3 may be down now and up when the first request co
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolfold import messages
+from toolfold.catalog.allow_list import IN_ERROR
 from toolfold.catalog.store import open_regular_file, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 __all__ = ["check_catalog"]
+
+_logger = logging.getLogger("toolfold")
 
 _TO_COMPILE = (
     "`toolfold catalog compile` writes such a file; without TOOLFOLD_CATALOG, the catalog in the package is used."
@@ -38,11 +43,22 @@ def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None
         return
     if location:
         _check_file(os.path.expanduser(location))
+    _logger.addFilter(_is_not_in_error)
     try:
         (store or open_store(settings))()
     except CatalogUnavailable as error:
         place = f"TOOLFOLD_CATALOG={location}: " if location else ""
-        raise SettingsError(f"{place}{error.message} {error.suggestion}") from None
+        next_step = next(
+            (one.for_person for one in messages.TABLE if one.for_model == error.suggestion), error.suggestion
+        )
+        raise SettingsError(f"{place}{error.message} {next_step}") from None
+    finally:
+        _logger.removeFilter(_is_not_in_error)
+
+
+def _is_not_in_error(record: logging.LogRecord) -> bool:
+    """Return whether a line of the log says more than the error that is printed."""
+    return not any(hasattr(record, name) for name in IN_ERROR)
 
 
 def _check_file(path: str) -> None:

@@ -46,7 +46,6 @@ _MAX_HEAD_BYTES = 4 << 20
 """In bytes; the head of a catalog with 100,000 tools has about 200,000. Parsed, it takes up to twenty times as much."""
 
 _MAX_POINTER_BYTES = 64 << 10
-_TO_COMPILE = "Tell the operator, who can set TOOLFOLD_CATALOG, or write the file with: toolfold catalog compile"
 
 _GAP_BYTES = 64 << 10
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
@@ -125,7 +124,7 @@ class FileStore:
                 self._catalog = self._open()
             except (OSError, ValueError) as error:
                 logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), _reason(error))
-                raise unavailable("cannot be read", _TO_COMPILE) from None
+                raise unavailable("cannot be read", _to_compile()) from None
         return self._catalog
 
     def _open(self) -> Catalog:
@@ -148,7 +147,7 @@ class FileStore:
                 return list(map(read_range, starts, lengths))
             except OSError as error:
                 logger.error("catalog file cannot be read: %s", error.strerror)
-                raise unavailable("cannot be read", _TO_COMPILE) from None
+                raise unavailable("cannot be read", _to_compile()) from None
 
         from toolfold.catalog.block_cache import CachedBlockReader
 
@@ -157,6 +156,12 @@ class FileStore:
         except CatalogUnavailable:
             os.close(descriptor)
             raise
+
+
+def _to_compile() -> str:
+    from toolfold.messages import NO_CATALOG  # for errors only
+
+    return NO_CATALOG.for_model
 
 
 def open_regular_file(path: str | os.PathLike[str]) -> int:
@@ -345,7 +350,7 @@ def parse_catalog(content: bytes, sha256: str = "", allow_list: AllowList | None
 
 
 def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str, allow_list: AllowList | None) -> Catalog:
-    suggestion = TO_PUBLISH if sha256 else _TO_COMPILE
+    suggestion = TO_PUBLISH if sha256 else _to_compile()
     try:
         head = parse_head(line)
     except (ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, cast
 
@@ -62,6 +63,14 @@ class ArgumentParser(argparse.ArgumentParser):
         help_hint = f" `{self.prog} --help` lists the options."
         hint = f" Did you mean {', '.join(hints)}?" if hints else self.hint_for_unknown(unknown) or help_hint
         self.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and ``message``, in lines that end between words, and end the process."""
+        from toolfold.cli.output import print_wrapped
+
+        self.print_usage(sys.stderr)
+        print_wrapped(f"{self.prog}: error: {message}", "  ")
+        self.exit(2)
 
     def show_help(self) -> int:
         """Print the help, as a group of commands does without one of them; return the exit code."""

@@ -45,6 +45,7 @@ _VOCABULARY = (
     (r"\bTOOL_GET(?:\(tool_name\))?(?![\w(])", "`toolfold catalog get`"),
     (r"\bTOOL_CALL\b", "`toolfold call`"),
     (r"(?:\bas long as )?\bretry_after_s says\b", "{retry_after}"),
+    (r"\bor search with query alone", "or search: `toolfold catalog search WORD …`"),
     (r"\bselect=(?=[\"'])", "--select "),
     (r"\bmax_tokens\b", "--max-tokens"),
 )
@@ -58,6 +59,9 @@ _LONG_S = 120
 
 _EXAMPLES_NOTE = re.compile(r" ?In next_call ([\w, ]+?) (?:is an example|are examples)\.")
 """The end of a suggestion that says which values of the proposed call are made up."""
+
+_META_TOOL = re.compile(r"TOOL_(?:LIST|GET|CALL): ")
+"""The beginning of a message about the arguments of a meta-tool, which a person has not called."""
 
 _SIGNATURE = re.compile(r"\b([A-Z][A-Z0-9_]+)\((\w+\??(?:, \w+\??)*)\)")
 _CALL = re.compile(r"\b(?:[Cc]all )?TOOL_CALL(?: again with)? ?\(?(?=\{)")
@@ -73,7 +77,7 @@ def for_person(
         tool_name: the tool that was called; empty: none.
         environment: the environment variables (default: those of the process).
     """
-    message, suggestion = str(error["message"]), str(error["suggestion"])
+    message, suggestion = _META_TOOL.sub("", str(error["message"])), str(error["suggestion"])
     variables = os.environ if environment is None else environment
     message, step = _worded(error, message, _EXAMPLES_NOTE.sub("", suggestion), tool_name, variables)
     command = _next_command(error)

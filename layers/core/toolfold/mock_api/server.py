@@ -198,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
             query = parse_qsl(parts.query, keep_blank_values=True)
             response = self.api._respond(query)
             self.api._log_request(get_first(query, "function"), response.status)
-        elif parts.path == "/":
+        elif parts.path == "/" and not parts.query:
             response = Response(200, TEXT, ABOUT)
         else:
             response = Response(404, TEXT, b"Not found. The API is at /query\n")

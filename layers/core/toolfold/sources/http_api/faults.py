@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.bounded_pattern import check_patterns
 from toolfold.catalog.reader import damaged
 from toolfold.errors import CALL_ERRORS, TRY_AGAIN, WAIT, AuthRejected, CallError, NoData, RateLimited, UpstreamError
-from toolfold.messages import CHECK_KEY, READ_NOTICE
+from toolfold.messages import CHECK_KEY, NOT_FOUND, READ_NOTICE
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.measure import require_parsable_json
@@ -133,9 +133,7 @@ class ResponseParser:
             return failure
         if response.status >= 500:
             return UpstreamError(message, TRY_AGAIN, retryable=True)
-        return UpstreamError(
-            message, "Do not repeat this call; tell the user that the service does not answer as it should."
-        )
+        return UpstreamError(message, NOT_FOUND.for_model)
 
     def _load_json(self, body: str) -> Any:
         require_parsable_json(body)
