@@ -287,5 +287,9 @@ def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
         lines.append(f"# {category['name']}: {category['title']}")
         for name, tool in tools.items():
             if tool["category"] == category["name"]:
-                lines.append(f"{name}: {tool['summary']}{summary_suffix(tool['access'], tool['effect'])}")
+                lines.append(f"{name}: {tool['summary']}{_suffix(tool)}")
     return "\n".join(lines)
+
+
+def _suffix(tool: Mapping[str, Any]) -> str:
+    return summary_suffix(tool["access"], tool["effect"], tool.get("confirm", ""))

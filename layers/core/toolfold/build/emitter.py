@@ -40,7 +40,7 @@ def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
     :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
     """
     shape = tool.returns.json_
-    return {
+    entry = {
         "source": source.id,
         "category": category,
         "title": tool.title,
@@ -63,6 +63,7 @@ def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
         },
         "hints": _hints(tool),
     }
+    return {**entry, "confirm": tool.confirm} if tool.confirm else entry
 
 
 def _hints(tool: Tool) -> dict[str, Any]:

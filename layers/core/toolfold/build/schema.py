@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from toolfold.catalog.bounded_pattern import pattern_steps
 from toolfold.catalog.head_checks import FAULT_CODES, MAX_TEXT, host_of, text_problem
@@ -80,6 +80,13 @@ Pattern = Annotated[str, AfterValidator(_regex)]
 BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+def _confirmation(given: object) -> object:
+    """Return the text for ``confirm: true``, and any other value as it is."""
+    if given is False:
+        raise ValueError("leave confirm out: a destructive tool always needs approval, others do not")
+    return "Each call must be approved" if given is True else given
 
 
 class Model(BaseModel):
@@ -252,6 +259,9 @@ class Tool(Model):
     access: Literal["free", "premium", "mixed"]
     effect: Literal["read", "write", "destructive"] = "read"
     """What a call changes at the source: nothing, data that can be restored, or data that cannot."""
+    confirm: Annotated[Summary, BeforeValidator(_confirmation)] | None = None
+    """What a person reads before each call, which then needs approval; ``true`` for a text without details. Calls of
+    destructive tools need approval in any case."""
     freshness: str
     formats: list[Literal["csv", "json"]] = Field(min_length=1)
     parameters: list[Parameter] = []

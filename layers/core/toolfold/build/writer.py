@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from toolfold.catalog.model import FORMAT, name_key
+from toolfold.catalog.model import CONFIRM, FORMAT, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 
 COMPILED = ("tools", "index", "spellings", "synonyms")
@@ -67,8 +67,8 @@ def write(
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
         head: ``sources``, ``categories``, ``listing`` and ``definition_tokens``.
-        listed: Name and entry of each tool in the order of the listing; summary, category, access, effect and tags are
-            used. Like ``sections`` it can be an iterator.
+        listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, confirm and
+            tags are used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`.
     """
     lines, members = _collect(listed)
@@ -97,6 +97,8 @@ def write(
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
+    if confirmed := sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines):
+        line["confirmed"] = confirmed
     out.write(_json(line)[:-1] + b"\n")
     scratch.seek(0)
     shutil.copyfileobj(scratch, out)
@@ -109,7 +111,11 @@ def _collect(
     members: dict[tuple[str, str], list[int]] = {}
     for position, (name, entry) in enumerate(listed):
         line = [name, entry["summary"], entry["category"], entry["access"]]
-        lines.append(line if entry["effect"] == "read" else [*line, entry["effect"]])
+        if entry.get("confirm"):
+            line += [entry["effect"], CONFIRM]
+        elif entry["effect"] != "read":
+            line.append(entry["effect"])
+        lines.append(line)
         for field in ("category", "access", "effect"):
             members.setdefault((field, entry[field]), []).append(position)
         for tag in dict.fromkeys(entry["tags"]):

@@ -88,6 +88,7 @@ def check_head(head: Mapping[str, Any]) -> None:
         # One text, because a large catalog has thousands of tags.
         _check_texts(f"counts of {field}", (" ".join(counted),), _MAX_COUNTED * _MAX_NAME)
         _require(all(_is_integer(number, 0, count) for number in counted.values()), f"counts of {field}")
+    _require(_is_integer(head.get("confirmed", 0), 0, count), "confirmed")
 
 
 def _check_source(entry: Mapping[str, Any]) -> None:

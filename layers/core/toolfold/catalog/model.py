@@ -34,6 +34,10 @@ EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructiv
 """Effect → the word that model-visible texts add to a tool. ``read`` is the usual effect and is not mentioned."""
 
 
+CONFIRM = "confirm"
+"""What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
+
+
 class Auth(NamedTuple):
     """The API key of a source. Fields as in ``build.schema.Auth``."""
 
@@ -79,6 +83,7 @@ class Tool(NamedTuple):
             that every plan includes), ``found_by`` (parameter → tool and its parameter that find values),
             ``repeated_as`` (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by``
             (tool), ``no_data`` (the suggestion after an answer without rows). May be empty.
+        confirm: What a person reads before each call, which needs approval; empty for a tool without ``confirm``.
     """
 
     name: str
@@ -101,6 +106,12 @@ class Tool(NamedTuple):
     call: Mapping[str, Any]
     answer: Mapping[str, Any]
     hints: Mapping[str, Any] = MappingProxyType({})
+    confirm: str = ""
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether each call needs approval: see ``execution.approval``."""
+        return self.effect == "destructive" or bool(self.confirm)
 
 
 class ToolSummary(NamedTuple):
@@ -111,6 +122,8 @@ class ToolSummary(NamedTuple):
     category: str
     access: str
     effect: Effect = "read"
+    confirm: str = ""
+    """:data:`CONFIRM` for a tool with ``confirm``."""
 
 
 class Category(NamedTuple):
@@ -134,7 +147,8 @@ _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synony
 
 - ``tools``: name → fields of :class:`Tool`
 - ``names``: name → position
-- ``lines``: position → ``[name, summary, category, access]``, and the effect where it is not ``read``
+- ``lines``: position → ``[name, summary, category, access]``, the effect where it is not ``read``, and
+  :data:`CONFIRM`, after the effect, for a tool with ``confirm``
 - ``members``: field and value → positions, as runs
 - ``index``: term → postings
 - ``spellings``: first letter and length → words
@@ -143,8 +157,11 @@ _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synony
 
 _LISTS = frozenset({"tags", "formats", "see_also"})
 _OBJECTS = frozenset({"parameters", "example", "use_instead", "call", "answer"})
+_OPTIONAL = frozenset({"hints", "confirm"})
 _TOOL = {
-    field: list if field in _LISTS else dict if field in _OBJECTS else str for field in Tool._fields if field != "hints"
+    field: list if field in _LISTS else dict if field in _OBJECTS else str
+    for field in Tool._fields
+    if field not in _OPTIONAL
 }
 """Required fields of the entry of a tool → their JSON types."""
 
@@ -263,7 +280,7 @@ class Catalog:
         if entry is None:
             return None
         fields: dict[str, Any] = {key: tuple(entry[key]) if _TOOL[key] is list else entry[key] for key in _TOOL}
-        return Tool(**fields, hints=entry.get("hints", {}))
+        return Tool(**fields, hints=entry.get("hints", {}), confirm=entry.get("confirm", ""))
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """Yield ``(name, summary, category)`` of every tool, in the order of the listing."""
@@ -313,6 +330,11 @@ class Catalog:
     def definition_tokens(self) -> int:
         """Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count them."""
         return int(self._head.get("definition_tokens", 0))
+
+    @property
+    def has_approvals(self) -> bool:
+        """Whether calls of some tools need approval."""
+        return bool(self._head.get("confirmed") or self._counts["effect"].get("destructive"))
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
@@ -375,7 +397,9 @@ class Catalog:
 
     def _is_line(self, value: Any) -> bool:
         # The effect is left out of the line of a tool that only reads.
-        if not (_is_texts(value) and (len(value) == 4 or (len(value) == 5 and value[4] in EFFECTS))):
+        if not (_is_texts(value) and 4 <= len(value) <= 6):
+            return False
+        if not (value[4:5] == [] or value[4] in EFFECTS) or value[5:] not in ([], [CONFIRM]):
             return False
         name, summary, category, access = value[:4]
         return is_line(name, summary, category, access)
@@ -390,11 +414,13 @@ class Catalog:
             yield ToolSummary(*line)
 
 
-def summary_suffix(access: str, effect: str) -> str:
+def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
     """Return the text after the summary in the line of a tool: empty, or for example `` (premium, writes)``."""
     remarks = [access] if access == "premium" else []
     if effect in EFFECT_WORDS:
         remarks.append(EFFECT_WORDS[effect])
+    if confirm:
+        remarks.append(CONFIRM)
     return f" ({', '.join(remarks)})" if remarks else ""
 
 

@@ -40,6 +40,7 @@ def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> N
     _check_call(entry["call"])
     _check_answer(entry["answer"])
     _check_hints(entry.get("hints", {}))
+    _check_text("confirm", entry.get("confirm", ""), MAX_SUMMARY)
     check_schema(entry["parameters"])
 
 

@@ -55,7 +55,10 @@ def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
             print()
         print(tables.cell_text(category))
         tables.print_fields(
-            {f"  {found.name}": found.summary + summary_suffix(found.access, found.effect) for found in group}
+            {
+                f"  {found.name}": found.summary + summary_suffix(found.access, found.effect, found.confirm)
+                for found in group
+            }
         )
 
 

@@ -98,4 +98,4 @@ def _shortened(line: str, width: int) -> str:
 
 
 def _text(summary: ToolSummary) -> str:
-    return summary.summary + summary_suffix(summary.access, summary.effect)
+    return summary.summary + summary_suffix(summary.access, summary.effect, summary.confirm)

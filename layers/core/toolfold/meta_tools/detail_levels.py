@@ -112,14 +112,17 @@ def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, 
     return {**entry, **access, **effect_field(tool)}
 
 
-def effect_field(tool: Tool | ToolSummary) -> dict[str, str]:
-    """Return ``{"effect": "writes"}`` or ``{"effect": "destructive"}``; empty for a tool that only reads."""
+def effect_field(tool: Tool | ToolSummary) -> dict[str, Any]:
+    """Return ``{"effect": "writes"}`` or ``{"effect": "destructive"}``; empty for a tool that only reads.
+
+    ``"confirm": true`` is added for a tool that has it.
+    """
     word = EFFECT_WORDS.get(tool.effect)
-    return {"effect": word} if word else {}
+    return {**({"effect": word} if word else {}), **({"confirm": True} if tool.confirm else {})}
 
 
 def _suffix(tool: Tool | ToolSummary) -> str:
-    return summary_suffix(tool.access, tool.effect)
+    return summary_suffix(tool.access, tool.effect, tool.confirm)
 
 
 def _parameter_lines(schema: Mapping[str, Any], example: Mapping[str, Any]) -> Iterator[str]:

@@ -41,7 +41,8 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
         ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
         "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
-        medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read.
+        medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read,
+        ``"confirm"`` for one whose calls need approval for another reason.
         For a tool whose hash is in ``known`` it is
         ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
 
@@ -129,6 +130,7 @@ def _full(tool: Tool) -> dict[str, Any]:
         "category": tool.category,
         "access": tool.access,
         **detail_levels.effect_field(tool),
+        **({"confirm": tool.confirm} if tool.confirm else {}),
         "parameters": tool.parameters,
         "returns": tool.returns,
         "example_call": detail_levels.example_call(tool),
