@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 settings = Settings.from_environment()
 telemetry = configure(settings)
 logger, metrics = telemetry.logger, telemetry.metrics
-app = build_app(settings, on_call=telemetry.record_call, on_failure=telemetry.record_failure, is_public=True)
+app = build_app(
+    settings,
+    on_call=telemetry.record_call,
+    on_failure=telemetry.record_failure,
+    is_public=True,
+    logs_audit=True,
+)
 gateway = LambdaHandler(app, telemetry, telemetry.record_request)
 
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":

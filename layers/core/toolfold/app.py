@@ -96,6 +96,7 @@ def build_app(
     on_call: Callable[[CallLog], None] | None = None,
     on_failure: Callable[[str], None] | None = None,
     is_public: bool = False,
+    logs_audit: bool = False,
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -108,6 +109,7 @@ def build_app(
         on_failure: Called with a code when something of the deployment fails without failing a call.
         is_public: Whether others than the user of this machine can send requests. Calls then use the keys of the
             settings only if callers need tokens, or the settings say that anyone may use them.
+        logs_audit: Whether the audit log goes to the log of this process, where no file is set for it.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
@@ -120,7 +122,9 @@ def build_app(
     closed = open_keys(settings) if is_public else []
     if closed:
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
-    executor = ToolExecutor(settings, aws=aws, on_call=on_call, on_failure=on_failure, uses_own_keys=not closed)
+    executor = ToolExecutor(
+        settings, aws=aws, on_call=on_call, on_failure=on_failure, uses_own_keys=not closed, logs_audit=logs_audit
+    )
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request

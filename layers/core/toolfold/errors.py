@@ -9,6 +9,10 @@
     │   ├── AuthRequired          AUTH_REQUIRED        there is no API key; nothing was sent
     │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the API key
     │   ├── InsufficientScope    INSUFFICIENT_SCOPE   the caller's access token does not allow this; nothing was sent
+    │   ├── ApprovalRequired     APPROVAL_REQUIRED    the call needs approval; has the token to repeat it with
+    │   ├── ApprovalPending      APPROVAL_PENDING     a person has not approved the call yet
+    │   ├── ApprovalDenied       APPROVAL_DENIED      a person, or the server, does not allow the call
+    │   ├── ApprovalUnavailable  APPROVAL_UNAVAILABLE approvals cannot be recorded or checked; nothing was sent
     │   ├── RateLimited           RATE_LIMITED         too many calls; says how long to wait when that is known
     │   ├── ClientLimit           CLIENT_LIMIT         the caller has used up what this deployment allows it
     │   ├── PremiumOnly           PREMIUM_ONLY         the plan of the API key does not include this
@@ -104,6 +108,30 @@ class InsufficientScope(CallError):
     code = "INSUFFICIENT_SCOPE"
 
 
+class ApprovalRequired(CallError):
+    """The call needs approval. Details: ``prompt``, ``approval_token`` and ``expires_at``."""
+
+    code = "APPROVAL_REQUIRED"
+
+
+class ApprovalPending(CallError):
+    """A person has not approved the call yet. ``expires_at`` in the details says until when it can be approved."""
+
+    code = "APPROVAL_PENDING"
+
+
+class ApprovalDenied(CallError):
+    """A person has denied the call, or the server allows no such call."""
+
+    code = "APPROVAL_DENIED"
+
+
+class ApprovalUnavailable(CallError):
+    """Approvals cannot be recorded or checked, so the call is refused."""
+
+    code = "APPROVAL_UNAVAILABLE"
+
+
 class RateLimited(CallError):
     """Too many calls were made with the API key."""
 
@@ -169,6 +197,10 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         AuthRequired,
         AuthRejected,
         InsufficientScope,
+        ApprovalRequired,
+        ApprovalPending,
+        ApprovalDenied,
+        ApprovalUnavailable,
         RateLimited,
         ClientLimit,
         PremiumOnly,

@@ -41,6 +41,28 @@ AUTHORIZE_AGAIN = Wording(
     "Ask the user to authorize this client again, with that scope.",
     "Authorize this client again, with that scope.",
 )
+ASK_USER = Wording(
+    "",
+    "Ask the user; if they agree, repeat this call with approval_token. Otherwise do not call it.",
+    "Repeat it with --approval-token {approval_token} if you agree.",
+)
+LET_APPROVE = Wording(
+    "",
+    "Ask the user to run `toolfold approve {approval_token}`; then repeat this call with approval_token.",
+    "Run `toolfold approve {approval_token}`, then repeat it with --approval-token {approval_token}.",
+)
+CALL_WITHOUT_TOKEN = Wording(
+    "",
+    "Call it without approval_token to request another approval.",
+    "Call it without --approval-token to request another approval.",
+)
+DENIED = Wording("", "Do not call it again unless the user asks for it.", "It was denied; call it again to ask again.")
+NOT_ALLOWED = Wording(
+    "",
+    "Tell the user that TOOLFOLD_APPROVE must be agent or human for that.",
+    "Set TOOLFOLD_APPROVE to agent or human to allow them after approval.",
+)
+TELL_OPERATOR = Wording("", "Tell the operator, whose log says why.", "The line above says why.")
 CORRECT_ARGUMENTS = Wording(
     "",
     "Correct the arguments by the schema and call again; nothing was sent.",

@@ -144,6 +144,26 @@ def _https_url(name: str, value: str) -> str:
     return value
 
 
+def _approve(name: str, value: str) -> str:
+    if value.lower() not in ("agent", "human", "deny"):
+        raise SettingsError(f"{name} must be agent, human or deny, not {_shown(value)}.")
+    return value.lower()
+
+
+def _approval_secret(name: str, value: str) -> str:
+    """Check a secret, or a reference to one in AWS, as those of API keys: see ``execution.secrets``."""
+    if value and not value.startswith(("arn:", "ssm:")) and len(_encodable(name, value)) < 32:
+        raise SettingsError(f"{name} must have at least 32 characters, or be the ARN of a secret.")
+    return value
+
+
+def _approval_ttl(name: str, value: str) -> float:
+    seconds = _positive(name, value)
+    if not 10 <= seconds <= 86400:
+        raise SettingsError(f"{name} must be from 10 to 86400, not {seconds:g}.")
+    return seconds
+
+
 def _origins(name: str, value: str) -> tuple[str, ...]:
     origins = tuple(origin.rstrip("/").lower() for origin in _items(value))
     for origin in origins:
@@ -371,6 +391,24 @@ VARIABLES: Mapping[str, Variable] = {
         "false",
         "Whether callers from other machines may use a key set here although no issuer checks who they are.",
     ),
+    "TOOLFOLD_APPROVE": Variable(
+        _approve,
+        "agent",
+        "Who approves calls of destructive tools and of tools with `confirm`: agent = the caller, who repeats the call "
+        "with its token; human = a person with `toolfold approve`; deny = all are refused.",
+    ),
+    "TOOLFOLD_APPROVAL_SECRET": Variable(
+        _approval_secret,
+        "",
+        "Secret that signs approval tokens, or the ARN of one in AWS; required with DynamoDB. Elsewhere, empty means a "
+        "generated one.",
+    ),
+    "TOOLFOLD_APPROVAL_TTL_S": Variable(
+        _approval_ttl, "600", "Seconds in which a call must be approved and repeated; 10 to 86400."
+    ),
+    "TOOLFOLD_AUDIT_FILE": Variable(
+        _text, "", "File to which a line of JSON is appended for each call; empty = none. On Lambda the log has them."
+    ),
     "TOOLFOLD_IGNORED_VARIABLES": Variable(
         _names,
         "",
@@ -414,10 +452,14 @@ _OF_KUBERNETES = re.compile(
 (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables)."""
 
 
+_HIDDEN = ("key_salt", "approval_secret")
+
+
 class Settings(NamedTuple):
     """The settings in force: one field per variable, with times in seconds and sizes in bytes.
 
-    A named tuple, because making a dataclass of so many fields takes 3 ms of every cold start. ``repr`` hides the salt.
+    A named tuple, because making a dataclass of so many fields takes 3 ms of every cold start. ``repr`` hides the
+    salt and the secret.
     """
 
     catalog: str
@@ -470,10 +512,14 @@ class Settings(NamedTuple):
     oauth_redirect_uris: tuple[str, ...]
     public_url: str
     anyone_may_use_the_key: bool
+    approve: str
+    approval_secret: str
+    approval_ttl_s: float
+    audit_file: str
     ignored_variables: tuple[str, ...]
 
     def __repr__(self) -> str:
-        shown = ((name, value) for name, value in zip(self._fields, self, strict=True) if name != "key_salt")
+        shown = ((name, value) for name, value in zip(self._fields, self, strict=True) if name not in _HIDDEN)
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
     @classmethod

@@ -10,6 +10,7 @@ Environment variables of Powertools that apply here: ``POWERTOOLS_SERVICE_NAME``
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -22,7 +23,13 @@ from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import MetricUnit
 
-from toolfold.errors import LIMITS_UNAVAILABLE, CatalogUnavailable, InternalError, IssuerUnavailable
+from toolfold.errors import (
+    LIMITS_UNAVAILABLE,
+    ApprovalUnavailable,
+    CatalogUnavailable,
+    InternalError,
+    IssuerUnavailable,
+)
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.logging.types import LogRecord
@@ -38,7 +45,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 LOGGER_NAME = "toolfold"
 """What the modules of this package pass to ``logging.getLogger``."""
 
-FAILURES = (CatalogUnavailable.code, InternalError.code, IssuerUnavailable.code)
+FAILURES = (CatalogUnavailable.code, InternalError.code, IssuerUnavailable.code, ApprovalUnavailable.code)
 """Errors that no caller and no upstream can cause: an operator has to act."""
 
 DEGRADATIONS = (LIMITS_UNAVAILABLE,)
@@ -53,6 +60,10 @@ USAGE_METRICS: Mapping[str, str] = {
     "tokens_saved": "TokensSaved",
 }
 """Field of the log line of a request (``meta_tools.usage``) → the metric that adds it up."""
+
+
+AUDIT_LOGGER_NAME = "toolfold.audit"
+"""The logger of ``execution.audit``, whose lines come out of the same handler."""
 
 
 class ExceptionNameFormatter(LambdaPowertoolsFormatter):
@@ -198,6 +209,7 @@ def configure(settings: Settings, stream: CurrentStdout | None = None) -> Teleme
     )
     logger.setLevel(settings.log_level)  # Powertools applies ``level`` only when it first configures a logger
     logger.append_keys(service=service)
+    logging.getLogger(AUDIT_LOGGER_NAME).setLevel(logging.INFO)  # at every level of the others
     # Most invocations call no tool: https://docs.aws.amazon.com/powertools/python/latest/core/metrics/#flushing-metrics
     warnings.filterwarnings("ignore", "No application metrics to publish")
     return Telemetry(

@@ -42,6 +42,21 @@ ERRORS: dict[str, dict[str, Any]] = {
         "message": "The access token lacks the scope tools:call; nothing was sent.",
         "suggestion": messages.AUTHORIZE_AGAIN.for_model,
     },
+    "APPROVAL_REQUIRED": {
+        "message": "CLOSE needs approval; nothing was sent.",
+        "suggestion": messages.ASK_USER.for_model,
+        "approval_token": "Ab-1",
+    },
+    "APPROVAL_PENDING": {
+        "message": "CLOSE is not approved yet; nothing was sent.",
+        "suggestion": messages.LET_APPROVE.for_model.format(approval_token="Ab-1"),
+        "approval_token": "Ab-1",
+    },
+    "APPROVAL_DENIED": {"message": "The user does not allow this call.", "suggestion": messages.DENIED.for_model},
+    "APPROVAL_UNAVAILABLE": {
+        "message": "Approvals cannot be recorded.",
+        "suggestion": messages.TELL_OPERATOR.for_model,
+    },
     "AUTH_REJECTED": {"message": "X does not accept the API key.", "suggestion": messages.CHECK_KEY.for_model},
     "RATE_LIMITED": {"message": "X is limiting calls.", "suggestion": errors.WAIT, "retry_after_s": 7},
     "CLIENT_LIMIT": {"message": "60 calls are used up.", "suggestion": errors.WAIT, "retry_after_s": 7},
@@ -74,6 +89,10 @@ STEPS = {
     "AUTH_REQUIRED": "Set ALPHA_VANTAGE_API_KEY, e.g. export ALPHA_VANTAGE_API_KEY=YOUR_KEY; a key is at "
     "https://www.example.com/key.",
     "INSUFFICIENT_SCOPE": "Authorize this client again, with that scope.",
+    "APPROVAL_REQUIRED": "Repeat it with --approval-token Ab-1 if you agree.",
+    "APPROVAL_PENDING": "Run `toolfold approve Ab-1`, then repeat it with --approval-token Ab-1.",
+    "APPROVAL_DENIED": "It was denied; call it again to ask again.",
+    "APPROVAL_UNAVAILABLE": "The line above says why.",
     "AUTH_REJECTED": "Check the key in your environment; `toolfold doctor` helps.",
     "RATE_LIMITED": "Wait 7 seconds and call again.",
     "CLIENT_LIMIT": "Wait 7 seconds and call again.",
@@ -109,9 +128,15 @@ def test_table_is_complete_and_found_by_the_models_text(name: str) -> None:  # N
     fields = {
         "variable": "REQUESTS_CA_BUNDLE", "header": "", "signup": "", "host": "api.example", "title": "The service",
         "reason": "DNS lookups do not end", "ratio": "100", "max_mb": "25", "smaller_response_hint": "Ask for less.",
+        "approval_token": "Ab-1",
     }  # fmt: skip
     message = wording.message.format(**fields) or "Something failed."
-    error = {"message": message, "suggestion": wording.for_model.format(**fields), "upstream_says": "no"}
+    error = {
+        "message": message,
+        "suggestion": wording.for_model.format(**fields),
+        "upstream_says": "no",
+        "approval_token": "Ab-1",
+    }
     shown, step = for_person(error, environment={})
     assert shown == message
     assert not FOR_MODELS.search(step)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import output
-from toolfold.errors import ToolfoldError
+from toolfold.errors import ApprovalRequired, ToolfoldError
 
 if TYPE_CHECKING:
     from toolfold.meta_tools.dispatcher import MetaTools
@@ -22,6 +22,7 @@ _EXAMPLES = """examples:
   toolfold call NEWS_SENTIMENT tickers=AAPL --format json | jq '.[0].title'
   toolfold call GLOBAL_QUOTE '{"symbol": "IBM"}' --json
 
+A call that needs approval asks for it on a terminal; elsewhere it fails with the token to repeat it with.
 stdout has the data alone: a table on a terminal, and the whole answer as CSV in a file or a pipe (JSON where it is no
 table). How old it is, notes about it and progress are on stderr.
 exit code: 0 success, 1 the call failed, 2 wrong usage
@@ -42,6 +43,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"')
     parser.add_argument("--fresh", action="store_true", help="ask the source again, even if the answer is cached")
+    parser.add_argument(
+        "--approval-token", metavar="TOKEN", help="the token of APPROVAL_REQUIRED, for a call that was approved"
+    )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--all", action="store_true", help="print all rows on a terminal too (a file has them anyway)")
     size.add_argument(
@@ -70,7 +74,12 @@ def run(options: argparse.Namespace) -> int:
         file = OutputFile(options.output, overwrite=options.force)
     app = output.make_app()
     tools = app.server.tools
-    given = {"select": options.select, "max_tokens": options.max_tokens, "fresh": options.fresh or None}
+    given = {
+        "select": options.select,
+        "max_tokens": options.max_tokens,
+        "fresh": options.fresh or None,
+        "approval_token": options.approval_token,
+    }
     arguments = {
         "tool_name": options.tool_name,
         "arguments": _parse_arguments(options.tool_name, options.arguments, tools),
@@ -82,6 +91,13 @@ def run(options: argparse.Namespace) -> int:
         verbose.observe(app)
     with progress.waiting(f"Waiting for {options.tool_name} …"):
         result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
+    if result.is_error and result.structured["error"]["code"] == ApprovalRequired.code:
+        from toolfold.cli import approve
+
+        if token := approve.approve_here(app, result.structured["error"]):
+            arguments["approval_token"] = token
+            with progress.waiting(f"Waiting for {options.tool_name} …"):
+                result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = "structured" if options.json else options.format or (answers.format_of(file.path) if file else "")

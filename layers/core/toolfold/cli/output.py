@@ -22,10 +22,12 @@ def make_app() -> App:
     from toolfold.app import build_app
     from toolfold.cache.factory import check_cache_file
     from toolfold.catalog.start_check import check_catalog
+    from toolfold.execution.audit_file import check_audit_setting
     from toolfold.local_defaults import with_local_defaults
 
     settings = Settings.from_environment()
     check_cache_file(settings)
+    check_audit_setting(settings)
     # The ceiling of tokens keeps a model's context small; a person chooses.
     app = build_app(with_local_defaults(settings)._replace(max_tokens_ceiling=sys.maxsize))
     check_catalog(settings, app.catalog_store)

@@ -6,6 +6,7 @@ import argparse
 
 from toolfold import __version__
 from toolfold.cli import (
+    approve,
     cache,
     call,
     catalog,
@@ -64,7 +65,7 @@ _HELP_EXAMPLES = """examples:
   toolfold help settings            the environment variables
 """
 
-_COMMANDS = (demo, install, doctor, catalog, call, stdio, serve, stats, settings, cache, completion, mock_api)
+_COMMANDS = (demo, install, doctor, catalog, call, approve, stdio, serve, stats, settings, cache, completion, mock_api)
 
 
 def make_parser() -> ArgumentParser:

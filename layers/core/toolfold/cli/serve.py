@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     from toolfold.cache.factory import check_cache_file
     from toolfold.catalog.start_check import check_catalog
+    from toolfold.execution.audit_file import check_audit_setting
     from toolfold.network.ssrf import is_loopback_name
     from toolfold.transports.local_http.server import LocalServer
 
@@ -50,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if not is_loopback_name(options.host):
         check_key_is_guarded(settings)
     check_cache_file(settings)
+    check_audit_setting(settings)
     check_catalog(settings)
 
     def start() -> LocalServer:

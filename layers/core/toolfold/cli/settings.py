@@ -43,7 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "settings",
         help="print every setting, its value and where that comes from",
         description="Print every setting, its value in force for commands and stdio, and where that comes from. "
-        "Settings are environment variables. API keys and the salt are not printed.",
+        "Settings are environment variables. API keys, the salt and the secret are not printed.",
         epilog=f"{_EXAMPLES}\nsettings:\n{meanings()}",
     )
     parser.add_argument("--set", action="store_true", help="print only settings that are set")
@@ -91,7 +91,7 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
             variable.parse(name, text)
         except SettingsError as error:
             problem = str(error)
-        if name == "TOOLFOLD_KEY_SALT":
+        if name in ("TOOLFOLD_KEY_SALT", "TOOLFOLD_APPROVAL_SECRET"):
             text = _HIDDEN if text else ""
         elif not text and name in _LOCAL_DEFAULTS:
             text = _local_default(name)

@@ -58,6 +58,8 @@ class RequestCredentials:
         caller: the id of the caller's principal (``protocol.http.Principal``), by which limits, approvals and logs tell
             callers apart; empty where no tokens are required.
         address: the address that the request came from; empty where the transport has none.
+        approval_token: the token with which a call is repeated that needed approval.
+        is_declined: whether the user has declined the call of that token.
     """
 
     bearer: str = field(default="", repr=False)
@@ -69,6 +71,8 @@ class RequestCredentials:
     scopes: frozenset[str] | None = None
     caller: str = ""
     address: str = field(default="", repr=False)
+    approval_token: str = field(default="", repr=False)
+    is_declined: bool = False
 
     def require_scope(self, scope: str) -> None:
         """Check what the access token of the caller allows.

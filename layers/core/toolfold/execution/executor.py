@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
-from toolfold.errors import LIMITS_UNAVAILABLE, ClientLimit, InvalidArguments
+from toolfold.errors import LIMITS_UNAVAILABLE, CallError, ClientLimit, InternalError, InvalidArguments
 from toolfold.execution.credentials import (
     NO_CREDENTIALS,
     RequestCredentials,
@@ -27,6 +27,8 @@ from toolfold.execution.credentials import (
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Source, Tool
+    from toolfold.execution.approval import Approval, ApprovalGate
+    from toolfold.execution.audit import AuditLine, AuditLog
     from toolfold.execution.cached_executor import Admit, CachedExecutor
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.client_limits import ClientLimits
@@ -49,6 +51,7 @@ class ToolExecutor:
         on_call: called with the log of every finished call, successful or not.
         on_failure: called with a code when something of the deployment fails without failing a call.
         uses_own_keys: whether calls without a key may use those of the deployment.
+        logs_audit: whether the audit log goes to the log of this process, where no file is set for it.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
     """
@@ -61,6 +64,7 @@ class ToolExecutor:
         on_call: Callable[[CallLog], None] | None = None,
         on_failure: Callable[[str], None] | None = None,
         uses_own_keys: bool = True,
+        logs_audit: bool = False,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -74,6 +78,9 @@ class ToolExecutor:
         self._cached_executor: CachedExecutor | None = None
         self._http_client: HttpClient | None = None
         self._answer_store: AnswerStore | None = None
+        self._approval_gate: ApprovalGate | None = None
+        self._is_audited = logs_audit or bool(settings.audit_file)
+        self._audit_log: AuditLog | None = None
         self._lock = threading.Lock()
 
     def call(
@@ -101,20 +108,44 @@ class ToolExecutor:
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
         """
+        from toolfold.execution.audit import AuditLine
+
+        line = AuditLine(tool, arguments, credentials)
+        try:
+            return self._call(catalog, line, bypass_cache, deadline, added or {})
+        except CallError as error:
+            line.code = error.code
+            raise
+        except BaseException:
+            line.code = InternalError.code
+            raise
+        finally:
+            if self._is_audited:
+                self.audit_log().write(line)
+
+    def _call(
+        self, catalog: Catalog, line: AuditLine, bypass_cache: bool, deadline: float | None, added: Mapping[str, Any]
+    ) -> CallResult:
+        """Perform the call of ``line``, which is completed."""
         from toolfold.execution.validation import validator_of
         from toolfold.models import SourceCredentials
 
+        tool, credentials = line.tool, line.credentials
         credentials.require_scope("tools:call" if tool.effect == "read" else "tools:write")
-        resolved = validator_of(catalog, tool).resolve({**arguments, **(added or {})})
+        resolved = validator_of(catalog, tool).resolve({**line.arguments, **added})
         if resolved.problems:
             raise _invalid(tool, resolved)
+        line.arguments = resolved.arguments
         source = catalog.source(tool.source)
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
         admit = self._admission(source, tool, credentials)
+        approval = self._approval(source, tool, resolved.arguments, credentials, line)
         takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
         secrets = self._secret_provider()
         api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1, uses_own=self._uses_own_keys)
+        if approval is not None:
+            self.approval_gate().redeem(tool, approval)
         result = self.cached_executor().call(
             source,
             tool,
@@ -123,7 +154,7 @@ class ToolExecutor:
             operator_key=known_operator_key(source, secrets),
             bypass_cache=bypass_cache,
             deadline=deadline,
-            added=added or {},
+            added=added,
             admit=admit,
         )
         return replace(result, notes=resolved.notes) if resolved.notes else result
@@ -176,6 +207,7 @@ class ToolExecutor:
         """
         with self._lock:
             self._cached_executor = self._answer_store = self._client_limits = None
+            self._approval_gate = self._audit_log = None
             if self._secrets is not None:
                 self._secrets.reset()
             self.aws.reset()
@@ -201,19 +233,36 @@ class ToolExecutor:
         settings = self.settings
         if not (settings.calls_per_minute or settings.calls_per_day):
             return None
-        from toolfold.execution.call_log import CallLog
         from toolfold.execution.client_limits import caller_id
 
         caller, limits = caller_id(source, credentials, settings.key_salt), self._limits()
         admit = functools.partial(limits.admit, caller)
-        if tool.effect == "read":
+        if tool.effect == "read" and not tool.needs_approval:
             return admit
         try:
             admit(is_cached=False)
         except ClientLimit as error:
-            CallLog(tool.name, source.id, error.code, error.message, cache="bypass").emit(self._on_call)
+            self._log_refused(tool, error)
             raise
         return None
+
+    def _approval(
+        self, source: Source, tool: Tool, arguments: Mapping[str, Any], credentials: RequestCredentials, line: AuditLine
+    ) -> Approval | None:
+        """Return the approval of a call, which is not redeemed yet; None for a tool whose calls need none."""
+        if not tool.needs_approval:
+            return None
+        try:
+            return self.approval_gate().check(source, tool, arguments, credentials, line.note_approval)
+        except CallError as error:
+            self._log_refused(tool, error)
+            raise
+
+    def _log_refused(self, tool: Tool, error: CallError) -> None:
+        """Log a call that the source does not see, because of a limit or an approval."""
+        from toolfold.execution.call_log import CallLog
+
+        CallLog(tool.name, tool.source, error.code, error.message, cache="bypass").emit(self._on_call)
 
     def _limits(self) -> ClientLimits:
         """Return what counts the calls of each caller; made by the first call."""
@@ -230,6 +279,26 @@ class ToolExecutor:
                 )
                 self._client_limits = ClientLimits(self.settings, shared, clock)
             return self._client_limits
+
+    def approval_gate(self) -> ApprovalGate:
+        """Return what decides about calls that need approval; made by the first of them."""
+        secrets = self._secret_provider()
+        with self._lock:
+            if self._approval_gate is None:
+                from toolfold.execution.approval import ApprovalGate
+
+                now = time.time if self._clock is None else self._clock.now
+                self._approval_gate = ApprovalGate(self.settings, self.aws, secrets.get_secret, now)
+            return self._approval_gate
+
+    def audit_log(self) -> AuditLog:
+        """Return what logs each call; made by the first call."""
+        with self._lock:
+            if self._audit_log is None:
+                from toolfold.execution.audit import AuditLog
+
+                self._audit_log = AuditLog(self.settings, time.time if self._clock is None else self._clock.now)
+            return self._audit_log
 
     def _secret_provider(self) -> SecretProvider:
         """Return what reads API keys from AWS; made by the first call."""

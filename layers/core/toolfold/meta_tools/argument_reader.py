@@ -75,6 +75,7 @@ _OPTION_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(["maxoutputtokens", "tokenbudget", "tokenlimit"], ("max_tokens", _as_given)),
     **dict.fromkeys(["bypasscache", "forcerefresh", "nocache", "refresh"], ("fresh", _as_given)),
     **dict.fromkeys(["cache", "usecache"], ("fresh", _negated)),
+    **dict.fromkeys(["approval", "approvalid", "confirmationtoken", "confirmtoken"], ("approval_token", _as_given)),
 }
 """Another name of an option → the option, and its value."""
 

@@ -87,11 +87,17 @@ def thread_count(tool: Tool, requests_per_second: float | None) -> int:
     """Return how many parts are fetched at the same time: one where the operator allows one call a second.
 
     Raises:
-        InvalidArguments: the tool does more than read: a list of writes that fails in the middle is not repeatable.
+        InvalidArguments: the tool does more than read: a list of writes that fails in the middle is not repeatable; or
+            each of its calls needs approval.
     """
     if tool.effect != "read":
         raise InvalidArguments(
             f"{tool.name} does more than read, and takes one value for each parameter.",
+            "Make one call for each value; nothing was sent.",
+        )
+    if tool.needs_approval:
+        raise InvalidArguments(
+            f"Each call of {tool.name} needs approval, so that it takes one value for each parameter.",
             "Make one call for each value; nothing was sent.",
         )
     return 1 if requests_per_second is not None and requests_per_second <= 1 else _THREADS

@@ -33,7 +33,7 @@ def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invalid
     corrected = _corrected(tool, given, problems)
     if validator_of(catalog, tool).validate(corrected)[1]:
         corrected = dict(tool.example)
-    others = {name: value for name, value in arguments.items() if name not in ("tool_name", "arguments")}
+    others = {name: value for name, value in arguments.items() if name in ("select", "max_tokens", "fresh")}
     following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": corrected, **others})
     if following:
         error.details = {**error.details, **following}

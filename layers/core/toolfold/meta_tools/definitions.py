@@ -75,7 +75,8 @@ def _date(day: time.struct_time) -> str:
 def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
     """Return the three tools of ``tools/list``; the first one's description says what the catalog contains.
 
-    The annotations of ``TOOL_CALL`` follow from the effects of the tools in the catalog. Without a catalog the
+    The annotations of ``TOOL_CALL`` follow from the effects of the tools in the catalog, and it has ``approval_token``
+    where calls of some of them need approval. Without a catalog the
     definitions state what is true of any: a client must be able to connect all the same.
     """
     if catalog is None:
@@ -83,7 +84,11 @@ def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
     tool_list, tool_get, tool_call = _DEFINITIONS
     description = safe_line(f"{tool_list['description']} {catalog.description}".strip())
     annotations = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
-    return [{**tool_list, "description": description}, tool_get, {**tool_call, "annotations": annotations}]
+    tool_call = {**tool_call, "annotations": annotations}
+    if catalog.has_approvals:
+        schema = tool_call["inputSchema"]
+        tool_call["inputSchema"] = {**schema, "properties": {**schema["properties"], **_APPROVAL_TOKEN}}
+    return [{**tool_list, "description": description}, tool_get, tool_call]
 
 
 def _effect_hints(counts: Mapping[str, int]) -> dict[str, bool]:
@@ -125,6 +130,8 @@ def _answer(**properties: str) -> dict[str, Any]:
 
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
+_APPROVAL_TOKEN = {"approval_token": _text("Of APPROVAL_REQUIRED, once the user agrees")}
+"""The argument of TOOL_CALL for a catalog in which calls of some tools need approval."""
 
 # An enum has a type, and no schema has a list of types: Gemini refuses both otherwise.
 _DEFINITIONS: tuple[dict[str, Any], ...] = (

@@ -114,6 +114,8 @@ def tool_call(
     raw_by = format_parameter if _is_raw(catalog, tool, tool_arguments, format_parameter) else ""
     output_options = _output_options(executor, raw_by, options, whole)
     bypass_cache = call_arguments.parse_fresh(options["fresh"])
+    if options["approval_token"] is not None:
+        credentials = replace(credentials, approval_token=options["approval_token"])
     with LargeAnswerTurn(large_answer_turns, budget) as turn:
         call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, fetch_deadline, turn)
         sent = call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)
@@ -183,7 +185,7 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
         return _selected(answer)
     from toolfold.meta_tools import completion
 
-    if not gap.is_fetched:
+    if not gap.is_fetched or call.tool.effect != "read" or call.tool.needs_approval:
         return _selected(answer, completion.lacking_note(call.tool, response.arguments, gap))
     call.turn.release()  # the first answer is small: it lacks something
     if call.fetch_deadline is None:

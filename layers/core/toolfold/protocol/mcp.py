@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import __version__
-from toolfold.errors import InsufficientScope
+from toolfold.errors import ApprovalRequired, InsufficientScope
 from toolfold.execution.credentials import read_credentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
@@ -139,8 +139,12 @@ class Server:
         method = _METHODS[stateless].get(message.method)
         if method is None:
             raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
-        result = method(self, request, message, log_fields)
+        result: Mapping[str, Any] = method(self, request, message, log_fields)
         if stateless:
+            if log_fields.get("error") == ApprovalRequired.code:
+                from toolfold.protocol import input_required  # few calls need it
+
+                result = input_required.from_result(message, result)
             return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: SERVER_INFO}}
         return result
 
@@ -212,19 +216,19 @@ class Server:
         inner_tool = call.arguments.get("tool_name")
         if isinstance(inner_tool, str) and _LOGGABLE_NAME.match(inner_tool):
             log_fields["inner_tool"] = inner_tool
-        result = self.tools.call(
-            call.name,
-            call.arguments,
-            read_credentials(
-                request.headers,
-                request.query_api_key,
-                request.used_by_gateway,
-                request.scopes,
-                request.caller,
-                request.source_address,
-            ),
-            request.deadline,
+        credentials = read_credentials(
+            request.headers,
+            request.query_api_key,
+            request.used_by_gateway,
+            request.scopes,
+            request.caller,
+            request.source_address,
         )
+        if message.params.get("requestState") is not None:
+            from toolfold.protocol import input_required  # few calls need it
+
+            credentials = input_required.add_answer(message, credentials)
+        result = self.tools.call(call.name, call.arguments, credentials, request.deadline)
         if result.is_error:
             log_fields["error"] = result.structured["error"]["code"]
         log_fields.update(result.usage)

@@ -35,6 +35,7 @@ logger = logging.getLogger("toolfold")
 _USED_BY_TOOL_CALL = (
     "toolfold.cache.dynamodb",
     "toolfold.execution.argument_tickers",
+    "toolfold.execution.audit",
     "toolfold.execution.cached_executor",
     "toolfold.execution.client_limits",
     "toolfold.execution.secrets",

@@ -74,6 +74,10 @@ def run(settings: Settings) -> None:
         from toolfold.cache.factory import check_cache_file
 
         check_cache_file(settings)
+    if settings.audit_file:
+        from toolfold.execution.audit_file import check_audit_setting
+
+        check_audit_setting(settings)
     settings = with_local_defaults(settings)
     app = build_app(settings)
     if settings.catalog or settings.source_urls or settings.source_keys:

@@ -85,7 +85,7 @@ class LocalServer:
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
-        app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port, is_public=is_public)
+        app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port, is_public=is_public, logs_audit=True)
         well_known = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
         self._log = BackgroundStdout()
         self.lambda_handler = LambdaHandler(app, configure(settings, self._log))

@@ -1,0 +1,127 @@
+"""``toolfold approve``: approve or deny a call that waits for a person."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.cli import terminal
+from toolfold.errors import ToolfoldError
+from toolfold.settings import Settings
+
+if TYPE_CHECKING:
+    from toolfold.app import App
+    from toolfold.execution.approval_decision import ApprovalDesk, WaitingCall
+
+_EXAMPLES = """examples:
+  toolfold approve TOKEN            show the call that waits, and ask
+  toolfold approve TOKEN --deny     deny it
+  toolfold approve TOKEN --yes      approve it without a question
+  TOOLFOLD_CACHE=dynamodb://TABLE TOOLFOLD_APPROVAL_SECRET=arn:… toolfold approve TOKEN    of a server on AWS
+
+A server with TOOLFOLD_APPROVE=human performs calls of destructive tools, and of tools with `confirm`, only after this.
+exit code: 0 approved or denied as requested, 1 neither, 2 wrong usage
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("approve", help="approve or deny a call that waits for a person", epilog=_EXAMPLES)
+    parser.add_argument("token", metavar="TOKEN", help="the approval token of the call")
+    decision = parser.add_mutually_exclusive_group()
+    decision.add_argument("-y", "--yes", action="store_true", help="approve without a question")
+    decision.add_argument("--deny", action="store_true", help="deny without a question")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the call and decide about it."""
+    from toolfold.aws.clients import error_code
+
+    try:
+        desk = _desk(Settings.from_environment())
+        call = desk.find(options.token)
+        _show(call)
+        if not (options.yes or options.deny) and not _is_interactive():
+            raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
+        approve = options.yes or (not options.deny and _ask("Approve this call?"))
+        desk.decide(call, approve=approve)
+    except ToolfoldError:
+        raise
+    except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; their texts may have paths and addresses
+        raise ToolfoldError(f"The approvals of the server cannot be reached: {error_code(error)}.") from None
+    print("Approved. The call can be repeated with this token, once." if approve else "Denied.")
+    return 0 if approve or options.deny else 1
+
+
+def approve_here(app: App, error: Mapping[str, Any]) -> str:
+    """Ask the person at this terminal about a call of ``toolfold call``.
+
+    Args:
+        app: the objects of this process.
+        error: APPROVAL_REQUIRED, with the prompt and the token.
+
+    Returns:
+        The token of the approved call; empty where there is no terminal for the question.
+
+    Raises:
+        ToolfoldError: the person does not approve it.
+    """
+    if "approval_token" not in error or not _is_interactive():
+        return ""
+    token = str(error["approval_token"])
+    is_human = app.settings.approve == "human"
+    if is_human:
+        desk = _desk(app.settings)
+        call = desk.find(token)
+        _show(call)
+    else:
+        print(error["prompt"], file=sys.stderr)
+    approve = _ask("Approve this call?")
+    if is_human:
+        desk.decide(call, approve=approve)
+    if not approve:
+        raise ToolfoldError("Not approved; nothing was sent.")
+    return token
+
+
+def _desk(settings: Settings) -> ApprovalDesk:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.execution.approval_decision import ApprovalDesk
+    from toolfold.execution.secrets import SecretProvider
+    from toolfold.local_defaults import with_local_defaults
+
+    aws = AwsClients()
+    secrets = SecretProvider(aws, settings.secret_ttl_s, settings.secret_timeout_s)
+    return ApprovalDesk(with_local_defaults(settings), aws, secrets.get_secret)
+
+
+def _show(call: WaitingCall) -> None:
+    """Print the call to stderr: all of its arguments, who makes it, and how long the token is valid."""
+    from toolfold.text_safety import escape_unsafe
+
+    terms = call.terms
+    left_s = max(0, round(call.token.expires_at - time.time()))
+    rows = [
+        ("tool", f"{terms.tool} ({terms.source}, {terms.endpoint})"),
+        ("effect", call.reason),
+        *((f"  {name}", json.dumps(value, ensure_ascii=False)) for name, value in json.loads(terms.arguments).items()),
+        ("caller", terms.principal or "not known: no access token and no key in the request"),
+        ("expires", f"in {left_s // 60} min {left_s % 60} s"),
+        ("approval", call.token.id),
+    ]
+    for name, value in rows:
+        print(f"{escape_unsafe(name):12}  {escape_unsafe(value)}", file=sys.stderr)
+
+
+def _is_interactive() -> bool:
+    return terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)
+
+
+def _ask(question: str) -> bool:
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

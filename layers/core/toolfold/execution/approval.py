@@ -1,0 +1,251 @@
+"""Approval of calls that need it: those of destructive tools, and of tools with ``confirm``.
+
+``toolfold.execution.executor`` passes each such call to :class:`ApprovalGate`, however it was made. A call without
+a token is answered with APPROVAL_REQUIRED and a token; the same call with the token is performed, once. "The same" is
+decided after validation: the token is for the validated arguments, the tool as the catalog has it, and the caller.
+
+Where nothing can be recorded or checked, the call is refused. A token is redeemed before the request is sent: a call
+that then fails needs a new approval, because what the source has done is not known.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from toolfold import messages
+from toolfold.aws.clients import error_code
+from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, ApprovalUnavailable, InvalidArguments
+from toolfold.execution.approval_prompt import reason_of, write_prompt
+from toolfold.execution.approval_record import ApprovalRecord
+from toolfold.execution.approval_secret import SecretUnavailable, signing_secret
+from toolfold.execution.approval_store import ApprovalStore, open_approvals
+from toolfold.execution.approval_token import ApprovalToken, Terms, mint, parse
+from toolfold.execution.canonical_arguments import canonical_arguments
+from toolfold.execution.principal import principal_id
+from toolfold.private_folder import PathRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolfold.aws.clients import AwsClients
+    from toolfold.catalog.model import Source, Tool
+    from toolfold.execution.credentials import RequestCredentials
+    from toolfold.settings import Settings
+
+logger = logging.getLogger("toolfold")
+
+T = TypeVar("T")
+
+_MAX_ARGUMENTS_CHARS = 100_000
+"""Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
+
+
+class Approval(NamedTuple):
+    """An approval that was checked and is not redeemed yet."""
+
+    token: ApprovalToken
+    stored: bytes
+
+
+class ApprovalGate:
+    """Decides whether calls may be performed. One for a process; safe to use from many threads.
+
+    Args:
+        settings: the settings in force.
+        aws: creates the clients of AWS.
+        read_reference: reads a secret of AWS.
+        now: the time, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        aws: AwsClients,
+        read_reference: Callable[[str], str],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._aws, self._read_reference, self._now = settings, aws, read_reference, now
+        self._own_secret = os.urandom(32)
+        self._opened: ApprovalStore | None = None
+
+    def check(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        credentials: RequestCredentials,
+        on_approval: Callable[[str], None] = lambda _: None,
+    ) -> Approval:
+        """Return the approval of a call, which :meth:`redeem` uses up.
+
+        Args:
+            source: the source of ``tool``.
+            tool: the tool that is called.
+            arguments: validated.
+            credentials: of the request, with the token of the call.
+            on_approval: called with the id of the approval, also where the call is refused.
+
+        Raises:
+            ApprovalRequired: there is no token, or not one for this call.
+            ApprovalPending: no person has approved the call yet.
+            ApprovalDenied: a person or the settings do not allow the call.
+            ApprovalUnavailable: nothing can be recorded or checked.
+        """
+        if self._settings.approve == "deny":
+            raise ApprovalDenied(
+                f"{tool.name} needs approval, and this server performs no such calls; nothing was sent.",
+                messages.NOT_ALLOWED.for_model,
+            )
+        secret = self._secret()
+        terms = Terms(
+            principal_id(credentials, secret),
+            source.id,
+            self._settings.source_urls.get(source.id, source.base_url),
+            tool.name,
+            tool.hash,
+            canonical_arguments(tool, arguments),
+        )
+        problem = ""
+        if credentials.approval_token:
+            token = parse(credentials.approval_token.strip())
+            if token is not None and token.is_for(secret, terms):
+                on_approval(token.id)
+                stored = self._run(lambda store: store.get(token.id))
+                problem = self._problem(secret, tool, token, stored, credentials.is_declined)
+                if not problem and stored is not None:
+                    return Approval(token, stored)
+            else:
+                problem = "is not for this call: tool, arguments or caller differ"
+        if credentials.is_declined:
+            raise _denied(tool)
+        raise self._request(secret, terms, source, tool, problem, on_approval)
+
+    def redeem(self, tool: Tool, approval: Approval) -> None:
+        """Use up the approval of a call of ``tool``. Call this last before the request is sent.
+
+        Raises:
+            ApprovalRequired: another call was faster.
+            ApprovalUnavailable: it cannot be recorded.
+        """
+        redeemed = ApprovalRecord("redeemed").encode()
+        if not self._run(lambda store: store.replace(approval.token.id, approval.stored, redeemed)):
+            raise ApprovalRequired(
+                f"The approval of this call of {tool.name} was used already; nothing was sent.",
+                messages.CALL_WITHOUT_TOKEN.for_model,
+            )
+
+    def _problem(self, secret: bytes, tool: Tool, token: ApprovalToken, stored: bytes | None, is_declined: bool) -> str:
+        """Return why a token that was made for the call cannot be redeemed; empty if it can.
+
+        Raises:
+            ApprovalPending, ApprovalDenied, ApprovalUnavailable: as :meth:`check`.
+        """
+        if token.expires_at <= self._now():
+            return "has expired"
+        if stored is None:
+            return "is not known here any more"
+        record = _decode(stored)
+        if record.state == "redeemed":
+            return "was used already"
+        if is_declined and record.state != "denied":
+            self._run(lambda store: store.replace(token.id, stored, ApprovalRecord("denied").encode()))
+        if is_declined or record.state == "denied":
+            raise _denied(tool)
+        if self._settings.approve == "agent":
+            return ""
+        if record.state == "approved" and record.proof == token.approval_proof(secret):
+            return ""
+        raise ApprovalPending(
+            f"{tool.name} is not approved yet; nothing was sent.",
+            messages.LET_APPROVE.for_model.format(approval_token=token.text),
+            approval_token=token.text,
+            expires_at=iso_time(token.expires_at),
+        )
+
+    def _request(
+        self,
+        secret: bytes,
+        terms: Terms,
+        source: Source,
+        tool: Tool,
+        problem: str,
+        on_approval: Callable[[str], None],
+    ) -> ApprovalRequired:
+        """Record that a call waits for approval, and return the error with its token."""
+        is_human = self._settings.approve == "human"
+        if is_human and len(terms.arguments) > _MAX_ARGUMENTS_CHARS:
+            raise InvalidArguments(
+                f"{tool.name}: {len(terms.arguments):,} characters of arguments are too long for a person to approve.",
+                f"Send at most {_MAX_ARGUMENTS_CHARS:,} characters; nothing was sent.",
+            )
+        now = self._now()
+        token = mint(secret, terms, os.urandom(8), math.floor(now + self._settings.approval_ttl_s))
+        on_approval(token.id)
+        record = ApprovalRecord("requested", terms if is_human else None, reason_of(tool) if is_human else "")
+        self._run(lambda store: store.add(token.id, record.encode(), token.expires_at))
+        why = f"The approval token {problem}; {tool.name}" if problem else tool.name
+        step = messages.LET_APPROVE if is_human else messages.ASK_USER
+        return ApprovalRequired(
+            f"{why} needs approval; nothing was sent.",
+            step.for_model.format(approval_token=token.text),
+            prompt=write_prompt(source, tool, terms.arguments),
+            approval_token=token.text,
+            expires_at=iso_time(token.expires_at),
+        )
+
+    def _secret(self) -> bytes:
+        try:
+            return signing_secret(self._settings, self._read_reference, self._own_secret)
+        except (SecretUnavailable, PathRefused) as error:
+            raise _unavailable(str(error)) from None
+        except OSError as error:
+            raise _unavailable(type(error).__name__) from None
+
+    def _run(self, operation: Callable[[ApprovalStore], T]) -> T:
+        """Return the result of ``operation`` on the store.
+
+        Raises:
+            ApprovalUnavailable: it fails, for any reason: then nothing is known about the approval.
+        """
+        try:
+            if self._opened is None:
+                self._opened = open_approvals(self._settings, self._aws, self._now)
+            return operation(self._opened)
+        except PathRefused as error:
+            raise _unavailable(str(error)) from None
+        except Exception as error:  # noqa: BLE001 - as above
+            self._opened = None if isinstance(error, OSError) else self._opened
+            raise _unavailable(error_code(error)) from None
+
+
+def iso_time(seconds: float) -> str:
+    """Return a time since 1970 as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _decode(stored: bytes) -> ApprovalRecord:
+    try:
+        return ApprovalRecord.decode(stored)
+    except (ValueError, TypeError, LookupError):
+        raise _unavailable("a record is damaged") from None
+
+
+def _denied(tool: Tool) -> ApprovalDenied:
+    return ApprovalDenied(
+        f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED.for_model
+    )
+
+
+def _unavailable(reason: str) -> ApprovalUnavailable:
+    """Return the error for a fault of this deployment. The reason is for the log: it may name a path."""
+    logger.error("approvals unavailable: %s", reason)
+    return ApprovalUnavailable(
+        "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
+        messages.TELL_OPERATOR.for_model,
+    )
