@@ -43,3 +43,22 @@ def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
     assert ("--platform manylinux_2_34_aarch64" in install) == is_cross
     assert ("--platform manylinux_2_24_aarch64" in install) == is_cross
     assert "compileall" in compiled
+
+
+def test_the_publisher_layer_has_the_compiler_and_the_sources_without_the_command_line(tmp_path: Path) -> None:
+    binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
+    binaries.mkdir()
+    (binaries / "python3.13").write_text(RECORD.format(log=log))
+    (binaries / "python3.13").chmod(0o755)
+    for tool in ("make", "rm", "sh", "basename", "cp", "find", "mkdir", "dirname"):
+        (binaries / tool).symlink_to(shutil.which(tool) or "")
+    (layer / "python").mkdir(parents=True)
+    command = ["make", "-f", "layers/publisher/Makefile", "build-PublisherLayer"]
+    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert "-r requirements/publisher.txt" in log.read_text().splitlines()[0]
+    core = {path.name for path in (layer / "python/toolfold").iterdir()}
+    assert {"build", "catalog", "telemetry.py"} <= core
+    assert core.isdisjoint({"cli", "mock_api", "transports", "__pycache__"})
+    shipped = {path.relative_to(layer / "catalog") for path in (layer / "catalog").rglob("*.yaml")}
+    assert shipped == {path.relative_to("catalog") for path in Path("catalog").rglob("*.yaml")}

@@ -7,8 +7,10 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from tests.support.aws_services import serving, use_aws_endpoint
 from tests.support.catalogs import ALLOWED_HOST, sha256_of, small_catalog, write_sources
@@ -163,6 +165,25 @@ def test_one_version_only_cannot_be_compared_or_rolled_back(run: Run, place: str
         code, _, err = run(command, f"{place}/one")
         assert code == 1
         assert f"{place}/one has one version only, {sha256_of(A)[:12]}." in err
+
+
+def test_where_sts_is_not_reached_the_owner_is_not_checked(
+    run: Run, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3 = open_once("s3")
+
+    def open_without_sts(service: str) -> Any:
+        if service == "sts":
+            raise EndpointConnectionError(endpoint_url="https://sts.example")
+        return s3
+
+    monkeypatch.setattr("toolfold.build.catalog_bucket.open_client", open_without_sts)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", os.environ["AWS_ENDPOINT_URL"])
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "https://sts.example")
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    code, out, err = run("versions", place)
+    assert (code, len(out.splitlines())) == (0, 3)
+    assert err == "STS was not reached (EndpointConnectionError): the owner of the bucket is not checked.\n"
 
 
 def test_without_sts_the_owner_is_not_checked(run: Run, place: str, monkeypatch: pytest.MonkeyPatch) -> None:

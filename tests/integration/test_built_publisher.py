@@ -1,0 +1,181 @@
+"""The publisher that `sam build` made runs in AWS's runtime client, with its layers and nothing else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tests.support import built_function
+from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support.catalogs import sha256_of, small_catalog
+from tests.support.lambda_runtime import FunctionError, LambdaRuntime
+from toolfold.build.publisher import publish
+
+pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+
+CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
+SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer  # a second to import: not when these tests are skipped
+
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def s3(aws: str) -> Any:
+    import boto3
+
+    return boto3.client(
+        "s3", endpoint_url=aws, region_name="us-east-1", aws_access_key_id="t", aws_secret_access_key="t"
+    )
+
+
+@pytest.fixture
+def location(s3: Any, request: pytest.FixtureRequest) -> str:
+    """A prefix of its own in a bucket."""
+    s3.create_bucket(Bucket="published")
+    return f"s3://published/{request.node.name.replace('[', '-').strip(']')}"
+
+
+@pytest.fixture(scope="module")
+def start(aws: str) -> Callable[..., LambdaRuntime]:
+    built = built_function.load_built_function(LOCAL_BUILD, "PublisherFunction")
+
+    def make(location: str, **variables: str) -> LambdaRuntime:
+        return built.runtime({"TOOLFOLD_CATALOG": location, "AWS_ENDPOINT_URL": aws, **variables})
+
+    return make
+
+
+class CloudFormation:
+    """Sends events of a custom resource to a function, and receives the answers."""
+
+    def __init__(self) -> None:
+        answers = self.answers = list[dict[str, Any]]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_PUT(self) -> None:
+                assert self.headers["content-type"] == ""
+                answers.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    def send(self, runtime: LambdaRuntime, request_type: str) -> dict[str, Any]:
+        """Return the answer to an event of this type."""
+        event = {
+            "RequestType": request_type,
+            "ResponseURL": f"http://127.0.0.1:{self.server.server_port}/answer",
+            "StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/toolfold/1",
+            "RequestId": f"request-{len(self.answers)}",
+            "LogicalResourceId": "PublishedCatalog",
+            "ResourceType": "Custom::ToolfoldCatalog",
+            "ResourceProperties": {"ServiceTimeout": "900"},
+        }
+        before = len(self.answers)
+        runtime.invoke(event)
+        [answer] = self.answers[before:]
+        assert {name: answer[name] for name in ("StackId", "RequestId", "LogicalResourceId")} == {
+            name: event[name] for name in ("StackId", "RequestId", "LogicalResourceId")
+        }
+        return answer
+
+
+@pytest.fixture(scope="module")
+def cloudformation() -> Iterator[CloudFormation]:
+    running = CloudFormation()
+    thread = threading.Thread(target=running.server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+    thread.join()
+
+
+def pointer(s3: Any, location: str) -> dict[str, Any]:
+    key = f"{location.removeprefix('s3://published/')}/current.json"
+    return dict(json.loads(s3.get_object(Bucket="published", Key=key)["Body"].read()))
+
+
+def test_a_stack_publishes_is_updated_and_deleted(
+    start: Callable[..., LambdaRuntime], cloudformation: CloudFormation, s3: Any, location: str
+) -> None:
+    with start(location) as runtime:
+        created = cloudformation.send(runtime, "Create")
+        assert (created["Status"], created["PhysicalResourceId"]) == ("SUCCESS", "toolfold-catalog")
+        # To the byte what the repository has: the gateway of the same build serves the same catalog.
+        assert created["Data"] == {"Outcome": "published", "Sha256": sha256_of(CATALOG), "Tools": "129"}
+        written = pointer(s3, location)
+        assert (written["sha256"], written["writer"]) == (sha256_of(CATALOG), "deployment")
+        assert written["published_by"].endswith("stack/toolfold/1")
+        assert cloudformation.send(runtime, "Update")["Data"]["Outcome"] == "unchanged"
+
+        publish(small_catalog(), location, s3)
+        kept = cloudformation.send(runtime, "Update")
+        assert (kept["Status"], kept["Data"]["Outcome"]) == ("SUCCESS", "kept")
+        assert pointer(s3, location)["sha256"] == sha256_of(small_catalog())
+
+        deleted = cloudformation.send(runtime, "Delete")
+        assert deleted["Status"] == "SUCCESS"
+        assert pointer(s3, location)["sha256"] == sha256_of(small_catalog())
+    lines = [json.loads(line) for line in runtime.log if line.startswith("{")]
+    assert [line["outcome"] for line in lines if line.get("message") == "publish"] == ["published", "unchanged", "kept"]
+    metrics = [line for line in lines if "Publications" in line]
+    assert [line["code"] for line in metrics] == ["published", "unchanged", "kept"]
+    assert any("CatalogAge" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("place", "variables", "reason"),
+    [
+        ("s3://no-such-bucket/catalog", {}, "BUCKET_UNAVAILABLE: Nothing was published to s3://no-such-bucket/catalog"),
+        ("s3://published/x", {"TOOLFOLD_LOG_LEVEL": "LOUD"}, "TOOLFOLD_LOG_LEVEL must be DEBUG, INFO, WARNING"),
+        ("s3://published/x", {"TOOLFOLD_NO_SUCH": "1"}, "TOOLFOLD_NO_SUCH"),
+        ("nowhere", {}, "The location to publish to must be s3://bucket/prefix"),
+    ],
+)
+def test_a_deployment_is_answered_if_something_is_wrong(
+    start: Callable[..., LambdaRuntime],
+    cloudformation: CloudFormation,
+    place: str,
+    variables: dict[str, str],
+    reason: str,
+) -> None:
+    with start(place, **variables) as runtime:
+        answer = cloudformation.send(runtime, "Create")
+        assert (answer["Status"], answer["PhysicalResourceId"]) == ("FAILED", "toolfold-catalog")
+        assert reason in answer["Reason"]
+        assert cloudformation.send(runtime, "Delete")["Status"] == "SUCCESS"
+
+
+def test_the_schedule_publishes_and_then_confirms(start: Callable[..., LambdaRuntime], s3: Any, location: str) -> None:
+    with start(location) as runtime:
+        assert runtime.invoke(SCHEDULED)["outcome"] == "published"
+        assert runtime.invoke(SCHEDULED)["outcome"] == "unchanged"
+        assert runtime.invoke({})["outcome"] == "unchanged"
+    assert pointer(s3, location)["checked_at"]
+
+
+def test_a_failed_run_fails_the_invocation_so_that_lambda_tries_again(start: Callable[..., LambdaRuntime]) -> None:
+    with start("s3://no-such-bucket/catalog") as runtime:
+        with pytest.raises(FunctionError, match="there is no bucket of that name") as caught:
+            runtime.invoke(SCHEDULED)
+        assert caught.value.error_type == "BucketUnavailable"
+    assert any('"Publications"' in line and '"failed"' in line for line in runtime.log)
