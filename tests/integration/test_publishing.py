@@ -272,6 +272,16 @@ class TestRollback:
         assert current(bucket) == sha256_of(B)
 
 
+def test_a_catalog_of_another_format_does_not_become_current(bucket: CatalogBucket) -> None:
+    put(bucket, A)
+    other = A.replace(b'{"format":', b'{"format":9', 1)
+    assert other != A
+    bucket.store_catalog(other)
+    with pytest.raises(CatalogRejected, match=f"This release of toolfold cannot read catalog {sha256_of(other)[:12]}"):
+        roll_back(bucket, ANNA, sha256_of(other))
+    assert current(bucket) == sha256_of(A)
+
+
 class Crash(BaseException):
     """The process of a publisher ends."""
 

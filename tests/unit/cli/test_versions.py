@@ -186,6 +186,12 @@ def test_where_sts_is_not_reached_the_owner_is_not_checked(
     assert err == "STS was not reached (EndpointConnectionError): the owner of the bucket is not checked.\n"
 
 
+def test_no_region_is_needed(run: Run, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setattr("toolfold.build.catalog_bucket.open_client", open_client)
+    assert run("versions", place)[0] == 0
+
+
 def test_without_sts_the_owner_is_not_checked(run: Run, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)

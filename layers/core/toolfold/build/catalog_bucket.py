@@ -194,5 +194,8 @@ def open_client(service: str) -> Any:
     config = Config(
         connect_timeout=_CONNECT_S, read_timeout=_READ_S, retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"}
     )
-    # botocore itself does not read AWS_REGION, which other SDKs do.
-    return boto3.session.Session().client(service, region_name=os.environ.get("AWS_REGION") or None, config=config)
+    session = boto3.session.Session()
+    # botocore itself does not read AWS_REGION, which other SDKs do. S3 finds a bucket without a region; STS has to have
+    # one, and answers the same in each.
+    region = os.environ.get("AWS_REGION") or session.region_name or ("us-east-1" if service == "sts" else None)
+    return session.client(service, region_name=region, config=config)

@@ -24,6 +24,9 @@ Refresh = Callable[[Path], None]
 """Updates the YAML of its source in a folder of sources, for example from a document that the source publishes. What
 it raises ends the publication. The sources that are YAML alone need none."""
 
+_PARAMETERS = {"TOOLFOLD_ALLOWED_HOSTS": "AllowedHosts", "TOOLFOLD_KEY_VARIABLES": "KeyVariables"}
+"""Setting → the parameter of template.yaml that sets it for the gateway and the publisher."""
+
 _MAX_SHOWN = 3
 """Findings that an error repeats; ``toolfold catalog lint`` prints all of them."""
 
@@ -74,5 +77,6 @@ def check_allowed(catalog: Catalog, allow_list: AllowList) -> None:
     if refusal is not None:
         raise CatalogRejected(
             f"A gateway would refuse this catalog: source {refusal.source_id} names {refusal.what}, {refusal.name}.",
-            f"If the gateway allows it, set {refusal.setting}={refusal.entry} here as well.",
+            f"If the gateway allows it, set {refusal.setting}={refusal.entry} here as well"
+            f" (of a stack: the parameter {_PARAMETERS[refusal.setting]}).",
         )

@@ -20,7 +20,7 @@ from toolfold.catalog.block_cache import CachedBlockReader
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import POINTER, object_name
-from toolfold.errors import CatalogUnavailable, PublishConflict, SettingsError, VersionNotFound
+from toolfold.errors import CatalogRejected, CatalogUnavailable, PublishConflict, SettingsError, VersionNotFound
 
 __all__ = [
     "Author",
@@ -225,7 +225,7 @@ def roll_back(
         VersionNotFound: There is no such version, or no earlier one.
         CatalogDamaged: Its object has another content than its name says.
         PublishConflict: Another publisher was faster; its catalog stays current.
-        SettingsError: It is not a catalog that this release reads.
+        CatalogRejected: It is not a catalog that this release reads.
     """
     pointer, stored = read_current(bucket)
     sha256 = choose_earlier(pointer, version, bucket.location)
@@ -234,7 +234,13 @@ def roll_back(
     tell = on_step or (lambda _: None)
     tell(f"Checking {bucket.url(object_name(sha256))} …")
     content = bucket.read_catalog(sha256)
-    catalog = check_catalog(content)
+    try:
+        catalog = check_catalog(content)
+    except SettingsError:
+        raise CatalogRejected(
+            f"This release of toolfold cannot read catalog {sha256[:12]}.",
+            f"Choose another version: toolfold catalog versions {bucket.location}",
+        ) from None
     if check is not None:
         check(catalog)
     earlier = point_to(
