@@ -264,6 +264,11 @@ QUERY_WORDS = {"SOURCE", "filter", "fields", "stats", "sort", "limit", "by", "as
 QUERY_WORDS |= {"count", "sum", "avg", "min", "max", "pct", "bin", "ispresent"}
 
 
+def test_health_has_a_throttle_of_its_own(deployed: stack.Stack) -> None:
+    [stage] = deployed.of_type("AWS::ApiGatewayV2::Stage").values()
+    assert stage["RouteSettings"]["GET /health"] == {"ThrottlingRateLimit": 5, "ThrottlingBurstLimit": 10}
+
+
 class TestQueries:
     def test_every_field_in_them_is_written(self, deployed: stack.Stack, emitted: Emitted) -> None:
         queries = {name: one["QueryString"] for name, one in deployed.of_type("AWS::Logs::QueryDefinition").items()}
