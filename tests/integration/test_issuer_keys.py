@@ -11,6 +11,7 @@ from joserfc.jwk import ECKey, RSAKey
 
 from tests.support.oauth_gateway import RESOURCE, SECOND, STRANGER, Gateway
 from toolfold.auth import issuer_keys
+from toolfold.transports import snapstart
 
 
 def _part(value: bytes) -> str:
@@ -177,6 +178,16 @@ def test_known_keys_serve_while_another_request_reads_them_again(
     finally:
         gateway.issuer.is_held.set()
         reading.join()
+
+
+def test_a_snapshot_is_warm_although_requests_need_tokens(gateway: Gateway) -> None:
+    answered: list[str] = []
+    server = gateway.handler.app.server
+    handle = server.handle_message
+    server.handle_message = lambda message: answered.append(message.method) or handle(message)  # type: ignore[func-returns-value, method-assign]
+    snapstart.warm_up(gateway.handler.app)
+    assert answered.count("tools/call") == 3
+    assert gateway.issuer.requests == []
 
 
 def test_a_restored_snapshot_reads_the_keys_again(gateway: Gateway) -> None:

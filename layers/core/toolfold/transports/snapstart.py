@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import error_code
+from toolfold.protocol import jsonrpc
 from toolfold.transports import lambda_events
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ _USED_BY_TOOL_CALL = (
     "encodings.idna",
 )
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
+
+
+_USED_BY_TOKENS = ("joserfc.jwk", "joserfc.jws", "joserfc.jwt")
 
 
 def prepare(app: App) -> None:
@@ -114,6 +118,9 @@ def _import_libraries(app: App) -> None:
         importlib.import_module(name)
     # Certificates take long to read, and outlive the connections.
     app.executor.http_client.load_certificates()
+    if app.authorization is not None:
+        for name in _USED_BY_TOKENS:
+            importlib.import_module(name)
     services = _aws_services(app)
     if {"secretsmanager", "ssm"} & services:
         importlib.import_module("aws_lambda_powertools.utilities.parameters")
@@ -141,6 +148,10 @@ def _answer_sample_events(app: App) -> None:
     tool_name = app.catalog_store().summary(0).name
     for event in _sample_events(tool_name):
         app.server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
+        if app.authorization is not None:  # which has refused this event, as it has no token
+            message = jsonrpc.parse_message(event["body"].encode())
+            if message is not None:
+                app.server.handle_message(message)
 
 
 def _run_all(*steps: Callable[[], object]) -> None:
