@@ -87,6 +87,10 @@ measure: .venv/.dev ## count tokens and write the tables of docs/reference/measu
 measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements.md are stale
 	$(bin)/python -m scripts.measure_tokens --check docs/reference/measurements.md
 
+.PHONY: picture
+picture: .venv/.dev ## draw the architecture from template.yaml: docs/images/architecture.svg
+	$(bin)/python -m scripts.architecture_picture
+
 wheel: .venv/.dev ## build the wheel, install it into an empty environment and read its catalog
 	rm -rf dist build/wheel-check
 	$(bin)/python -m build --quiet --wheel --no-isolation
