@@ -38,7 +38,7 @@ gateway = LambdaHandler(app, telemetry, telemetry.record_request)
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
     from toolfold.transports import snapstart  # no request waits for this environment yet
 
-    snapstart.prepare(gateway.app)
+    snapstart.prepare(app)
 
 
 @telemetry.capture_lambda_handler

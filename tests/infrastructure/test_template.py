@@ -415,7 +415,7 @@ class TestAlarms:
 
     def test_lines_of_errors_are_counted_whatever_the_level_of_the_log(self, resources: dict[str, Resource]) -> None:
         metrics = only(resources, "AWS::Logs::MetricFilter")
-        assert metrics["FilterPattern"] == '{ $.level = "ERROR" }'
+        assert metrics["FilterPattern"].startswith('{ ($.level = "ERROR") && ')
         assert metrics["MetricTransformations"] == [
             {
                 "MetricNamespace": "toolfold",

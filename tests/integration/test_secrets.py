@@ -180,7 +180,11 @@ def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:
         ("arn:aws:secretsmanager:us-east-1:123456789012:secret:absent", "ResourceNotFoundException"),
         ("arn:aws:secretsmanager", "IndexError"),
         ("arn:", "IndexError"),
-        ("FIELD", "KeyError"),
+        ("FIELD", "the secret has no field of the name after #"),
+        ("NO TEXT", "the field is not a text"),
+        ("JSON", "the secret is JSON; name its field after the ARN, as #FIELD"),
+        ("EMPTY", "the secret is empty"),
+        ("NO ASCII", "the secret is not printable ASCII"),
         ("NO JSON", "JSONDecodeError"),
     ],
 )
@@ -191,6 +195,10 @@ def test_a_key_that_cannot_be_read_is_logged_with_a_code_alone(
         reference = secret(json.dumps({"apikey": KEY})) + "#absent"
     if reference == "NO JSON":
         reference = secret(KEY) + "#absent"
+    if reference == "NO TEXT":
+        reference = secret(json.dumps({"apikey": {"value": KEY}})) + "#apikey"
+    if reference in ("JSON", "EMPTY", "NO ASCII"):
+        reference = secret({"JSON": json.dumps({"apikey": KEY}), "EMPTY": " ", "NO ASCII": "clé"}[reference])
     with pytest.raises(AuthRequired, match="cannot be read at the moment"):
         find(reference)
     [line] = [record.getMessage() for record in caplog.records if record.name == "toolfold"]

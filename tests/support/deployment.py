@@ -49,10 +49,11 @@ class Deployment:
 
     def __enter__(self) -> Self:
         self.endpoint = self._exit.enter_context(serving())
+        self.delete()  # moto's state is that of this process, and may be left over
         self.proxy = self._exit.enter_context(FaultyProxy(self.endpoint))
         self.mock_api = self._exit.enter_context(MockApi())
         self.s3, self.dynamodb = self.client("s3"), self.client("dynamodb")
-        self.stack = stack.deployed(**self._parameters, **self._create_secret())
+        self.stack = stack.deployed(**{**self._create_secret(), **self._parameters})
         self.create()
         return self
 

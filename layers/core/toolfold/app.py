@@ -115,7 +115,7 @@ def build_app(
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
     """
     aws = AwsClients()
-    catalog_store = open_store(settings, aws)
+    catalog_store = open_store(settings, aws, on_failure)
     call_log = _open_call_log(settings)
     if call_log is not None:
         on_call = _each(call_log.record_call, on_call)

@@ -48,8 +48,12 @@ WAIT = "Wait as long as retry_after_s says and call again."
 """The next step after a refusal that ends. The field alone has the seconds: in a text they would soon be wrong."""
 
 
+KEY_UNREADABLE = "KEY_UNREADABLE"
+CACHE_UNAVAILABLE = "CACHE_UNAVAILABLE"
+ANSWER_NOT_SAVED = "ANSWER_NOT_SAVED"
+CATALOG_NOT_REFRESHED = "CATALOG_NOT_REFRESHED"
 LIMITS_UNAVAILABLE = "LIMITS_UNAVAILABLE"
-"""Code of a failure that fails no call: the limits of callers cannot be shared between processes."""
+"""Codes of failures that fail no call of themselves: an operator has to act, although calls continue."""
 
 
 class ToolfoldError(Exception):

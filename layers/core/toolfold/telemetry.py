@@ -24,6 +24,10 @@ from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import MetricUnit
 
 from toolfold.errors import (
+    ANSWER_NOT_SAVED,
+    CACHE_UNAVAILABLE,
+    CATALOG_NOT_REFRESHED,
+    KEY_UNREADABLE,
     LIMITS_UNAVAILABLE,
     ApprovalUnavailable,
     CatalogUnavailable,
@@ -48,7 +52,13 @@ LOGGER_NAME = "toolfold"
 FAILURES = (CatalogUnavailable.code, InternalError.code, IssuerUnavailable.code, ApprovalUnavailable.code)
 """Errors that no caller and no upstream can cause: an operator has to act."""
 
-DEGRADATIONS = (LIMITS_UNAVAILABLE,)
+DEGRADATIONS = (
+    ANSWER_NOT_SAVED,
+    CACHE_UNAVAILABLE,
+    CATALOG_NOT_REFRESHED,
+    KEY_UNREADABLE,
+    LIMITS_UNAVAILABLE,
+)
 """Codes of the same metric for failures that fail no request: less is done than the settings say."""
 
 USAGE_METRICS: Mapping[str, str] = {

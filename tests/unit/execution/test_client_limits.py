@@ -51,7 +51,7 @@ class World:
                 lambda: self.store,
                 30.0,
                 self.clock.monotonic,
-                on_failure=lambda name=name: self.failures.append(name),  # type: ignore[misc]
+                on_failure=lambda _, name=name: self.failures.append(name),  # type: ignore[misc]
             )
             self.processes.append(ClientLimits(configuration, shared, self.clock.clocks()))
 

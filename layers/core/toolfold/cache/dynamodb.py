@@ -34,6 +34,7 @@ class DynamoDBStore:
         cooldown_s: seconds for which a bucket that failed is not used. During that time, only large values are not
             cached: a caller chooses how large an answer is, and may choose one that the bucket takes too long for.
         clock: a monotonic clock.
+        on_failure: called after each failure of the bucket with its reason.
 
     Every method raises what boto3 raises for the table.
     """
@@ -46,6 +47,7 @@ class DynamoDBStore:
         timeout_s: float,
         cooldown_s: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self._aws, self._table, self._timeout_s = aws, table, timeout_s
         self._s3: FailSafeStore[Any] = FailSafeStore(
@@ -54,6 +56,7 @@ class DynamoDBStore:
             cooldown_s,
             clock,
             name="Bucket of the shared cache",
+            on_failure=on_failure,
         )
         self._bucket, _, prefix = bucket.removeprefix("s3://").partition("/")
         self._prefix = prefix.strip("/")

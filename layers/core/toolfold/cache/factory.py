@@ -20,7 +20,7 @@ def create_shared_store(
     aws: AwsClients,
     *,
     name: str = "Shared cache",
-    on_failure: Callable[[], None] | None = None,
+    on_failure: Callable[[str], None] | None = None,
 ) -> FailSafeStore[CacheStore] | None:
     """Return the store that other processes share, or None where ``settings.cache`` names none.
 
@@ -29,7 +29,7 @@ def create_shared_store(
         clock: a monotonic clock.
         aws: creates the clients of AWS.
         name: what is logged as unavailable when it fails.
-        on_failure: called at each failure.
+        on_failure: called at each failure with its reason, also at those of the bucket.
     """
     location = settings.cache
     if location in ("", "memory", "off"):
@@ -41,7 +41,7 @@ def create_shared_store(
 
         table = location.removeprefix("dynamodb://")
         return DynamoDBStore(
-            aws, table, settings.cache_bucket, settings.cache_timeout_s, settings.cache_cooldown_s, clock
+            aws, table, settings.cache_bucket, settings.cache_timeout_s, settings.cache_cooldown_s, clock, on_failure
         )
 
     def open_file() -> CacheStore:

@@ -26,7 +26,7 @@ class FailSafeStore(Generic[S]):
         repeats_warnings: whether a failure is logged each time. If not, each kind of failure is logged once: that of a
             file lasts until the user changes something.
         name: what is logged as unavailable.
-        on_failure: called at each failure.
+        on_failure: called after each failure with its reason: a code of AWS or the name of an exception.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class FailSafeStore(Generic[S]):
         *,
         repeats_warnings: bool = True,
         name: str = "Shared cache",
-        on_failure: Callable[[], None] | None = None,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self._open_store, self._cooldown_s, self._clock = open_store, cooldown_s, clock
         self._repeats_warnings, self._logged = repeats_warnings, set[str]()
@@ -74,6 +74,6 @@ class FailSafeStore(Generic[S]):
         if self._repeats_warnings or reason not in self._logged:
             logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
         self._logged.add(reason)
-        if self._on_failure is not None:
-            self._on_failure()
         self._store, self._unavailable_until = None, self._clock() + self._cooldown_s
+        if self._on_failure is not None:
+            self._on_failure(reason)

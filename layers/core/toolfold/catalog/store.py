@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.catalog.model import Catalog, OtherFormat
 from toolfold.catalog.reader import TO_PUBLISH, MemoryBlocks, parse_head, unavailable
-from toolfold.errors import CatalogUnavailable, SettingsError
+from toolfold.errors import CATALOG_NOT_REFRESHED, CatalogUnavailable, SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,9 @@ def object_name(sha256: str) -> str:
     return f"catalogs/{sha256}.json"
 
 
-def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[], Catalog]:
+def open_store(
+    settings: Settings, aws: AwsClients | None = None, on_failure: Callable[[str], None] | None = None
+) -> Callable[[], Catalog]:
     """Return a function that returns the current catalog of ``settings.catalog``, and refuses what they do not allow.
 
     Nothing is read before the first call. The function raises :class:`CatalogUnavailable` when the catalog cannot be
@@ -76,7 +78,9 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> Callable[[]
     location, allow_list = settings.catalog, AllowList.from_settings(settings)
     if location.startswith("s3://"):
         embedded = FileStore(_bundled(), allow_list)
-        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded)
+        return S3Store(
+            location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded, on_failure
+        )
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
     return FileStore(os.path.expanduser(location) if location else _bundled(), allow_list)
@@ -193,6 +197,7 @@ class S3Store:
         aws: Provides credentials that are not in the environment.
         allow_list: What the sources of the catalog may name; None: not checked here.
         embedded: Returns the catalog to use while there is no pointer; None: that is an error.
+        on_failure: Called with ``CATALOG_NOT_REFRESHED`` when S3 cannot be read and the last catalog is used.
 
     Attributes:
         published_at: When the current catalog was published, in seconds since 1970; None before it was read.
@@ -209,6 +214,7 @@ class S3Store:
         aws: AwsClients | None = None,
         allow_list: AllowList | None = None,
         embedded: Callable[[], Catalog] | None = None,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self._aws, self._allow_list, self._embedded = aws or AwsClients(), allow_list, embedded
         self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
@@ -216,6 +222,7 @@ class S3Store:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")
         self._prefix = prefix.strip("/")
         self._max_age_s, self._timeout_s = max_age_s, timeout_s
+        self._on_failure = on_failure
         self._client: Any = None
         self._catalog: Catalog | None = None
         self._checked_at = self._check_again_s = 0.0
@@ -236,6 +243,8 @@ class S3Store:
             if self._catalog is None:
                 raise
             logger.warning("the catalog in S3 cannot be read; using the last one")
+            if self._on_failure is not None:
+                self._on_failure(CATALOG_NOT_REFRESHED)
             self._check_again_s = _RETRY_S
         self._checked_at = time.monotonic()
         return self._catalog

@@ -23,6 +23,7 @@ from toolfold.cache.key import cache_key, hash_api_key, own_key
 from toolfold.cache.memory import MemoryStore
 from toolfold.cache.response_cache import ResponseCache
 from toolfold.errors import (
+    CACHE_UNAVAILABLE,
     CallError,
     InternalError,
     InvalidArguments,
@@ -83,6 +84,10 @@ class _CacheKeys(NamedTuple):
         return self.data[-1]
 
 
+_THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
+"""DynamoDB counts these itself, and they end without an operator."""
+
+
 class CachedExecutor:
     """Perform calls, keeping responses. One for a process; safe to use from many threads.
 
@@ -91,6 +96,7 @@ class CachedExecutor:
         aws: creates the clients of AWS.
         get_http_client: returns what sends the requests of all sources; called for the first request.
         on_call: called with the log of every finished call.
+        on_failure: called with ``CACHE_UNAVAILABLE`` at each failure of the cache that is not a throttle.
         adapters: finds the adapters of sources.
         clock: the clocks.
     """
@@ -102,13 +108,17 @@ class CachedExecutor:
         aws: AwsClients | None = None,
         get_http_client: Callable[[], HttpClient] | None = None,
         on_call: Callable[[CallLog], None] | None = None,
+        on_failure: Callable[[str], None] | None = None,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._settings, self._on_call = settings, on_call
         self._adapters, self._clock = adapters or AdapterRegistry(), clock or Clock()
         self._memory = MemoryStore(settings.cache_memory_bytes)
-        self._shared = create_shared_store(settings, self._clock.monotonic, aws or AwsClients())
+        self._on_failure = on_failure
+        self._shared = create_shared_store(
+            settings, self._clock.monotonic, aws or AwsClients(), on_failure=self._report_cache
+        )
         self._cache = (
             None
             if settings.cache == "off"
@@ -119,6 +129,10 @@ class CachedExecutor:
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._upstreams: dict[str, Upstream] = {}
         self._lock = threading.Lock()
+
+    def _report_cache(self, reason: str) -> None:
+        if self._on_failure is not None and reason not in _THROTTLED:
+            self._on_failure(CACHE_UNAVAILABLE)
 
     def call(
         self,

@@ -189,7 +189,7 @@ class ToolExecutor:
 
                 settings = self.settings
                 self._answer_store = AnswerStore(
-                    settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self.aws
+                    settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self.aws, self._on_failure
                 )
             store = self._answer_store
         return store.save(text, suffix, remaining_s)
@@ -273,9 +273,8 @@ class ToolExecutor:
                 from toolfold.execution.clock import Clock
 
                 clock = self._clock or Clock()
-                on_failure = functools.partial(self._on_failure, LIMITS_UNAVAILABLE) if self._on_failure else None
                 shared = create_shared_store(
-                    self.settings, clock.monotonic, self.aws, name="Limits of callers", on_failure=on_failure
+                    self.settings, clock.monotonic, self.aws, name="Limits of callers", on_failure=self._report_limits
                 )
                 self._client_limits = ClientLimits(self.settings, shared, clock)
             return self._client_limits
@@ -300,13 +299,19 @@ class ToolExecutor:
                 self._audit_log = AuditLog(self.settings, time.time if self._clock is None else self._clock.now)
             return self._audit_log
 
+    def _report_limits(self, _reason: str) -> None:
+        if self._on_failure is not None:
+            self._on_failure(LIMITS_UNAVAILABLE)
+
     def _secret_provider(self) -> SecretProvider:
         """Return what reads API keys from AWS; made by the first call."""
         with self._lock:
             if self._secrets is None:
                 from toolfold.execution.secrets import SecretProvider
 
-                self._secrets = SecretProvider(self.aws, self.settings.secret_ttl_s, self.settings.secret_timeout_s)
+                self._secrets = SecretProvider(
+                    self.aws, self.settings.secret_ttl_s, self.settings.secret_timeout_s, self._on_failure
+                )
             return self._secrets
 
     def cached_executor(self) -> CachedExecutor:
@@ -320,6 +325,7 @@ class ToolExecutor:
                     aws=self.aws,
                     get_http_client=lambda: self.http_client,
                     on_call=self._on_call,
+                    on_failure=self._on_failure,
                     adapters=self._adapters,
                     clock=self._clock,
                 )

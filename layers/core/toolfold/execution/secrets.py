@@ -11,14 +11,21 @@ A reference has one of these forms:
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
+from toolfold.errors import KEY_UNREADABLE
 
 logger = logging.getLogger("toolfold")
+
+
+class _UnusableSecret(Exception):
+    """A secret was read that contains no key. The text is a fixed one, which may be logged."""
 
 
 class SecretProvider:
@@ -28,10 +35,13 @@ class SecretProvider:
         aws: creates the clients.
         ttl_s: seconds for which a key is used before it is read again.
         timeout_s: seconds to connect to AWS, and as many to wait for its response.
+        on_failure: called with ``KEY_UNREADABLE`` when a key cannot be read.
     """
 
-    def __init__(self, aws: AwsClients, ttl_s: float, timeout_s: float) -> None:
-        self._aws, self._ttl_s, self._timeout_s = aws, ttl_s, timeout_s
+    def __init__(
+        self, aws: AwsClients, ttl_s: float, timeout_s: float, on_failure: Callable[[str], None] | None = None
+    ) -> None:
+        self._aws, self._ttl_s, self._timeout_s, self._on_failure = aws, ttl_s, timeout_s, on_failure
         self._providers: dict[tuple[str, str], Any] = {}
         self._last_good: dict[str, str] = {}
         self._last_call_at = 0.0
@@ -39,7 +49,8 @@ class SecretProvider:
     def get_secret(self, reference: str) -> str:
         """Return the key that ``reference`` names.
 
-        When AWS cannot be reached, the key that was read last is better than none.
+        When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than
+        none.
 
         Returns:
             The key; empty when it cannot be read and never was.
@@ -48,10 +59,12 @@ class SecretProvider:
         now = time.time()
         clock_set_back, self._last_call_at = now < self._last_call_at, now
         try:
-            self._last_good[reference] = self._read(reference, force_fetch=clock_set_back).strip()
+            self._last_good[reference] = self._key_in(reference, force_fetch=clock_set_back)
+        except _UnusableSecret as error:
+            self._report(str(error))
         except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
             # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
-            logger.error("API key cannot be read from AWS: %s", error_code(error.__context__ or error))
+            self._report(error_code(error.__context__ or error))
         return self._last_good.get(reference, "")
 
     def last_read(self, reference: str) -> str:
@@ -62,6 +75,34 @@ class SecretProvider:
         """Drop all keys, so that the next call reads its key again."""
         self._providers.clear()
         self._last_good.clear()
+
+    def _report(self, reason: str) -> None:
+        logger.error("API key cannot be read from AWS: %s", reason)
+        if self._on_failure is not None:
+            self._on_failure(KEY_UNREADABLE)
+
+    def _key_in(self, reference: str, *, force_fetch: bool) -> str:
+        """Return the key that AWS has now for ``reference``.
+
+        Raises:
+            _UnusableSecret: the secret contains something that cannot be a key.
+            Exception: AWS refuses, or ``reference`` is malformed.
+        """
+        field = reference.partition("#")[2]
+        try:
+            key = self._read(reference, force_fetch=force_fetch).strip()
+        except KeyError:
+            raise _UnusableSecret("the secret has no field of the name after #") from None
+        if not key:
+            raise _UnusableSecret("the secret is empty")
+        if key[0] in "{[" and _is_json(key):
+            wanted = (
+                "the field is not a text" if field else "the secret is JSON; name its field after the ARN, as #FIELD"
+            )
+            raise _UnusableSecret(wanted)
+        if not (key.isascii() and key.isprintable()):
+            raise _UnusableSecret("the secret is not printable ASCII")
+        return key
 
     def _read(self, reference: str, *, force_fetch: bool) -> str:
         name, _, field = reference.partition("#")
@@ -74,7 +115,8 @@ class SecretProvider:
             return str(provider.get(name.removeprefix("ssm:"), decrypt=True, **options))
         provider = self._provider("secretsmanager", region)
         if field:
-            return str(provider.get(name, transform="json", **options)[field])
+            found = provider.get(name, transform="json", **options)[field]
+            return found if isinstance(found, str) else json.dumps(found)
         value = provider.get(name, **options)
         return value.decode() if isinstance(value, bytes) else str(value)
 
@@ -86,3 +128,11 @@ class SecretProvider:
             client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
             self._providers[service, region] = create(boto3_client=client)
         return self._providers[service, region]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

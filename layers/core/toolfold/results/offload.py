@@ -13,11 +13,13 @@ import math
 import os
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
+from toolfold.errors import ANSWER_NOT_SAVED
 from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
@@ -54,13 +56,19 @@ class AnswerStore:
         presigned_url_ttl_s: seconds for which a URL can be opened, at most until the credentials that sign it expire.
         timeout_s: seconds that S3 may take, or the wait for another process that writes to the folder.
         aws: creates the client of S3.
+        on_failure: called with ``ANSWER_NOT_SAVED`` after each failure.
     """
 
     def __init__(
-        self, location: str, presigned_url_ttl_s: float = 3600, timeout_s: float = 5, aws: AwsClients | None = None
+        self,
+        location: str,
+        presigned_url_ttl_s: float = 3600,
+        timeout_s: float = 5,
+        aws: AwsClients | None = None,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self._location, self._timeout_s, self._aws = location, timeout_s, aws or AwsClients()
-        self._presigned_url_ttl_s = presigned_url_ttl_s
+        self._presigned_url_ttl_s, self._on_failure = presigned_url_ttl_s, on_failure
         self._secret = os.urandom(32)
         self._objects: TTLCache[str, None] | None = None
         self._warned_at: dict[str, float] = {}
@@ -86,6 +94,8 @@ class AnswerStore:
                 saved = self._save_file(content, suffix, remaining_s)
         except Exception as error:  # noqa: BLE001 - of boto3, or of the file system
             self._warn(error)
+            if self._on_failure is not None:
+                self._on_failure(ANSWER_NOT_SAVED)
             return {}
         return saved
 
