@@ -18,6 +18,7 @@ import pytest
 from tests.support.built_function import NEEDS_BUILD, ROOT
 from tests.support.deployment import Deployment, ask, call_tool, code_of
 from tests.support.iam import Call, is_allowed
+from tests.support.local_server import Handler, LocalServer
 from tests.support.recorded_calls import platform_calls, recorded_calls
 from tests.support.stack import Stack, translated
 from tests.support.upstream import Upstream
@@ -60,6 +61,52 @@ def record_gateway_with_parameter() -> Recording:
         return recording(deployment, {PARAMETER: kms_key})
 
 
+def record_publisher() -> Recording:
+    """Deploy, deploy again, and run the schedule; the queue is used by Lambda."""
+    with Deployment(Publisher="true", PublishSchedule="rate(1 day)") as deployment, Answers(AnswerHandler) as answers:
+        with deployment.runtime("PublisherFunction") as runtime:
+            for kind in ("Create", "Update"):
+                runtime.invoke(
+                    {
+                        "RequestType": kind,
+                        "ResponseURL": f"http://127.0.0.1:{answers.server_port}/",
+                        "StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/toolfold/1",
+                        "RequestId": kind,
+                        "ResourceType": "Custom::ToolfoldCatalog",
+                        "LogicalResourceId": "PublishedCatalog",
+                        "PhysicalResourceId": "published-catalog",
+                        "ResourceProperties": {},
+                    }
+                )
+            runtime.invoke({"source": "aws.events"})
+        assert [status for status in answers.statuses if status != "SUCCESS"] == []
+        with deployment.runtime() as gateway:
+            assert ask(gateway, "TOOL_LIST")["total"] > 100
+            assert not [line for line in gateway.log if "no catalog has been published" in line]
+        # The gateway's own requests have no condition headers, and are allowed to both roles.
+        calls = recorded_calls(deployment.proxy.exchanges)
+        return Recording(
+            deployment.stack, "PublisherRole", [*calls, *platform_calls(deployment.stack, "PublisherFunction")]
+        )
+
+
+class Answers(LocalServer):
+    """What CloudFormation is answered: a presigned URL of S3."""
+
+    def __init__(self, handler: type[AnswerHandler]) -> None:
+        super().__init__(handler)
+        self.statuses: list[str] = []
+
+
+class AnswerHandler(Handler):
+    server: Answers
+
+    def do_PUT(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.statuses.append(body["Status"])
+        self.reply(200, {}, b"")
+
+
 def recording(deployment: Deployment, kms_keys: dict[str, str]) -> Recording:
     calls = recorded_calls(deployment.proxy.exchanges, kms_keys)
     return Recording(deployment.stack, "GatewayRole", [*calls, *platform_calls(deployment.stack, "GatewayFunction")])
@@ -92,7 +139,7 @@ def incompressible() -> bytes:
 
 @pytest.fixture(scope="module")
 def recordings() -> list[Recording]:
-    return [record_gateway_with_secret(), record_gateway_with_parameter()]
+    return [record_gateway_with_secret(), record_gateway_with_parameter(), record_publisher()]
 
 
 def test_every_role_of_a_function_is_recorded(recordings: list[Recording]) -> None:

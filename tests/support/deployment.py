@@ -130,13 +130,13 @@ class Deployment:
         """Delete everything in moto."""
         urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/moto-api/reset", b"", method="POST")).close()
 
-    def runtime(self, **variables: str) -> LambdaRuntime:
-        """Return an execution environment of the built function, with the variables that the template sets."""
-        return load_built_function(LOCAL_BUILD).runtime(self.variables(**variables))
+    def runtime(self, function: str = "GatewayFunction", **variables: str) -> LambdaRuntime:
+        """Return an execution environment of a built function, with the variables that the template sets."""
+        return load_built_function(LOCAL_BUILD, function).runtime(self.variables(function, **variables))
 
-    def variables(self, **others: str) -> dict[str, str]:
-        """Return the environment of the function; ``others`` take precedence."""
-        own = {name: value for name, value in self.stack.variables().items() if value}
+    def variables(self, function: str = "GatewayFunction", **others: str) -> dict[str, str]:
+        """Return the environment of a function; ``others`` take precedence."""
+        own = {name: value for name, value in self.stack.variables(function).items() if value}
         here = {
             "AWS_ENDPOINT_URL": self.proxy.url,
             "AWS_REGION": stack.REGION,
