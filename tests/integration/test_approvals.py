@@ -1,0 +1,300 @@
+"""Approvals in their stores, decisions of a person, and the audit log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool, compile_docks, reply
+from tests.support.aws_services import use_aws_endpoint
+from tests.support.upstream import Upstream
+from toolfold.cli.entry_point import main
+
+SECRET = "s" * 40
+TABLE = "approvals"
+
+PROGRAM = """
+import json, sys
+from toolfold.app import build_app
+from toolfold.settings import Settings
+app = build_app(Settings.from_environment())
+sys.stdin.readline()
+given = json.loads(sys.argv[1])
+found = app.server.tools.call("TOOL_CALL", given).structured
+print(found.get("error", {"code": "OK"})["code"])
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_docks(tmp_path_factory.mktemp("approvals"))
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(reply) as running:
+        yield running
+
+
+@pytest.fixture
+def make_world(catalog: Path, upstream: Upstream) -> Callable[..., World]:
+    return lambda **environment: World(catalog, upstream, **environment)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> str:
+    return str(tmp_path / "cache" / "responses.sqlite")
+
+
+@pytest.fixture
+def table(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    use_aws_endpoint(endpoint, monkeypatch)
+    client = boto3.client("dynamodb")
+    client.create_table(
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    yield client
+    client.delete_table(TableName=TABLE)
+
+
+def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    for name, value in world.environment.items():
+        monkeypatch.setenv(name, value)
+    return main(words)
+
+
+def test_table_redeems_an_approval_once_for_several_environments(make_world: Callable[..., World], table: Any) -> None:
+    worlds = [make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10") for _ in range(2)]
+    beside = {"approval_token": worlds[0].token()}
+    codes: list[str] = []
+
+    def call(number: int) -> None:
+        codes.append(by_meta_tool(worlds[number % 2], TOOL, ARGUMENTS, beside)[0])
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes.count("OK") == 1
+    assert worlds[0].sent == 1
+    items = [item for item in table.scan(TableName=TABLE)["Items"] if item["pk"]["S"].startswith("approval/")]
+    [item] = [item for item in items if b"redeemed" in item["v"]["B"]]
+    assert int(item["expires_at"]["N"]) > 0
+    assert b"Bergen" not in b"".join(item["v"]["B"] for item in items)
+
+
+def test_table_that_is_gone_refuses_every_call(
+    make_world: Callable[..., World], table: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10")
+    token = world.token()
+    broken = make_world(CACHE="dynamodb://no-such-table", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10")
+    for beside in ({}, {"approval_token": token}):
+        assert by_meta_tool(broken, TOOL, ARGUMENTS, beside)[0] == "APPROVAL_UNAVAILABLE"
+    assert world.sent == 0
+    assert "approvals unavailable: ResourceNotFoundException" in caplog.text
+
+
+@pytest.mark.parametrize("secret", ["", "arn:aws:secretsmanager:us-east-1:123456789012:secret:none-AbCdEf"])
+def test_without_a_secret_every_call_is_refused(
+    make_world: Callable[..., World], table: Any, caplog: pytest.LogCaptureFixture, secret: str
+) -> None:
+    world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=secret, SECRET_TIMEOUT_S="10")
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {})[0] == "APPROVAL_UNAVAILABLE"
+    assert "TOOLFOLD_APPROVAL_SECRET" in caplog.text
+    assert by_meta_tool(world, "HIGH_WATER", {}, {})[0] != "APPROVAL_UNAVAILABLE"
+    assert world.sent == 0
+
+
+def test_secret_is_read_from_aws(make_world: Callable[..., World], table: Any) -> None:
+    secrets = boto3.client("secretsmanager")
+    arn = secrets.create_secret(Name="approval", SecretString=SECRET)["ARN"]
+    try:
+        world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=arn, SECRET_TIMEOUT_S="10")
+        same = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10")
+        assert by_meta_tool(same, TOOL, ARGUMENTS, {"approval_token": world.token()})[0] == "OK"
+    finally:
+        secrets.delete_secret(SecretId=arn, ForceDeleteWithoutRecovery=True)
+
+
+@pytest.mark.slow
+def test_of_two_processes_with_one_token_one_performs_the_call(make_world: Callable[..., World], cache: str) -> None:
+    world = make_world(CACHE=cache)
+    given = json.dumps({"tool_name": TOOL, "arguments": ARGUMENTS, "approval_token": world.token()})
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, given],
+            env={**os.environ, **world.environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    codes = [process.communicate(timeout=60)[0].strip() for process in processes]
+    assert sorted(codes) == ["APPROVAL_REQUIRED", "OK"]
+    assert world.sent == 1
+
+
+def test_person_approves_or_denies_once(
+    make_world: Callable[..., World], cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = make_world(CACHE=cache, APPROVE="human")
+    token = world.token()
+    assert run(world, monkeypatch, "approve", token) == 1
+    assert "There is no terminal for the question" in capsys.readouterr().err
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_PENDING"
+    assert run(world, monkeypatch, "approve", token, "--yes") == 0
+    shown = capsys.readouterr()
+    for text in (TOOL, '"Bergen"', "notify", "not known", "expires", "It changes or deletes data"):
+        assert text in shown.err
+    assert run(world, monkeypatch, "approve", token, "--yes") == 1
+    assert by_meta_tool(world, TOOL, {**ARGUMENTS, "days": 9}, {"approval_token": token})[0] == "APPROVAL_REQUIRED"
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "OK"
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_REQUIRED"
+    other = world.token()
+    assert run(world, monkeypatch, "approve", other, "--deny") == 0
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": other})[0] == "APPROVAL_DENIED"
+    assert world.sent == 1
+
+
+def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:
+    world = make_world(CACHE=cache, APPROVE="human")
+    token = world.token()
+    store = world.app.executor.approval_gate()._opened
+    assert store is not None
+    from toolfold.execution.approval_token import parse
+
+    id_ = getattr(parse(token), "id", "")
+    stored = store.get(id_) or b""
+    assert store.replace(id_, stored, stored.replace(b'"requested"', b'"approved"'))
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_PENDING"
+    assert world.sent == 0
+
+
+@pytest.mark.parametrize("token", ["", "x", "A" * 40, "Ab" * 20])
+def test_token_that_nobody_waits_with_is_explained(
+    make_world: Callable[..., World],
+    cache: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    token: str,
+) -> None:
+    assert run(make_world(CACHE=cache), monkeypatch, "approve", token, "--yes") == 1
+    assert "token" in capsys.readouterr().err
+
+
+def test_generated_secret_is_for_the_user_alone(make_world: Callable[..., World], cache: str) -> None:
+    world = make_world(CACHE=cache)
+    token = world.token()
+    path = Path(cache).with_name("approvals.secret")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_UNAVAILABLE"
+    assert world.sent == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("action", "sent"), [("accept", 1), ("decline", 0), ("cancel", 0)])
+def test_client_of_the_sdk_asks_its_user(make_world: Callable[..., World], action: str, sent: int) -> None:
+    import anyio
+    from mcp import Client
+    from mcp_types import ElicitResult
+
+    world = make_world(CACHE="memory")
+    questions: list[str] = []
+
+    async def answer(_context: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action=action, content={"approve": True} if action == "accept" else None)
+
+    async def call() -> Any:
+        async with Client(world.local_url(), elicitation_callback=answer) as client:
+            return await client.call_tool("TOOL_CALL", {"tool_name": TOOL, "arguments": ARGUMENTS})
+
+    try:
+        result = anyio.run(call)
+    finally:
+        world.close()
+    assert (len(questions), world.sent, result.is_error) == (1, sent, not sent)
+    assert 'harbour="Bergen"' in questions[0]
+
+
+class TestAuditFile:
+    def lines(self, path: Path) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in path.read_text().splitlines() if line][1:]
+
+    def test_each_call_has_a_line_without_arguments_and_tokens(
+        self, make_world: Callable[..., World], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "audit.jsonl"
+        world = make_world(CACHE="memory", AUDIT_FILE=str(path))
+        token = world.token()
+        by_meta_tool(world, TOOL, {"days": "3", "harbour": "Bergen"}, {"approval_token": token}, caller="")
+        by_meta_tool(world, TOOL, {"harbour": 1, "days": "x"}, {}, caller="someone")
+        first, second, third = self.lines(path)
+        assert [line["code"] for line in (first, second, third)] == ["APPROVAL_REQUIRED", "OK", "INVALID_ARGUMENTS"]
+        assert first["arguments"] == second["arguments"] != third["arguments"]
+        assert first["approval"] == second["approval"] != ""
+        assert (third["principal"], third["approval"], third["effect"]) == ("someone", "", "destructive")
+        assert list(first) == [
+            "time", "kind", "principal", "profile", "tool", "effect", "arguments", "code", "approval"
+        ]  # fmt: skip
+        assert token not in path.read_text()
+        assert "Bergen" not in path.read_text()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize("content", [b"", b"notes\n", b'{"kind": "audit-log"}\n'])
+    def test_file_of_the_user_stays_as_it_is(
+        self,
+        make_world: Callable[..., World],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        content: bytes,
+    ) -> None:
+        path = tmp_path / "notes.txt"
+        path.write_bytes(content)
+        world = make_world(CACHE="memory", AUDIT_FILE=str(path))
+        assert run(world, monkeypatch, "call", TOOL, "harbour=Bergen") == 1
+        assert "TOOLFOLD_AUDIT_FILE cannot be used" in capsys.readouterr().err
+        by_meta_tool(world, TOOL, ARGUMENTS, {})
+        assert path.read_bytes() == content
+
+    def test_full_disk_stops_no_call_and_lost_lines_are_counted(
+        self,
+        make_world: Callable[..., World],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        path = tmp_path / "audit.jsonl"
+        world = make_world(CACHE="memory", AUDIT_FILE=str(path))
+        world.token()
+        write = os.write
+        with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
+            patch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:20]))
+            token = world.token()
+            assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "OK"
+        assert caplog.text.count("audit file cannot be written, calls go on: No space left on device") == 1
+        world.token()
+        assert json.loads(path.read_text().splitlines()[-1])["lost"] == 2
