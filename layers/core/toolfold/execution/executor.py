@@ -227,8 +227,8 @@ class ToolExecutor:
     def _admission(self, source: Source, tool: Tool, credentials: RequestCredentials) -> Admit | None:
         """Return what counts the call of a tool that reads, or count that of another at once; None: without limits.
 
-        The first is counted when it is known whether its answer is cached. The second never is, and is counted before
-        an approval is redeemed for it.
+        The first is counted when it is known whether its answer is cached. The second writes or needs approval, and is
+        counted before an approval is created or redeemed for it.
         """
         settings = self.settings
         if not (settings.calls_per_minute or settings.calls_per_day):
