@@ -37,7 +37,20 @@ validate: .venv-sam/.installed ## lint the template, as written and as CloudForm
 	$(with_sam) $(any_region) sam validate --lint
 	mkdir -p .aws-sam
 	$(venv_sam)/python -m tests.support.sam_template template.yaml > .aws-sam/translated.json
-	$(venv_sam)/cfn-lint .aws-sam/translated.json
+	$(venv_sam)/cfn-lint .aws-sam/translated.json $(wildcard deploy/*.yaml)
+	$(MAKE) --no-print-directory scan
+
+# checkov has an environment of its own: its pins collide with those of the SAM CLI. It needs no network.
+.venv-scan/.installed: .venv-sam/.installed requirements/scanners.txt
+	$(venv_sam)/uv venv --quiet --clear --python $(venv_sam)/python .venv-scan
+	$(venv_sam)/uv pip install --quiet --python .venv-scan/bin/python --require-hashes -r requirements/scanners.txt
+	touch $@
+
+.PHONY: scan
+scan: .venv-sam/.installed .venv-scan/.installed ## scan the templates for insecure settings; part of `validate`
+	mkdir -p .aws-sam
+	$(venv_sam)/python -m tests.support.sam_template template.yaml > .aws-sam/translated.json
+	.venv-scan/bin/python -m scripts.scan_template .aws-sam/translated.json $(wildcard deploy/*.yaml)
 
 e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
 	RUN_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
@@ -76,4 +89,5 @@ lock-aws: .venv/bin/uv ## pin the packages of the layer and of the AWS tools aga
 	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: -c lambda.txt -c dev.txt \
 		--no-emit-package typing-extensions publisher.in -o publisher.txt && \
 	$$compile --universal -c uv.txt sam.in -o sam.txt && \
+	$$compile --universal -c uv.txt scanners.in -o scanners.txt && \
 	$$compile --universal runtime.in -o runtime.txt

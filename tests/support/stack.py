@@ -106,6 +106,44 @@ def holds_rule(template: Mapping[str, Any], rule: str, parameters: Mapping[str, 
     return all(resolver.condition(one["Assert"]) for one in found["Assertions"])
 
 
+@dataclass(frozen=True)
+class Decided:
+    """A template whose conditions are decided: nothing of it depends on a condition any more, references are left."""
+
+    template: dict[str, Any]
+    conditions: Mapping[str, bool]
+
+
+def deciding(template: Mapping[str, Any], parameters: Mapping[str, str]) -> Decided:
+    """Return the template that CloudFormation would deploy with these parameters, references not yet replaced."""
+    resolver = _Resolver(template, parameters, NAME)
+    conditions = {name: resolver.condition(name) for name in template.get("Conditions", {})}
+    kept: dict[str, Any] = {
+        key: value for key, value in template.items() if key not in ("Conditions", "Rules", "Resources", "Outputs")
+    }
+    for section in ("Resources", "Outputs"):
+        kept[section] = {
+            name: {key: value for key, value in _without_ifs(one, conditions).items() if key != "Condition"}
+            for name, one in template.get(section, {}).items()
+            if conditions.get(one.get("Condition", ""), True)
+        }
+    return Decided(copy.deepcopy(kept), conditions)
+
+
+def _without_ifs(value: Any, conditions: Mapping[str, bool]) -> Any:
+    """Return ``value`` with the chosen branch of each ``Fn::If``, without what ``AWS::NoValue`` removes."""
+    if isinstance(value, list):
+        found = [_without_ifs(inner, conditions) for inner in value]
+        return [inner for inner in found if inner != {"Ref": "AWS::NoValue"}]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"Fn::If"}:
+        condition, holds, otherwise = value["Fn::If"]
+        return _without_ifs(holds if conditions[condition] else otherwise, conditions)
+    decided = {key: _without_ifs(inner, conditions) for key, inner in value.items()}
+    return {key: inner for key, inner in decided.items() if inner != {"Ref": "AWS::NoValue"}}
+
+
 def physical_name(logical: str, resource: Mapping[str, Any]) -> str:
     """Return the name of a resource in AWS; ``resource`` is resolved."""
     named = (resource.get("Properties", {}).get(key) for key in _NAMES)
