@@ -74,6 +74,11 @@ versions: .venv-sam/.installed ## list the published versions of the function: m
 rollback: .venv-sam/.installed ## serve the version before the current one, or make rollback VERSION=7
 	@$(venv_sam)/python -m scripts.lambda_versions rollback $(stack_of_stage) $(if $(VERSION),--version "$(VERSION)")
 
+.PHONY: smoke
+smoke: ## check a deployment over HTTP: make smoke ENDPOINT=https://…/mcp (SMOKE_KEY and SMOKE_TOKEN are used if set)
+	@test -n "$(ENDPOINT)" || { echo "make smoke ENDPOINT=https://…/mcp; the stack prints it as Endpoint." >&2; exit 2; }
+	@$(PYTHON) -m scripts.smoke "$(ENDPOINT)"
+
 publish: .venv/.dev ## make the compiled catalog the current one: make publish TO=s3://BUCKET/catalog
 	@test -n "$(TO)" || { echo "make publish TO=s3://BUCKET/catalog; the stack prints BUCKET as CatalogBucketName." >&2; exit 2; }
 	@.venv/bin/toolfold catalog publish "$(TO)" $(ARGS)
