@@ -50,7 +50,8 @@ validate: .venv-sam/.installed ## lint the template, as written and as CloudForm
 scan: .venv-sam/.installed .venv-scan/.installed ## scan the templates for insecure settings; part of `validate`
 	mkdir -p .aws-sam
 	$(venv_sam)/python -m tests.support.sam_template template.yaml > .aws-sam/translated.json
-	.venv-scan/bin/python -m scripts.scan_template .aws-sam/translated.json $(wildcard deploy/*.yaml)
+	$(venv_sam)/python -m tests.support.combinations > .aws-sam/all.json
+	.venv-scan/bin/python -m scripts.scan_template .aws-sam/translated.json .aws-sam/all.json $(wildcard deploy/*.yaml)
 
 e2e: .venv/.dev build build-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
 	RUN_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)

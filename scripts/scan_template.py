@@ -4,7 +4,7 @@
 
     python -m scripts.scan_template .aws-sam/translated.json deploy/waf.yaml
 
-Both directions fail: a finding that is not accepted, and an accepted one that is no longer found.
+It fails for a finding that is not accepted, and for an accepted one that is not found any more.
 """
 
 from __future__ import annotations

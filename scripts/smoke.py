@@ -276,7 +276,7 @@ def _error_of(result: Mapping[str, Any]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Check the endpoint; return 1 when a check failed, 2 for an address that is none."""
+    """Check the endpoint; return 1 when a check failed, 2 for an address of another form."""
     parser = argparse.ArgumentParser(description="Check a deployment over HTTP.")
     parser.add_argument("endpoint", help="URL of the MCP endpoint, the output Endpoint of the stack")
     given = parser.parse_args(argv)

@@ -12,47 +12,9 @@ from typing import Any
 import pytest
 from cfnlint.api import ManualArgs, lint
 
+from tests.support.combinations import ALL, OPTIONS
 from tests.support.sam_template import REGION
 from tests.support.stack import deciding, holds_rule, translated
-
-KMS_KEY = "arn:aws:kms:us-east-1:123456789012:key/0b1c"
-
-OPTIONS: dict[str, dict[str, str]] = {
-    "Alarms": {"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms"},
-    "BudgetSet": {"MonthlyBudgetUsd": "20", "BudgetEmail": "a@example.com"},
-    "ConcurrencyReserved": {"ReservedConcurrency": "10"},
-    "DashboardsOn": {"Dashboards": "true"},
-    "DataHasKmsKey": {"DataKmsKeyArn": KMS_KEY},
-    "GradualDeployment": {"DeploymentPreference": "Canary10Percent5Minutes"},
-    "HasBoundary": {"PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary"},
-    "KeyInSecret": {
-        "AlphaVantageApiKeySecret": "arn:aws:secretsmanager:us-east-1:123456789012:secret:key-Ab12Cd",
-        "AnyoneMayUseTheKey": "true",
-    },
-    "KeySecretHasKmsKey": {
-        "AlphaVantageApiKeySecret": "arn:aws:secretsmanager:us-east-1:123456789012:secret:key-Ab12Cd",
-        "AnyoneMayUseTheKey": "true",
-        "KeySecretKmsKeyArn": KMS_KEY,
-    },
-    "LogsSampled": {"LogSampleRate": "0.1"},
-    "OwnDomain": {
-        "DomainName": "mcp.example.com",
-        "CertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/0b1c",
-    },
-    "OwnDomainHasZone": {
-        "DomainName": "mcp.example.com",
-        "CertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/0b1c",
-        "HostedZoneId": "Z0123456789ABC",
-    },
-    "SnapStartOn": {"SnapStart": "true"},
-    "TableLimited": {"TableMaxReadUnits": "50"},
-    "TableReadsLimited": {"TableMaxReadUnits": "50", "TableMaxWriteUnits": "50"},
-    "TableWritesLimited": {"TableMaxWriteUnits": "50"},
-    "TracingActive": {"Tracing": "Active"},
-}
-"""Condition of the template → parameters with which it holds."""
-
-ALL = {name: value for given in OPTIONS.values() for name, value in given.items()}
 
 
 def without(options: Iterable[Mapping[str, str]]) -> dict[str, str]:

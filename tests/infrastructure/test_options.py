@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import sam_template
+from tests.support.combinations import ALL
 from tests.support.stack import TEMPLATE, Stack, deployed, holds_rule, translated
 
 DOMAIN = {
@@ -73,8 +74,7 @@ def test_every_output_and_every_parameter_is_described() -> None:
 
 class TestBoundary:
     def test_every_role_has_it_where_it_is_named(self) -> None:
-        most = {"PermissionsBoundaryArn": BOUNDARY, "DeploymentPreference": "Canary10Percent5Minutes"}
-        for name, role in deployed(**most).of_type("AWS::IAM::Role").items():
+        for name, role in deployed(**{**ALL, "PermissionsBoundaryArn": BOUNDARY}).of_type("AWS::IAM::Role").items():
             assert role["PermissionsBoundary"] == BOUNDARY, name
         for role in deployed().of_type("AWS::IAM::Role").values():
             assert "PermissionsBoundary" not in role
@@ -94,7 +94,7 @@ class TestDataKey:
         assert not [one for one in stack.of_type("AWS::Logs::LogGroup").values() if "KmsKeyId" in one]
 
     def test_with_one_table_results_and_logs_are_encrypted_with_it(self) -> None:
-        stack = deployed(DataKmsKeyArn=KMS_KEY)
+        stack = deployed(**{**ALL, "DataKmsKeyArn": KMS_KEY})
         [table] = stack.of_type("AWS::DynamoDB::Table").values()
         assert table["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KMS_KEY}
         encryption = stack.resources["OffloadBucket"]["Properties"]["BucketEncryption"]
