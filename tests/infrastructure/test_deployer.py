@@ -34,8 +34,10 @@ NOT_USED = (
 """Actions in the schemas that are for other options of a resource than those of the template."""
 
 
-WITHOUT_RESOURCE = r"logs:(\w*LogDelivery|\w*ResourcePolic\w*|Describe\w*|\w*QueryDefinitions?)"
-"""Actions that name no log group, and are allowed for all resources or for none."""
+WITHOUT_RESOURCE = (
+    r"secretsmanager:GetRandomPassword|logs:(\w*LogDelivery|\w*ResourcePolic\w*|Describe\w*|\w*QueryDefinitions?)"
+)
+"""Actions that name no resource, and are allowed for all resources or for none."""
 
 
 @functools.cache
@@ -80,12 +82,14 @@ def test_no_statement_is_superfluous(sid: str) -> None:
 
 
 def test_only_resources_of_the_prefix_can_be_changed() -> None:
-    without_names = {"ReadTemplates", "AccessLogs", "Domains", "Budgets", "Apis", "Packages"}
+    without_names = {"ReadTemplates", "AccessLogs", "Domains", "Budgets", "Apis", "Packages", "NewSecrets"}
     for statement in statements(StackPrefix="myname"):
         resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
         if statement["Sid"] not in without_names:
             others = [one for one in resources if "myname" not in one]
-            assert all(re.search("aws-sam-cli-managed|transform/|CodeDeployDefault", one) for one in others), statement
+            assert all(
+                re.search("aws-sam-cli-managed|ApprovalSecret-|transform/|CodeDeployDefault", one) for one in others
+            ), statement
 
 
 def test_names_of_the_stack_begin_with_the_prefix() -> None:

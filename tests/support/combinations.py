@@ -18,6 +18,8 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 
 OPTIONS: dict[str, dict[str, str]] = {
     "Alarms": {"AlarmTopicArn": TOPIC},
+    "ApprovalAlarms": {"Approval": "human", "AlarmTopicArn": TOPIC},
+    "ApprovalOn": {"Approval": "human"},
     "BudgetSet": {"MonthlyBudgetUsd": "20", "BudgetEmail": "a@example.com"},
     "ConcurrencyReserved": {"ReservedConcurrency": "10"},
     "DashboardsOn": {"Dashboards": "true"},
