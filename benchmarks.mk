@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: dashboards eval-agent dialogues dialogues-check bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-scale bench-stdio bench-tokens fuzz fuzz-calls
+.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dashboards dialogues dialogues-check eval-agent fuzz fuzz-calls
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
@@ -61,6 +61,11 @@ bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tool
 	$(bin)/python -m tests.benchmarks.retrieval $(ARGS)
 
 # The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
+# The sets are not in the repository: docs/reference/retrieval-public.md says where they are from.
+bench-retrieval-public: .venv/.dev .venv-clients/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
+	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval-public.md says what is in it." >&2; exit 2; }
+	$(bin)/python -m tests.benchmarks.retrieval_public $(DATA) $(ARGS)
+
 .venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
 	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-rankers
 	VIRTUAL_ENV=.venv-rankers $(bin)/uv pip install --quiet --require-hashes -r requirements/rankers.txt

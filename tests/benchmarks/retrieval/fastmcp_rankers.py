@@ -35,7 +35,7 @@ def fastmcp_rankers(texts: Mapping[str, str], queries: Sequence[str], limit: int
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        timeout=600,
+        timeout=1800,
     )
     answers = json.loads(done.stdout)
     return {title: Recorded(answers[search]) for search, title in TITLES.items()}

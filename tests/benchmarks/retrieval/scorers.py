@@ -102,7 +102,7 @@ class Grams:
         for field, texts in fields.items():
             for text in texts:
                 for gram in () if text.startswith("@") else self._grams(text):
-                    counts[gram] += search_index.FIELDS[field]
+                    counts[gram] += search_index.FIELDS[field].weight
         return counts
 
     def _grams(self, text: str) -> Iterator[str]:

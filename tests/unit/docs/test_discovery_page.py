@@ -19,7 +19,7 @@ REFUSALS = re.findall(r"^\| `(TOOL_\w+) (\{.*\})` \| (.*) \|$", TEXT, re.MULTILI
 
 
 def test_doc_examples_are_current(tools: MetaTools) -> None:
-    assert TEXT.count("```text\n> TOOL_") == 7
+    assert TEXT.count("```text\n> TOOL_") == 8
     assert render_examples(TEXT, tools) == TEXT, f"run: python -m scripts.doc_examples {PAGE} --write"
 
 
@@ -41,4 +41,4 @@ def test_page_states_the_defaults_of_the_code() -> None:
     assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {list_request.MAX_TOOLS} |" in TEXT
     assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
     assert tool_list.MIN_RELATIVE_SCORE == 0.4
-    assert tool_list.MEDIUM_TOOLS == 3
+    assert tool_list.MEDIUM_TOOLS == 2

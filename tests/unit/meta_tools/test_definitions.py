@@ -81,7 +81,7 @@ def test_of_many_categories_the_instructions_name_some(tools: MetaTools, monkeyp
 
 
 def test_first_definition_and_instructions_point_to_search(tools: MetaTools) -> None:
-    assert "with query" in tools.definitions()[0]["description"]
+    assert "query finds" in tools.definitions()[0]["description"]
     assert "TOOL_LIST(query)" in tools.instructions()
 
 

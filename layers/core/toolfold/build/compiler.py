@@ -253,11 +253,15 @@ def _searchable(
 
 def _texts(entry: _ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
     category, tool, names = entry.category, entry.tool, vocabulary.names.items()
+    # Written requests say better what a tool is for than its parameters, which similar tools share.
+    parameters = [] if tool.example_queries else tool.parameters
     return {
         "name": [in_words(tool.name)],
         "title": [tool.title],
         "summary": [tool.summary],
         "description": [tool.description],
+        "parameter_names": [in_words(parameter.name) for parameter in parameters],
+        "parameter_descriptions": [parameter.description or "" for parameter in parameters],
         "tags": tool.tags,
         "category": [category.title, category.description],
         "example_queries": tool.example_queries,

@@ -1,8 +1,8 @@
 """Build the search index of a catalog: the weight of each term for each tool.
 
 The weights are BM25F (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009): the number of occurrences
-of a term in the fields of a tool, each weighted by its field, with saturation; multiplied by the rarity of the term
-among the tools. They are computed here, so that a search only adds them up.
+of a term in the fields of a tool, each weighted by its field and by the length of the text there, with saturation;
+multiplied by the rarity of the term among the tools. They are computed here, so that a search only adds them up.
 """
 
 from __future__ import annotations
@@ -11,34 +11,49 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
     from toolfold.build.schema import Vocabulary
 
-FIELDS: Mapping[str, float] = {
-    "name": 3.0,
-    "aliases": 3.0,
-    "title": 2.0,
-    "summary": 2.0,
-    "example_queries": 1.5,
-    "redirected_queries": 1.0,
-    "tags": 1.0,
-    "category": 0.5,
-    "description": 0.4,
-    "kinds": 2.0,
-    "preferred": 1.5,
-}
-"""Weight of one occurrence of a term in each field. Chosen on the tuning half of tests/benchmarks/retrieval."""
+_BY_LENGTH = 0.8
+"""b of BM25F, near its usual 0.75: a word of a long description says less than one of a short one."""
 
-BIGRAM_FIELDS = frozenset({"name", "aliases", "title", "summary", "example_queries", "redirected_queries"})
+
+class Field(NamedTuple):
+    """How the texts of one field count: the weight of one occurrence, and how far a long text reduces it (0 to 1)."""
+
+    weight: float
+    length_normalization: float = 0.0
+
+
+FIELDS: Mapping[str, Field] = {
+    "name": Field(2.5, _BY_LENGTH),
+    "source": Field(3.0, _BY_LENGTH),
+    "title": Field(2.0, _BY_LENGTH),
+    "summary": Field(1.0, _BY_LENGTH),
+    "description": Field(0.4, _BY_LENGTH),
+    "parameter_names": Field(0.6, _BY_LENGTH),
+    "parameter_descriptions": Field(0.5, _BY_LENGTH),
+    "category": Field(0.5, _BY_LENGTH),
+    "tags": Field(1.0, _BY_LENGTH),
+    # Phrases that were written for the search: a tool with many of them is not less likely for each.
+    "aliases": Field(3.0),
+    "example_queries": Field(1.5),
+    "redirected_queries": Field(1.0),
+    "kinds": Field(2.0),
+    "preferred": Field(1.5),
+}
+"""Chosen on the tuning halves of tests/benchmarks/retrieval and of public sets (docs/reference/retrieval-public.md)."""
+
+BIGRAM_FIELDS = frozenset({"name", "source", "aliases", "title", "summary", "example_queries", "redirected_queries"})
 BIGRAM_WEIGHT = 0.5
 """Fields in which two adjacent words are also one term, and its weight relative to a single word."""
 
 SATURATION = 2.5
-"""k1 of BM25, at the upper end of the usual range. b is 0, because all tools have texts of similar length."""
+"""k1 of BM25, at the upper end of the usual range."""
 
 SCALE = 100
 """Weights are stored as integers in hundredths: they are short, and their sums do not depend on the order."""
@@ -60,9 +75,10 @@ def build(
         out_of_scope: The same for topics that no tool serves. They have the positions after the last tool, and do not
             count for the rarity of a term.
     """
+    mean_lengths = _mean_lengths(tools)
     counts: dict[str, dict[int, float]] = defaultdict(dict)
     for position, fields in enumerate(itertools.chain(tools, out_of_scope)):
-        for term, count in _weighted_counts(fields).items():
+        for term, count in _weighted_counts(fields, mean_lengths).items():
             counts[term][position] = count
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
 
@@ -109,16 +125,28 @@ def _terms_of(meaning: str) -> list[str]:
     return [term for word in meaning.split() for term in ([word] if word.startswith("@") else stems(word))]
 
 
-def _weighted_counts(fields: Mapping[str, Sequence[str]]) -> Mapping[str, float]:
+def _mean_lengths(tools: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, float]:
+    """Return field → mean number of words in it, of the tools that have any."""
+    lengths: defaultdict[str, list[int]] = defaultdict(list)
+    for fields in tools:
+        for field, texts in fields.items():
+            if FIELDS[field].length_normalization and (length := sum(len(words(text)) for text in texts)):
+                lengths[field].append(length)
+    return {field: sum(found) / len(found) for field, found in lengths.items()}
+
+
+def _weighted_counts(fields: Mapping[str, Sequence[str]], mean_lengths: Mapping[str, float]) -> Mapping[str, float]:
     counts: defaultdict[str, float] = defaultdict(float)
     for field, texts in fields.items():
-        for text in texts:
-            single = [text] if text.startswith("@") else stems(text)
-            for term in single:
-                counts[term] += FIELDS[field]
+        found = [[text] if text.startswith("@") else stems(text) for text in texts]
+        length, share = sum(map(len, found)), FIELDS[field].length_normalization
+        weight = FIELDS[field].weight / (1 - share + share * length / mean_lengths.get(field, length or 1))
+        for terms in found:
+            for term in terms:
+                counts[term] += weight
             if field in BIGRAM_FIELDS:
-                for pair in itertools.pairwise(single):
-                    counts[" ".join(pair)] += BIGRAM_WEIGHT * FIELDS[field]
+                for pair in itertools.pairwise(terms):
+                    counts[" ".join(pair)] += BIGRAM_WEIGHT * weight
     return counts
 
 

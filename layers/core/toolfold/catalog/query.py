@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolfold.catalog import spelling
-from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem
+from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, words
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -41,8 +41,14 @@ _TOKEN = re.compile(r"\w+")
 _JOINED = re.compile(r"[\w.-]+")
 _WORD = re.compile(r"[^\W_]+")
 
-MAX_WORDS = 64
+MAX_WORDS = 200
 """Words of a query that are read, or characters in a script without spaces. Each word takes time to look up."""
+
+_MAX_PARTS, _MIN_PART_WORDS, _MAX_SPLIT_CHARS = 8, 3, 2000
+"""Parts of a query that are searched alone, the fewest words of a part (fewer say too little), and the characters of a
+query that are divided."""
+
+_PART_END = re.compile(r"(?<=[.!?])\s+|[\n;]+|,?\s+(?:and|then)\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,15 @@ def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
         if (name := joined.strip("-.")) not in tokens:
             _add_name(catalog, parsed, name, all_capitals)
     return parsed
+
+
+def split_query(text: str) -> list[str]:
+    """Return the parts of a query that may each need a tool of its own: sentences, and what "and" or "then" joins.
+
+    Parts without :data:`_MIN_PART_WORDS` words that mean something are left out.
+    """
+    parts = _PART_END.split(text[:_MAX_SPLIT_CHARS])
+    return [part for part in parts if len(words(part)) >= _MIN_PART_WORDS][:_MAX_PARTS]
 
 
 def _prefetch(catalog: Catalog, tokens: list[str]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.model import name_key
-from toolfold.catalog.query import ParsedQuery, Term, parse_query
+from toolfold.catalog.query import ParsedQuery, Term, parse_query, split_query
 from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words
 
@@ -50,6 +50,9 @@ _SHORTEST_NAME_WORD = 3
 
 _MAX_COMPARED_NAMES = 2000
 """Maximum number of tools for which every name is compared with an unknown one."""
+
+_PART_WEIGHT = 0.5
+"""Weight of the best part of a query with several, relative to the whole query."""
 
 _MAX_FOUND_BY_RARE_TERMS = 200
 """Number of tools found by rare terms from which more frequent terms add no further tools: the maximum of one
@@ -92,7 +95,11 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
         CatalogUnavailable: A part of the catalog cannot be read.
     """
     parsed = parse_query(catalog, query)
-    scores = _scores(catalog, parsed, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog))
+    max_tools = _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog)
+    scores = _scores(catalog, parsed, max_tools)
+    parts = split_query(query)
+    if len(parts) > 1:
+        _add_best_part(scores, [_scores(catalog, parse_query(catalog, part), max_tools) for part in parts])
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
@@ -115,20 +122,43 @@ def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int) -> dict[int, 
     Terms are added from rare to frequent. After ``max_tools`` tools are found, a more frequent term only adds to their
     scores: in a large catalog most of the time is spent on terms that thousands of tools have.
     """
-    catalog.prefetch(index=[term.term for term in parsed.terms])
+    weights = _term_weights(parsed)
+    catalog.prefetch(index=list(weights))
     scores: defaultdict[int, float] = defaultdict(float)
-    found = sorted(((catalog.postings(term.term), term.weight) for term in parsed.terms), key=lambda pair: len(pair[0]))
+    found = sorted(
+        ((catalog.postings(term), weight) for term, weight in weights.items()), key=lambda pair: len(pair[0])
+    )
     for postings, term_weight in found:
         if len(scores) < max_tools:
             for position, weight in zip(postings[::2], postings[1::2], strict=True):
                 scores[position] += term_weight * weight
         else:
-            weights = dict(zip(postings[::2], postings[1::2], strict=True))
-            for position in scores.keys() & weights.keys():
-                scores[position] += term_weight * weights[position]
+            others = dict(zip(postings[::2], postings[1::2], strict=True))
+            for position in scores.keys() & others.keys():
+                scores[position] += term_weight * others[position]
     for position, is_certain in parsed.named.items():
         scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
     return scores
+
+
+def _term_weights(parsed: ParsedQuery) -> dict[str, float]:
+    """Return term → weight. A term that occurs n times has twice its weight at most: 2n/(n+1) of it."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for term in parsed.terms:
+        found[term.term].append(term.weight)
+    return {term: 2 * sum(weights) / (len(weights) + 1) for term, weights in found.items()}
+
+
+def _add_best_part(scores: dict[int, float], parts: list[dict[int, float]]) -> None:
+    """Add the scores of the parts of a query to ``scores`` of the whole: a request may need a tool for each part."""
+    best = max(scores.values(), default=0.0)
+    added: dict[int, float] = {}
+    for part in parts:
+        most = max(part.values(), default=0.0)
+        for position, score in part.items():
+            added[position] = max(added.get(position, 0.0), score / most)
+    for position, share in added.items():
+        scores[position] = scores.get(position, 0.0) + _PART_WEIGHT * best * share
 
 
 def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, float]]:

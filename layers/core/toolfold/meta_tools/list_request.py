@@ -26,6 +26,9 @@ TOOL = "TOOL_LIST"
 MAX_QUERY_LENGTH = 1000
 """Characters. A request is a sentence or two; longer text is a pasted document, whose words say little about it."""
 
+MAX_QUERIES = 8
+"""Requests of one call: steps of a piece of work. More would leave a line for each."""
+
 _PROPOSED_LENGTH = 100
 """Characters at the beginning of a query that is too long, with which an error proposes to search."""
 
@@ -40,6 +43,7 @@ class ListRequest:
 
     Attributes:
         query: the request on one line, empty when it was not given.
+        queries: several requests, each on one line, of which ``query`` is the list; empty for a single one.
         filters: conditions that a tool must meet.
         limit: most tools to return.
         offset: tools to skip.
@@ -49,6 +53,7 @@ class ListRequest:
     """
 
     query: str = ""
+    queries: tuple[str, ...] = ()
     filters: Filters = field(default_factory=Filters)
     limit: int | None = None
     offset: int | None = None
@@ -76,10 +81,12 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
             does not have.
     """
     reject_unknown(TOOL, arguments, ARGUMENTS[TOOL])
-    query = _parse_query(arguments)
+    queries = _parse_queries(arguments)
+    query = "; ".join(queries) if queries else _parse_query(arguments)
     is_blank = arguments.get("query") is not None and not query
     return ListRequest(
         query=query,
+        queries=queries,
         filters=parse_filters(TOOL, catalog, arguments),
         limit=parse_integer(TOOL, arguments, "limit", 1, MAX_TOOLS),
         offset=parse_integer(TOOL, arguments, "offset", 0, MAX_OFFSET),
@@ -87,6 +94,31 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
         detail=parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)),
         notice="The query is blank, so nothing was searched for." if is_blank else "",
     )
+
+
+def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the requests of a list, each on one line. A list of single words is one request, and so is one text."""
+    given = arguments.get("query")
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        return ()
+    queries = tuple(dict.fromkeys(query for text in given if (query := " ".join(_printable(text).split()))))
+    if len(queries) < 2 or all(" " not in query for query in queries):
+        return ()
+    if len(queries) > MAX_QUERIES:
+        raise invalid(
+            TOOL,
+            f"query has {len(queries)} requests, and {MAX_QUERIES} are the most",
+            "Send the others with another call.",
+            **correction(TOOL, arguments, "query", list(queries[:MAX_QUERIES])),
+        )
+    if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
+        raise invalid(
+            TOOL,
+            f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most",
+            "Send each as a few keywords.",
+            **correction(TOOL, arguments, "query", [query[:_PROPOSED_LENGTH] for query in queries]),
+        )
+    return queries
 
 
 def _parse_query(arguments: Mapping[str, Any]) -> str:

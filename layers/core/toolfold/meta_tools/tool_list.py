@@ -26,7 +26,7 @@ SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
 MIN_RELATIVE_SCORE = 0.4
 """A search leaves out tools below this share of the best score by default; measured there as well."""
 
-MEDIUM_TOOLS = 3
+MEDIUM_TOOLS = 2
 """Tools after the best that are shown at the medium level: the likely alternatives."""
 
 LISTED_TOKENS = 4000
@@ -44,14 +44,14 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     Args:
         catalog: the tools.
         arguments: those of ``list_request.ARGUMENTS``, all optional. With ``query`` the tools that match come best
-            first, at three detail levels (:mod:`.detail_levels`); with filters alone a line each, in the catalog's
-            order; without any, the whole catalog.
+            first, at three detail levels (:mod:`.detail_levels`), those of several requests in groups; with filters
+            alone a line each, in the catalog's order; without any, the whole catalog.
 
     Returns:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "offset", "more": {"offset"} or null,
         "next", "categories": {name: count}, "tags": {tag: count}, "tokens"}``. Categories and tags are those of the
         whole catalog, ``tokens`` what ``results.tokens`` counts in the text. ``notice`` is added where the arguments
-        need a remark.
+        need a remark, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
@@ -60,6 +60,10 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     if request.is_unfiltered:
         return _whole_catalog(catalog, request)
     candidates = request.filters.positions(catalog)
+    if request.queries:
+        from toolfold.meta_tools.several_queries import list_for_each  # few calls need it
+
+        return list_for_each(catalog, request, candidates)
     return _search(catalog, request, candidates) if request.query else _filter(catalog, request, candidates)
 
 

@@ -1,0 +1,64 @@
+"""The search finds tools by the texts that they come with, without phrases written for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.benchmarks.retrieval_public.catalogs import compile_tools
+from tests.benchmarks.retrieval_public.public_sets import PublicTool
+from toolfold.build import search_index
+from toolfold.catalog.query import split_query
+from toolfold.catalog.search import search
+
+TOOLS = (
+    PublicTool("sendInvoice", "Send an invoice to a customer.", (("due_date", "Day on which it must be paid"),)),
+    PublicTool("listRooms", "List meeting rooms.", (("seats", "Least number of seats"),), source="Office"),
+    PublicTool("bookRoom", "Book a meeting room for some hours.", (("room", "Name of the room"),), source="Office"),
+    PublicTool("getForecast", "Weather forecast of a place for ten days.", (("place", "Name of the town"),)),
+    PublicTool("play", "Play a song. " + "The catalog has music of every country and of every kind. " * 8),
+)
+
+
+def found(query: str) -> list[str]:
+    catalog, _ = compile_tools(TOOLS)
+    return [TOOLS[hit.position].name for hit in search(catalog, query).hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("how many seats does it have", "listRooms"), ("when is it due", "sendInvoice"), ("office booking", "bookRoom")],
+)
+def test_parameters_and_the_source_are_searched(query: str, name: str) -> None:
+    assert found(query)[0] == name
+
+
+def test_a_word_counts_less_in_a_long_text() -> None:
+    short, long = ({"description": ["storm " + "more words beside it " * words]} for words in (1, 20))
+    built = search_index.build([short, long, {"description": ["another text"]}])["storm"]
+    assert built[0::2] == [0, 1]
+    assert built[1] > 1.3 * built[3]
+
+
+def test_each_part_of_a_request_finds_its_tool() -> None:
+    several = "Send the invoice to the customer Ann, and the weather forecast of the place"
+    assert set(found(several)[:2]) == {"sendInvoice", "getForecast"}
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("Book the big room. Then send the March invoice!", 2),
+        ("compare price and volume history of coins", 1),
+        ("find cheap direct flights and then book the hotel downtown", 2),
+        ("a\nb\nc", 0),
+        ("same three words; " * 1000, 8),
+    ],
+)
+def test_parts_with_too_few_words_are_not_searched_alone(query: str, parts: int) -> None:
+    assert len(split_query(query)) == parts
+
+
+def test_a_repeated_word_weighs_at_most_twice() -> None:
+    catalog, _ = compile_tools(TOOLS)
+    once, often = (search(catalog, "invoice " * times).hits[0].score for times in (1, 100))
+    assert once < often < 2 * once
