@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -19,7 +18,7 @@ from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput, corpus, sp
 from tests.fuzz.whole_call.minimise import minimise
 from tests.fuzz.whole_call.oracles import Finding, Judge
 from tests.fuzz.whole_call.samples import load_samples
-from tests.fuzz.whole_call.world import HONEST_KEY, OPERATOR_KEY, World
+from tests.fuzz.whole_call.world import HONEST_KEY
 from tests.support.examples import examples
 from toolfold.redaction import Redactor
 
@@ -30,20 +29,10 @@ def _table(rows: list[list[Any]]) -> dict[str, Any]:
     return {"columns": ["date", "value"], "rows": rows, "row_count": len(rows)}
 
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
-
-@pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the world, restored here
-        with World() as world:
-            yield Judge(world)
-
-
-@pytest.fixture(autouse=True)
-def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATOR_KEY)
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+    pytest.mark.usefixtures("operator_key"),
+]
 
 
 @pytest.fixture(scope="module")

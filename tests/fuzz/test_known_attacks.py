@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from tests.fuzz.whole_call.inputs import CallInput
 from tests.fuzz.whole_call.oracles import Judge
-from tests.fuzz.whole_call.world import HONEST_KEY, OPERATOR_KEY, World
+from tests.fuzz.whole_call.world import HONEST_KEY
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+    pytest.mark.usefixtures("operator_key"),
+]
 
 CSV = {"datatype": "csv"}
 ROW = '{"date":"2024-03-01","value":"81.5","note":"xxxxxxxx"}'
@@ -57,19 +59,6 @@ WIDE_ANSWERS = {
     "a number beyond a double": CallInput(arguments={"datatype": "json"}, body=('{"value":1e999}',)),
     "a negative number beyond a double": CallInput(body=('[[-1e999,{"a":NaN}]]',)),
 }
-
-
-@pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALPHA_VANTAGE_API_KEY", "")  # set by the world, restored here
-        with World() as world:
-            yield Judge(world)
-
-
-@pytest.fixture(autouse=True)
-def _key(_no_ambient_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATOR_KEY)
 
 
 @pytest.mark.parametrize("expression", MULTIPLYING_SELECTS)

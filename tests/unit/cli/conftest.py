@@ -33,6 +33,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, moc
     """Exit code, stdout and stderr of a command."""
     monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    return runner(capsys)
+
+
+def runner(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs a command in this process."""
 
     def ran(*argv: str) -> tuple[int, str, str]:
         try:

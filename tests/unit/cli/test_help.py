@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from toolfold import cli
+from tests.unit.cli.conftest import Run, runner
 from toolfold.cli.parser import make_parser
 from toolfold.settings import VARIABLES
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Exit code, stdout and stderr of a command."""
     monkeypatch.setenv("COLUMNS", "100")
-
-    def ran(*argv: str) -> tuple[int, str, str]:
-        try:
-            code = cli.main(argv)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return ran
+    return runner(capsys)
 
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

@@ -14,12 +14,13 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.store import FileStore
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools import tool_list
+from toolfold.meta_tools.envelope import read_arguments
 from toolfold.results import tokens
 
 
 def refusal(**arguments: Any) -> InvalidArguments:
     with pytest.raises(InvalidArguments) as caught:
-        ask(**arguments)
+        ask(**read_arguments(CATALOG, "TOOL_LIST", arguments))
     error = caught.value
     assert error.message.startswith("TOOL_LIST: ")
     assert error.suggestion

@@ -84,24 +84,6 @@ def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = 
     return next_call(tool, others if value is None else {**others, name: value})
 
 
-def reject_unknown(tool: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise an error for the first argument that the meta-tool does not have, instead of ignoring it.
-
-    Raises:
-        InvalidArguments: names the closest known argument. The value is not repeated: it may be an API key.
-    """
-    for name in arguments:
-        if name not in known:
-            from toolfold.fuzzy import closest_matches  # needed for errors only
-
-            closest = closest_matches(name, known, least=MIN_SIMILARITY)
-            hint = f"Did you mean {closest[0]}? " if closest else ""
-            takes = f"{tool} takes {', '.join(known)}."
-            raise invalid(
-                tool, f"there is no argument {quote(name)}", hint + takes, **correction(tool, arguments, name)
-            )
-
-
 def is_blank(value: Any) -> bool:
     """Return whether ``value`` is null or blank text, which clients send for what they leave out."""
     return value is None or (isinstance(value, str) and not value.strip())

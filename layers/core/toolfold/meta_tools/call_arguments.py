@@ -1,4 +1,4 @@
-"""The arguments of TOOL_CALL: which tool, its own arguments, and the options beside them."""
+"""The arguments of TOOL_CALL in the documented form: those of the tool, and the options beside them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.arguments import boolean, correction, invalid, is_blank, quote, whole_number
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.tool_names import tool_not_found
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.model import Tool
     from toolfold.results.select.parser import Selection
 
 _LIST_CHARACTERS = frozenset(",;|[\n ")
@@ -19,25 +18,6 @@ _LIST_CHARACTERS = frozenset(",;|[\n ")
 
 OPTIONS = ("select", "max_tokens", "fresh", "approval_token")
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
-
-
-def find_tool(catalog: Catalog, name: Any) -> Tool:
-    """Return the tool of a name.
-
-    Raises:
-        InvalidArguments: it is not a name.
-        ToolNotFound: the catalog has no such tool; the error names the closest ones.
-    """
-    if not isinstance(name, str) or not name.strip():
-        raise invalid(
-            "TOOL_CALL",
-            "tool_name must be the name of a tool",
-            'Call TOOL_CALL again with {"tool_name": "NAME", "arguments": {…}}; TOOL_LIST has the names.',
-        )
-    tool = catalog.get(name)
-    if tool is None:
-        raise tool_not_found(catalog, name)
-    return tool
 
 
 def split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import (
-    ARGUMENTS,
     correction,
     invalid,
     parse_choice,
     parse_integer,
     quote,
-    reject_unknown,
 )
 from toolfold.meta_tools.filters import Filters, parse_filters
 
@@ -77,10 +75,8 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
     """Parse the arguments of a TOOL_LIST on ``catalog``.
 
     Raises:
-        InvalidArguments: an argument is unknown, has the wrong type, is out of range, or has a name that the catalog
-            does not have.
+        InvalidArguments: an argument has the wrong type, is out of range, or has a name that the catalog does not have.
     """
-    reject_unknown(TOOL, arguments, ARGUMENTS[TOOL])
     queries = _parse_queries(arguments)
     query = "; ".join(queries) if queries else _parse_query(arguments)
     is_blank = arguments.get("query") is not None and not query

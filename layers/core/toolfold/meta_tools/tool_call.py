@@ -14,6 +14,7 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.tool_names import tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -105,7 +106,9 @@ def tool_call(
     Raises:
         CallError: the call failed; see ``errors``.
     """
-    tool = call_arguments.find_tool(catalog, arguments.get("tool_name"))
+    tool = catalog.get(arguments["tool_name"])
+    if tool is None:
+        raise tool_not_found(catalog, arguments["tool_name"])
     tool_arguments, options = call_arguments.split_arguments(tool, arguments)
     from toolfold.meta_tools.large_answers import LargeAnswerTurn
 

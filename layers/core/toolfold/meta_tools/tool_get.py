@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import (
-    ARGUMENTS,
     correction,
     escape,
     invalid,
@@ -18,7 +17,6 @@ from toolfold.meta_tools.arguments import (
     parse_json,
     parse_list,
     quote,
-    reject_unknown,
 )
 from toolfold.meta_tools.result import Result, to_text
 
@@ -50,7 +48,6 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         InvalidArguments: ``tool_name`` is missing, of the wrong type, or longer than :data:`MAX_NAMES`; ``detail`` or
             ``known`` cannot be used.
     """
-    reject_unknown(TOOL, arguments, ARGUMENTS[TOOL])
     given = arguments.get("tool_name")
     names = _parse_names(given)
     detail = parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)) or "full"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -45,3 +45,15 @@ def positions_by_date(rows: Sequence[Sequence[Any]], date_index: int) -> list[in
     if dated and rows[dated[0]][date_index] > rows[dated[-1]][date_index]:
         dated.reverse()
     return sorted(dated, key=lambda position: rows[position][date_index])
+
+
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of columns, equal ones with a number."""
+    taken: dict[str, None] = {}
+    for given in names:
+        name, number = given, 1
+        while name in taken:
+            number += 1
+            name = f"{given}_{number}"
+        taken[name] = None
+    return tuple(taken)

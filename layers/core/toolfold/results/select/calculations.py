@@ -8,6 +8,7 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.results import values
+from toolfold.results.columns import unique_names
 from toolfold.results.select import functions
 from toolfold.results.select.rows import ChosenRows, key_columns
 from toolfold.results.select.selection import (
@@ -65,7 +66,7 @@ class Calculation:
             tuple(self._merged(items, row, list(map(self._shown, cells))))
             for row, cells in zip(self._rows, self._budget.checked(found), strict=True)
         ]
-        return Table(self._table.name, unique_labels(self.label(item) for item in items), rows)
+        return Table(self._table.name, unique_names(self.label(item) for item in items), rows)
 
     def _merged(self, items: Sequence[Item], row: Sequence[Any], computed: list[Any]) -> list[Any]:
         cells = iter(computed)
@@ -81,7 +82,7 @@ class Calculation:
         with self._tables() as tables:
             found = self._query(tables, statement)
         rows = [tuple(map(self._shown, row)) for row in self._budget.checked(found)]
-        return Table(self._table.name, unique_labels(map(self.label, items)), limited(rows, self._selection))
+        return Table(self._table.name, unique_names(map(self.label, items)), limited(rows, self._selection))
 
     # Functions
 
@@ -158,7 +159,7 @@ class Calculation:
         with self._tables() as tables:
             found = self._query(tables, statement)
         rows = [tuple(map(self._shown, row)) for row in self._budget.checked(found)]
-        columns = unique_labels([*map(self.label, keys), *map(self.label, called)])
+        columns = unique_names([*map(self.label, keys), *map(self.label, called)])
         return Table(self._table.name, columns, limited(rows, selection, _is_time(keys[0])))
 
     def _group_order(self, order: Order, called: Sequence[Item]) -> str:
@@ -247,15 +248,3 @@ def limited(rows: list[tuple[Any, ...]], selection: Selection, is_time: bool = F
         places = sorted(range(len(rows)), key=lambda place: str(rows[place][0]), reverse=from_end)[: limit.count]
         return [rows[place] for place in sorted(places)]
     return rows[max(0, len(rows) - limit.count) :] if from_end else rows[: limit.count]
-
-
-def unique_labels(labels: Any) -> tuple[str, ...]:
-    """Return the names of columns, equal ones with a number."""
-    taken: dict[str, None] = {}
-    for label in labels:
-        name, number = label, 1
-        while name in taken:
-            number += 1
-            name = f"{label}_{number}"
-        taken[name] = None
-    return tuple(taken)

@@ -14,6 +14,7 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.results import measure, values
+from toolfold.results.columns import unique_names
 from toolfold.results.select import sql_dialect, sql_errors, sql_names
 from toolfold.results.select.empty_notes import empty_note
 from toolfold.results.select.sql_engine import DEFAULT_NAME, SqlTables
@@ -229,19 +230,12 @@ def _result(
     columns: Sequence[str], rows: Sequence[tuple[Any, ...]], names: sql_names.Names, budget: WorkBudget
 ) -> Table:
     """Return rows of SQLite as a table: booleans, lists and whole numbers as they were in the answer."""
-    unique: dict[str, None] = {}
-    for column in columns:
-        name, number = column, 1
-        while name in unique:
-            number += 1
-            name = f"{column}_{number}"
-        unique[name] = None
     budget.reserve(measure.rows_size(len(rows), len(columns)))
     cells = [
         _result_cells(column, [row[index] for row in budget.checked(rows)], names, budget)
         for index, column in enumerate(columns)
     ]
-    return Table("", tuple(unique), list(zip(*cells, strict=True)))
+    return Table("", unique_names(columns), list(zip(*cells, strict=True)))
 
 
 def _result_cells(name: str, cells: list[Any], names: sql_names.Names, budget: WorkBudget) -> list[Any]:
