@@ -22,7 +22,7 @@ from toolfold.errors import ToolfoldError
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # not on Windows
 
 __all__ = ["PathRefused", "check_owned_file", "lock_folder", "make_marked_folder", "open_marked_folder", "resolve"]
 

@@ -83,13 +83,13 @@ class _Limits:
     def connect(self) -> None:
         if self.ssl_context is not None:
             self.ssl_context.sslsocket_class = _LimitedTlsSocket
-        super().connect()  # type: ignore[misc]
+        super().connect()  # type: ignore[misc]  # a mixin, whose base is another
 
     def request(self, *args: Any, **kwargs: Any) -> Any:
         if self.sock is None:
             self.connect()
         self.sock.expires_at, self.sock.bytes_left = time.monotonic() + self.timeout, MAX_RESPONSE_BYTES
-        return super().request(*args, **kwargs)  # type: ignore[misc]
+        return super().request(*args, **kwargs)  # type: ignore[misc]  # a mixin, whose base is another
 
     def _new_conn(self) -> socket.socket:
         expires_at = time.monotonic() + self.timeout
@@ -123,16 +123,16 @@ class _Limits:
 def limit_requests(client: Any, resolver: Resolver) -> None:
     """Give the connections of ``client``, which has made none yet, a deadline and a limit of size."""
 
-    class Connection(_Limits, AWSHTTPConnection):  # type: ignore[misc]
+    class Connection(_Limits, AWSHTTPConnection):  # type: ignore[misc]  # botocore has no types
         pass
 
-    class TlsConnection(_Limits, AWSHTTPSConnection):  # type: ignore[misc]
+    class TlsConnection(_Limits, AWSHTTPSConnection):  # type: ignore[misc]  # botocore has no types
         pass
 
-    class Pool(AWSHTTPConnectionPool):  # type: ignore[misc]
+    class Pool(AWSHTTPConnectionPool):  # type: ignore[misc]  # botocore has no types
         ConnectionCls = Connection
 
-    class TlsPool(AWSHTTPSConnectionPool):  # type: ignore[misc]
+    class TlsPool(AWSHTTPSConnectionPool):  # type: ignore[misc]  # botocore has no types
         ConnectionCls = TlsConnection
 
     Connection.resolver = TlsConnection.resolver = resolver

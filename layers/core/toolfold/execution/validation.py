@@ -211,7 +211,7 @@ class ArgumentValidator:
         try:
             self._validator.validate(arguments)
         except ValueError as error:  # jsonschema_rs.ValidationError, the only one for a value that is JSON
-            return [error]  # type: ignore[list-item]
+            return [error]  # type: ignore[list-item]  # it is a ValidationError
         return []
 
     def _problems(

@@ -94,7 +94,7 @@ class FramedResponse(http.client.HTTPResponse):
         return b"".join(iter(self.read1, b""))
 
     def _end(self) -> bytes:
-        self._close_conn()  # type: ignore[attr-defined]
+        self._close_conn()  # type: ignore[attr-defined]  # not in the stubs
         if self._sock.has_unread_bytes:
             # The body is longer than the head states, so what was read may be a part of it.
             raise InvalidResponse

@@ -124,7 +124,7 @@ class Calculation:
             statement = f"SELECT rowid FROM data WHERE {sql} IS NOT NULL ORDER BY {key} {way}, rowid LIMIT 1"  # noqa: S608
             found = self._query(tables, statement)
         else:
-            target = f"(SELECT {call.function}({sql}) FROM data)"  # noqa: S608
+            target = f"(SELECT {call.function}({sql}) FROM data)"  # noqa: S608 - no name from data
             statement = f"SELECT rowid FROM data WHERE {sql} = {target} LIMIT {_MAX_TIES + 1}"  # noqa: S608
             found = self._query(tables, statement)
         rows = [self._rows[row[0] - 1] for row in found]

@@ -59,15 +59,15 @@ class BoundedFunctions(Functions):  # type: ignore[misc]  # the library has no t
         self._budget.spend(len(current) // 4)
         super()._subtype_check(current, *rest)
 
-    @signature(*_NUMBERS)  # type: ignore[untyped-decorator]
+    @signature(*_NUMBERS)  # type: ignore[untyped-decorator]  # the library has no types
     def _func_sum(self, numbers: list[Any]) -> Any:
         return _checked_number(sum(numbers))
 
-    @signature(*_NUMBERS)  # type: ignore[untyped-decorator]
+    @signature(*_NUMBERS)  # type: ignore[untyped-decorator]  # the library has no types
     def _func_avg(self, numbers: list[Any]) -> Any:
         return _checked_number(sum(numbers) / len(numbers)) if numbers else None
 
-    @signature({"types": []})  # type: ignore[untyped-decorator]
+    @signature({"types": []})  # type: ignore[untyped-decorator]  # the library has no types
     def _func_to_number(self, value: Any) -> Any:
         if isinstance(value, str) and len(value) > _MAX_NUMBER_CHARS:
             return None
@@ -81,18 +81,18 @@ class BoundedFunctions(Functions):  # type: ignore[misc]  # the library has no t
             return searched in subject
         return json_values.contains(subject, searched, self._budget)
 
-    @signature(*_ORDERED)  # type: ignore[untyped-decorator]
+    @signature(*_ORDERED)  # type: ignore[untyped-decorator]  # the library has no types
     def _func_sort_by(self, array: list[Any], expression: Any) -> list[Any]:
         keys = self._keys("sort_by", array, expression)
         self._budget.spend(_sorting_steps(keys))
         return [array[position] for position in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    @signature(*_ORDERED)  # type: ignore[untyped-decorator]
+    @signature(*_ORDERED)  # type: ignore[untyped-decorator]  # the library has no types
     def _func_min_by(self, array: list[Any], expression: Any) -> Any:
         keys = self._keys("min_by", array, expression)
         return array[min(range(len(keys)), key=keys.__getitem__)] if keys else None
 
-    @signature(*_ORDERED)  # type: ignore[untyped-decorator]
+    @signature(*_ORDERED)  # type: ignore[untyped-decorator]  # the library has no types
     def _func_max_by(self, array: list[Any], expression: Any) -> Any:
         keys = self._keys("max_by", array, expression)
         return array[max(range(len(keys)), key=keys.__getitem__)] if keys else None

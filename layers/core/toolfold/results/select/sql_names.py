@@ -182,7 +182,7 @@ def _ordinals(tokens: Sequence[Token], names: Names) -> list[Token]:
     for token in tokens:
         previous = result[-1] if result else None
         if token.kind == "name" and token.text[0].isdigit() and (column := names.column(token.text)) is not None:
-            token = token._replace(kind="quoted", text=quoted(column))  # noqa: PLW2901
+            token = token._replace(kind="quoted", text=quoted(column))  # noqa: PLW2901 - the token is replaced in place
         elif (
             token.is_name
             and previous is not None
@@ -190,10 +190,10 @@ def _ordinals(tokens: Sequence[Token], names: Names) -> list[Token]:
             and previous.text.endswith(".")
             and names.column(token.name) is not None
         ):
-            token = token._replace(space=previous.space)  # noqa: PLW2901
+            token = token._replace(space=previous.space)  # noqa: PLW2901 - the token is replaced in place
             result.pop()
         elif token.is_name and previous is not None and previous.text == "." and _is_digit(at(result, len(result) - 2)):
-            token = token._replace(space=result[-2].space)  # noqa: PLW2901
+            token = token._replace(space=result[-2].space)  # noqa: PLW2901 - the token is replaced in place
             del result[-2:]
         result.append(token)
     return result

@@ -113,7 +113,7 @@ class Statements:
             arguments = ", ".join(self.calculation(one, in_rows=in_rows) for one in expression.arguments)
             return f"{expression.function}({arguments})"
         aggregate = self._aggregate(expression)
-        return f"(SELECT {aggregate} FROM data)" if in_rows else aggregate  # noqa: S608
+        return f"(SELECT {aggregate} FROM data)" if in_rows else aggregate  # noqa: S608 - no name from data
 
     def _cell(self, name: Name) -> str:
         index = self.index(name)

@@ -142,7 +142,7 @@ class LimitedProtocol(H11Protocol):
             self.transport.abort()
         self._enter_phase()
 
-    def eof_received(self) -> bool:  # type: ignore[override]
+    def eof_received(self) -> bool:  # type: ignore[override]  # narrower than asyncio's
         """Answer a request that is complete, although its client sends no more; return whether to stay open."""
         if self._has_call():
             self.cycle.keep_alive = False
