@@ -63,6 +63,7 @@ ROADS: Mapping[str, str] = {
     "protocol/mcp.py self.tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_http": "lambda",
+    "transports/snapstart.py app.server.handle_message": "lambda",
     "transports/stdio.py self._server.handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py tool_call": "TOOL_CALL",
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",

@@ -244,6 +244,7 @@ def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPat
         assert {json.loads(read.readline())["id"] for _ in range(101)} == {*ids, "p"}
 
 
+@pytest.mark.slow
 def test_notifications_take_no_memory_and_little_time() -> None:
     lines = [call(id_) for id_ in range(2_000)]
     lines += [line("notifications/cancelled", requestId=id_ % 4_000) for id_ in range(100_000)]
@@ -330,8 +331,7 @@ MAX_TOOLFOLD_MODULES = 29
 PROGRAM = """
 import sys
 import toolfold.cli
-sys.argv = ["toolfold", "stdio"]
-toolfold.cli.main()
+toolfold.cli.main(["stdio"])
 print(*sys.modules, file=sys.stderr)
 """
 

@@ -23,7 +23,7 @@ class CatalogDiff:
         added: Names of new tools.
         removed: Names of tools that are gone. Calls of them fail.
         changed: Name of a tool → what differs: a field, or ``parameters.NAME`` with what happened to it.
-        sources: What differs in the sources, such as ``alpha_vantage.base_url: A → B``: a request, and the key of the
+        sources: What differs in the sources, such as ``SOURCE.base_url: A → B``: a request, and the key of the
             source, go where these say.
         is_search_changed: Whether the search differs beyond that, for example by a synonym.
     """

@@ -128,7 +128,7 @@ class FileStore:
                 self._catalog = self._open()
             except (OSError, ValueError) as error:
                 logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), _reason(error))
-                raise unavailable("cannot be read", _to_compile()) from None
+                raise unavailable("cannot be read", _next_step()) from None
         return self._catalog
 
     def _open(self) -> Catalog:
@@ -151,7 +151,7 @@ class FileStore:
                 return list(map(read_range, starts, lengths))
             except OSError as error:
                 logger.error("catalog file cannot be read: %s", error.strerror)
-                raise unavailable("cannot be read", _to_compile()) from None
+                raise unavailable("cannot be read", _next_step()) from None
 
         from toolfold.catalog.block_cache import CachedBlockReader
 
@@ -162,10 +162,11 @@ class FileStore:
             raise
 
 
-def _to_compile() -> str:
+def _next_step(sha256: str = "") -> str:
+    """Return what to do about a catalog that cannot be used: a published one has a hash."""
     from toolfold.messages import NO_CATALOG  # for errors only
 
-    return NO_CATALOG.for_model
+    return TO_PUBLISH if sha256 else NO_CATALOG.for_model
 
 
 def open_regular_file(path: str | os.PathLike[str]) -> int:
@@ -359,22 +360,21 @@ def parse_catalog(content: bytes, sha256: str = "", allow_list: AllowList | None
 
 
 def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str, allow_list: AllowList | None) -> Catalog:
-    suggestion = TO_PUBLISH if sha256 else _to_compile()
     try:
         head = parse_head(line)
     except (ValueError, RecursionError):
         logger.error("catalog is not readable: its first line is not JSON")
-        raise unavailable("is not a compiled catalog (not JSON)", suggestion) from None
+        raise unavailable("is not a compiled catalog (not JSON)", _next_step(sha256)) from None
     try:
         catalog = Catalog(head, read, sha256)
         if head.get("bytes") != size - len(line):
             raise ValueError("it is incomplete")
     except OtherFormat as error:
         logger.error("catalog is not readable: %s", error)
-        raise unavailable("was compiled by another version of toolfold", suggestion) from None
+        raise unavailable("was compiled by another version of toolfold", _next_step(sha256)) from None
     except ValueError as error:
         logger.error("catalog is not readable: %s", error)
-        raise unavailable("is damaged", suggestion) from None
+        raise unavailable("is damaged", _next_step(sha256)) from None
     if allow_list is not None:
         allow_list.check_all(catalog.sources)
     return catalog
