@@ -54,11 +54,13 @@ def test_random_bytes_get_a_response(target: Target, head: bytes, body: bytes) -
     target.check(head + body)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_responding_does_not_leak_memory(target: Target) -> None:
     assert target.memory_growth(CORPUS, rounds=5) < GROWTH_LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_leak_is_detected(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     # More than the free memory of a process that has run many tests.

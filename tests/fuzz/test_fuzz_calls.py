@@ -46,6 +46,7 @@ def test_no_input_of_the_corpus_violates_anything(judge: Judge, name: str) -> No
     judge.check(CORPUS[name])
 
 
+@pytest.mark.slow
 @examples(60, many=20_000)
 @given(st.integers(0, 2**32))
 def test_random_calls_violate_nothing(judge: Judge, generator: Generator, seed: int) -> None:
@@ -91,6 +92,7 @@ TWO_CALLERS = st.builds(
 @given(TWO_CALLERS)
 # R1
 # R2
+@pytest.mark.slow
 def test_a_caller_changes_no_answer_of_another(judge: Judge, sent: CallInput) -> None:
     judge.check(sent)
 

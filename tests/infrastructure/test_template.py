@@ -456,6 +456,7 @@ def test_all_taggable_resources_are_tagged(resources: dict[str, Resource]) -> No
             assert "toolfold" in json.dumps(resource["Properties"]["Tags"]), name
 
 
+@pytest.mark.slow
 def test_lint_finds_mistakes_in_the_translated_template() -> None:
     """The lint of the template as written lets a runtime through that does not exist."""
     template = sam_template.load(TEMPLATE)

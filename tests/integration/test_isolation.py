@@ -191,6 +191,7 @@ class World:
         self.call(call.key, call.call, bypass_cache=call.fresh, deadline=deadline)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["memory", "off", "a file"])
 def test_hostile_calls_change_nothing_for_another_caller(
     catalog: Catalog, upstream: Upstream, cache: str, tmp_path_factory: pytest.TempPathFactory

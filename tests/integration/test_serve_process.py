@@ -163,6 +163,7 @@ def test_log_that_is_not_read_stops_nothing() -> None:
         assert process.wait(timeout=20) == 0
 
 
+@pytest.mark.slow
 def test_few_open_files_are_enough() -> None:
     command = ["bash", "-c", 'ulimit -n 100; exec "$@"', "bash", *COMMAND, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -66,6 +66,7 @@ def rules(findings: list[lint.Finding]) -> list[str]:
     return [finding.rule for finding in findings]
 
 
+@pytest.mark.slow
 def test_the_catalog_of_alpha_vantage_has_no_findings() -> None:
     assert lint.check(Path("catalog")) == []
 

@@ -305,6 +305,7 @@ def test_processes_that_repair_a_file_at_once_share_the_new_one(tmp_path: Path) 
     store.close()
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_it_writes_leaves_a_file_that_works(tmp_path: Path) -> None:
     path = tmp_path / "new" / "cache.sqlite"
     for attempt in range(6):
@@ -318,6 +319,7 @@ def test_a_process_killed_while_it_writes_leaves_a_file_that_works(tmp_path: Pat
     file.close()
 
 
+@pytest.mark.slow
 def test_links_that_change_all_the_time_lead_to_no_other_file(tmp_path: Path) -> None:
     path, victim, database = tmp_path / "cache.sqlite", tmp_path / "victim.txt", tmp_path / "diary.sqlite"
     victim.write_bytes(NOTES)
@@ -437,6 +439,7 @@ def test_eviction_takes_no_longer_with_many_entries(tmp_path: Path) -> None:
     assert many < 4 * few + 0.05
 
 
+@pytest.mark.slow
 def test_a_process_that_is_stopped_while_it_reads_does_not_let_the_log_grow(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     store = SQLiteStore(path, 2_000_000, 0.05)

@@ -304,6 +304,7 @@ def calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return root, draw(st.dictionaries(NAMES, VALUES, max_size=3))
 
 
+@pytest.mark.slow
 @examples(400, many=20_000)
 @given(calls())
 def test_the_verdict_is_that_of_the_independent_judge(call: tuple[dict[str, Any], dict[str, Any]]) -> None:

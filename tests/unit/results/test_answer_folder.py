@@ -242,6 +242,7 @@ def test_processes_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "new").iterdir()} == {FOLDER}
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_it_writes_leaves_no_partial_answer(tmp_path: Path) -> None:
     for attempt in range(5):
         writer = start(tmp_path, f"p{attempt}", 100_000)
@@ -268,6 +269,7 @@ def test_a_locked_folder_costs_the_path_within_the_timeout(tmp_path: Path, caplo
     assert warnings(caplog) == ["Long response could not be saved: TimeoutError"]
 
 
+@pytest.mark.slow
 def test_links_that_change_all_the_time_lead_to_no_other_folder(tmp_path: Path) -> None:
     mine, stop = tmp_path / "mine", threading.Event()
     mine.mkdir()

@@ -226,6 +226,7 @@ def test_escapes_keep_the_value_of_json(text: str) -> None:
     escape_unsafe(text).encode()  # no lone surrogate is left
 
 
+@pytest.mark.slow
 def test_escaping_is_linear() -> None:
     """Ten times the text takes ten times as long: lines of blanks before a sign, and lines without a cell."""
     import time
