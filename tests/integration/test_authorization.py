@@ -205,6 +205,25 @@ def test_a_prefix_of_scopes_is_requested_and_understood(issuer: Issuer, mock_api
     assert gateway.status(issuer.token(RESOURCE, scope="api://other/tools:read")) == 403
 
 
+def test_premium_tools_need_a_scope_of_their_own_where_that_is_set(issuer: Issuer, mock_api: MockApi) -> None:
+    premium = {"tool_name": "TIME_SERIES_INTRADAY", "arguments": {"symbol": "IBM", "interval": "5min"}}
+    gateway = Gateway(
+        issuer, mock_api, {"TOOLFOLD_OAUTH_PREMIUM_SCOPE": "true", "ALPHA_VANTAGE_API_KEY": "operator-key-1"}
+    )
+    metadata = json.loads(gateway.get("/.well-known/oauth-protected-resource")["body"])
+    assert metadata["scopes_supported"][-1] == "tools:premium"
+    reader = issuer.token(RESOURCE, scope="tools:read")
+    refused = gateway.send(reader, "TOOL_CALL", premium)
+    assert refused["statusCode"] == 403
+    assert 'scope="tools:read tools:call tools:premium"' in refused["headers"]["www-authenticate"]
+    caller = issuer.token(RESOURCE, scope="tools:read tools:call")
+    assert gateway.send(caller, "TOOL_CALL", premium)["statusCode"] == 403
+    assert gateway.send(caller, "TOOL_CALL", QUOTE)["statusCode"] == 200
+    assert not mock_api.requests or all("INTRADAY" not in str(sent) for sent in mock_api.requests)
+    payer = issuer.token(RESOURCE, scope="tools:read tools:call tools:premium")
+    assert gateway.send(payer, "TOOL_CALL", premium)["statusCode"] == 200
+
+
 def test_two_authorization_headers_are_refused(gateway: Gateway) -> None:
     token = gateway.issuer.token(RESOURCE)
     several = {"authorization": [f"Bearer {token}", "Bearer other"], "content-type": ["application/json"]}

@@ -374,6 +374,9 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_OAUTH_SCOPE_PREFIX": Variable(
         _text, "", "What the issuer writes before tools:read and the other scopes, e.g. the id of its resource server."
     ),
+    "TOOLFOLD_OAUTH_PREMIUM_SCOPE": Variable(
+        _boolean, "false", "Whether tools that need a premium plan need the scope tools:premium too."
+    ),
     "TOOLFOLD_OAUTH_COGNITO_CLIENT": Variable(
         _text,
         "",
@@ -508,6 +511,7 @@ class Settings(NamedTuple):
     oauth_audience: str
     oauth_client_ids: tuple[str, ...]
     oauth_scope_prefix: str
+    oauth_premium_scope: bool
     oauth_cognito_client: str
     oauth_redirect_uris: tuple[str, ...]
     public_url: str

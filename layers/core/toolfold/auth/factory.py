@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.auth.issuer_keys import IssuerKeys
 from toolfold.auth.issuer_metadata import IssuerDocuments
-from toolfold.auth.resource_server import SCOPES, ResourceServer
+from toolfold.auth.resource_server import PREMIUM_SCOPE, SCOPES, ResourceServer
 from toolfold.auth.token_verifier import TokenRules, TokenVerifier
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
         (*settings.oauth_client_ids, *shim_client),
         settings.oauth_scope_prefix,
     )
+    scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
     parts = urlsplit(settings.public_url)
     origin = f"{parts.scheme}://{parts.netloc}"
     return ResourceServer(
@@ -37,15 +38,16 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
         origin if shim_client else settings.oauth_issuer,
         keys,
         TokenVerifier(rules, keys),
+        scopes=scopes,
         scope_prefix=settings.oauth_scope_prefix,
-        shim=_create_shim(settings, documents, origin) if shim_client else None,
+        shim=_create_shim(settings, documents, origin, scopes) if shim_client else None,
     )
 
 
-def _create_shim(settings: Settings, documents: IssuerDocuments, origin: str) -> CognitoShim:
+def _create_shim(settings: Settings, documents: IssuerDocuments, origin: str, scopes: Sequence[str]) -> CognitoShim:
     from toolfold.auth.cognito_shim import CognitoShim
 
-    scopes = tuple(f"{settings.oauth_scope_prefix}{scope}" for scope in SCOPES)
+    named = (f"{settings.oauth_scope_prefix}{scope}" for scope in scopes)
     return CognitoShim(
-        origin, documents, settings.oauth_cognito_client, settings.oauth_redirect_uris, ("openid", *scopes)
+        origin, documents, settings.oauth_cognito_client, settings.oauth_redirect_uris, ("openid", *named)
     )

@@ -8,7 +8,7 @@ the well-known path as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from toolfold.auth.issuer_keys import IssuerKeys
     from toolfold.auth.token_verifier import TokenVerifier
 
-__all__ = ["SCOPES", "WELL_KNOWN", "ResourceServer", "json_document", "unavailable"]
+__all__ = ["PREMIUM_SCOPE", "SCOPES", "WELL_KNOWN", "ResourceServer", "json_document", "unavailable"]
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 SCOPES = ("tools:read", "tools:call", "tools:write")
 """To list and describe tools; to call those that only read; to call those that write."""
+
+PREMIUM_SCOPE = "tools:premium"
+"""To call tools that need a premium plan, where the settings require it. Not every issuer has it, and a client that
+requests a scope which the issuer does not have may get no token at all."""
 
 _FIRST_SCOPES = frozenset(SCOPES[:2])
 """What a client should request at first."""
@@ -49,6 +53,7 @@ class ResourceServer:
         issuer: The URL of the authorization server, for clients.
         keys: The keys of the issuer.
         verifier: Checks tokens.
+        scopes: The scopes that calls may need.
         scope_prefix: What clients write before each scope.
         shim: Answers for Amazon Cognito; None: the issuer is another.
     """
@@ -60,17 +65,19 @@ class ResourceServer:
         keys: IssuerKeys,
         verifier: TokenVerifier,
         *,
+        scopes: Sequence[str] = SCOPES,
         scope_prefix: str = "",
         shim: CognitoShim | None = None,
     ) -> None:
-        self._keys, self._verifier, self._shim, self._scope_prefix = keys, verifier, shim, scope_prefix
+        self._keys, self._verifier, self._shim = keys, verifier, shim
+        self._scopes, self._scope_prefix = scopes, scope_prefix
         parts = urlsplit(public_url)
         self._metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path.rstrip('/')}"
         self._metadata_paths = (WELL_KNOWN, WELL_KNOWN + parts.path.rstrip("/"))
         self._metadata = {
             "resource": public_url,
             "authorization_servers": [issuer],
-            "scopes_supported": self._named(SCOPES).split(),
+            "scopes_supported": self._named(scopes).split(),
             "bearer_methods_supported": ["header"],
             "resource_name": "toolfold",
         }
@@ -104,16 +111,16 @@ class ResourceServer:
             return unavailable(error.retry_after_s)
 
     def forbid(self, scope: str, caller: Principal) -> Response:
-        """Return the response to a valid token that lacks ``scope`` (RFC 6750, section 3.1).
+        """Return the response to a valid token that lacks ``scope``, one or several (RFC 6750, section 3.1).
 
         It names all that the next token needs: some clients request exactly that, and would lose what they have.
         """
-        needed = self._named({*caller.scopes, scope, SCOPES[0]})
+        needed = self._named({*caller.scopes, *scope.split(), SCOPES[0]})
         return self._challenge(403, "insufficient_scope", f"The token lacks the scope {scope}.", needed)
 
     def _named(self, scopes: Collection[str]) -> str:
         """Return those of our scopes that are in ``scopes``, as clients request them."""
-        return " ".join(f"{self._scope_prefix}{one}" for one in SCOPES if one in scopes)
+        return " ".join(f"{self._scope_prefix}{one}" for one in self._scopes if one in scopes)
 
     def _challenge(self, status: int, error: str, description: str, scope: str = "") -> Response:
         fields = {"resource_metadata": self._metadata_url, "scope": scope or self._named(_FIRST_SCOPES)}

@@ -74,19 +74,20 @@ class RequestCredentials:
     approval_token: str = field(default="", repr=False)
     is_declined: bool = False
 
-    def require_scope(self, scope: str) -> None:
+    def require_scopes(self, *scopes: str) -> None:
         """Check what the access token of the caller allows.
 
         Raises:
-            InsufficientScope: tokens are required, and this one lacks ``scope``.
+            InsufficientScope: tokens are required, and this one lacks one of ``scopes``; names all that it lacks.
         """
-        if self.scopes is not None and scope not in self.scopes:
+        if self.scopes is not None and not self.scopes.issuperset(scopes):
             from toolfold import messages  # few requests need it
 
+            lacking = " ".join(scope for scope in scopes if scope not in self.scopes)
             raise InsufficientScope(
-                f"The access token lacks the scope {scope}; nothing was sent.",
+                f"The access token lacks the scope {lacking}; nothing was sent.",
                 messages.AUTHORIZE_AGAIN.for_model,
-                scope=scope,
+                scope=lacking,
             )
 
     def first(self) -> str:

@@ -131,7 +131,8 @@ class ToolExecutor:
         from toolfold.models import SourceCredentials
 
         tool, credentials = line.tool, line.credentials
-        credentials.require_scope("tools:call" if tool.effect == "read" else "tools:write")
+        tier = ("tools:premium",) if self.settings.oauth_premium_scope and tool.access == "premium" else ()
+        credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
         resolved = validator_of(catalog, tool).resolve({**line.arguments, **added})
         if resolved.problems:
             raise _invalid(tool, resolved)

@@ -115,7 +115,7 @@ class MetaTools:
             InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
         """
         try:
-            credentials.require_scope("tools:read")
+            credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
             catalog = self.catalog()
             call = _read_call(catalog, name, arguments)
