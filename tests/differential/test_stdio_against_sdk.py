@@ -110,6 +110,7 @@ def _one_upstream_answer(_no_ambient_settings: None, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "KEY")
 
 
+@pytest.mark.slow
 @examples(400, many=10_000, slow_to_make=True)
 @given(st.sampled_from(list(OPENINGS)), LINES)
 def test_every_line_gets_the_same_response(servers: ServerPair, opening: str, line: bytes) -> None:

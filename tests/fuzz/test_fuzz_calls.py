@@ -30,6 +30,7 @@ def _table(rows: list[list[Any]]) -> dict[str, Any]:
 
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
     pytest.mark.usefixtures("operator_key"),
 ]
@@ -46,7 +47,6 @@ def test_no_input_of_the_corpus_violates_anything(judge: Judge, name: str) -> No
     judge.check(CORPUS[name])
 
 
-@pytest.mark.slow
 @examples(60, many=20_000)
 @given(st.integers(0, 2**32))
 def test_random_calls_violate_nothing(judge: Judge, generator: Generator, seed: int) -> None:
@@ -92,7 +92,6 @@ TWO_CALLERS = st.builds(
 @given(TWO_CALLERS)
 # R1
 # R2
-@pytest.mark.slow
 def test_a_caller_changes_no_answer_of_another(judge: Judge, sent: CallInput) -> None:
     judge.check(sent)
 
@@ -155,7 +154,6 @@ def test_inputs_survive_their_file(generator: Generator) -> None:
         assert isinstance(sent.response("key"), bytes)
 
 
-@pytest.mark.slow
 def test_a_failing_input_is_shortened() -> None:
     sent = CallInput(key="x" * 50, body=("some text with a needle in it", {"repeat": "{i},", "times": 500}))
     short = minimise(sent, lambda tried: "needle" in tried.template())

@@ -128,6 +128,7 @@ def test_every_tool_answers_each_caller_as_its_own_key_is_answered(
     assert entitled > 50  # or this would show nothing
 
 
+@pytest.mark.slow
 def test_no_order_of_callers_and_calls_gives_one_what_another_is_entitled_to(
     catalog: Catalog, mock_api: MockApi, expected: Answer, files: Iterator[str]
 ) -> None:

@@ -99,6 +99,7 @@ def test_the_function_is_that_of_the_stack(
     assert "Deleted versions: 1, 2." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_unknown_stack_or_stage_is_named(client: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--stack", "nothing"]) == 1
     assert "nothing" in capsys.readouterr().err
