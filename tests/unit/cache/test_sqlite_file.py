@@ -79,6 +79,13 @@ def test_a_users_file_beside_an_existing_cache_is_refused_and_stays_as_it_is(
     assert snapshot(tmp_path) == before
 
 
+def test_the_index_of_a_process_that_is_just_opening_the_file_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    use(path)
+    (tmp_path / "cache.sqlite-shm").write_bytes(bytes(3))  # as SQLite cuts it first
+    use(path)
+
+
 @pytest.mark.parametrize("name", ["diary.db-wal", "diary.db-shm", "diary.db-journal"])
 def test_a_name_that_another_database_uses_is_refused(tmp_path: Path, name: str) -> None:
     _database(tmp_path / "diary.db", "WAL")

@@ -41,6 +41,10 @@ _HEADER_BYTES = 100
 _BESIDE = ("-wal", "-shm", "-journal")
 """Ends of the names of the files that SQLite itself writes, replaces and deletes beside a database."""
 
+_NEW_INDEX_BYTES = 3
+"""Size to which SQLite cuts a ``-shm`` file that it has just opened as the first process, before it writes pages
+(``unixLockSharedMemory`` in its os_unix.c)."""
+
 _WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\0\0\0\0", b"")
 """How a ``-wal`` file begins; after a loss of power also with zeros, or it is empty."""
 
@@ -280,7 +284,8 @@ def _check_beside(path: str) -> None:
             continue
         private_folder.check_owned_file(path + ending, status)
         # A file in WAL mode has no rollback journal. The index of the log is made of pages.
-        foreign = ending == "-journal" or (ending == "-shm" and status.st_size % PAGE_BYTES)
+        is_index = status.st_size % PAGE_BYTES == 0 or status.st_size == _NEW_INDEX_BYTES
+        foreign = ending == "-journal" or (ending == "-shm" and not is_index)
         if ending == "-wal":
             with contextlib.suppress(FileNotFoundError):  # deleted by the last process that used it
                 descriptor = os.open(path + ending, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
