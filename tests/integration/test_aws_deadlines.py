@@ -16,6 +16,8 @@ from tests.support.byte_server import ByteServer
 from toolfold.aws import deadlines
 from toolfold.aws.clients import AwsClients
 
+pytestmark = pytest.mark.slow  # real waiting
+
 TIMEOUT_S = 0.4
 LATE_S = 2.0
 

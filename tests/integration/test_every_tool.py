@@ -43,6 +43,7 @@ UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
 """Tools whose fields the vendor does not publish; what the mock API answers there is a guess."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_raw_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Catalog, name: str) -> None:
     tool = catalog.get(name)
@@ -68,6 +69,7 @@ def shape_of(data: Any) -> tuple[dict[str, list[str]], set[str]]:
 
 
 # F9
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_returns_names_what_select_sees(tools: MetaTools, catalog: Catalog, name: str) -> None:
     tool = catalog.get(name)
