@@ -49,7 +49,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	python="$$(scripts/find-python $(VERSION))" && $(bin)/uv venv --quiet --allow-existing --python "$$python" .venv-$(VERSION)
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients" \
+	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" \
 		tests/unit tests/integration $(ARGS)
 
 check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow wheel validate e2e clients clients-built ## run everything else that CI runs
