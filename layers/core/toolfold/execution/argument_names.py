@@ -59,8 +59,9 @@ def rename(
     _split_pair(found, unknown, names, forms)
     ends: dict[str, dict[int, tuple[str, Any]]] = {}
     sources = {name: name for name in found.arguments}
+    meanings = _Targets(names, forms.get("names", {}))
     for name, value in unknown.items():
-        targets = _targets(name, names, forms.get("names", {}))
+        targets = meanings.of(name)
         if len(targets) > 1:
             free = [target for target in targets if target not in found.arguments]
             targets = [target for target in free if takes(_base(target), value)] or free or targets[:1]
@@ -79,22 +80,28 @@ def rename(
     return found
 
 
-def _targets(name: str, parameters: list[str], others: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the parameters that ``name`` can mean: by its letters, else by the words for them in the catalog."""
-    spelled = normalize(name)
-    if not spelled:
-        return []
-    if same := [parameter for parameter in parameters if _is_same(normalize(parameter), spelled)]:
-        return same
-    return [
-        target
-        for target, words in others.items()
-        if _base(target) in parameters and any(_is_same(normalize(word), spelled) for word in words)
-    ]
+class _Targets:
+    """What a name can mean: a parameter by its letters, else one by the words for it in the catalog."""
 
+    def __init__(self, parameters: list[str], others: Mapping[str, Iterable[str]]) -> None:
+        # Each name once: a call may have a thousand arguments.
+        self._parameters: dict[str, list[str]] = {}
+        self._others: dict[str, list[str]] = {}
+        for parameter in parameters:
+            self._parameters.setdefault(normalize(parameter), []).append(parameter)
+        for target, names in others.items():
+            if _base(target) in parameters:
+                for spelled in {normalize(name) for name in names}:
+                    self._others.setdefault(spelled, []).append(target)
 
-def _is_same(one: str, other: str) -> bool:
-    return one == other or one + "s" == other or one == other + "s"
+    def of(self, name: str) -> list[str]:
+        """Return the parameters that ``name`` can mean."""
+        spelled = normalize(name)
+        if not spelled:
+            return []
+        forms = (spelled, spelled + "s", spelled.removesuffix("s"))
+        same = {target: None for form in forms for target in self._parameters.get(form, ())}
+        return list(same or {target: None for form in forms for target in self._others.get(form, ())})
 
 
 def _base(target: str) -> str:
