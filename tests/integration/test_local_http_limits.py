@@ -65,9 +65,10 @@ def stalled(url: str, what: str) -> bytes:
 def test_stalled_request_is_ended_and_delays_no_other(start: Start, what: str) -> None:  # R14
     url = start({Phase.HEAD: 0.5, Phase.BODY: 0.5})
     with ExitStack() as open_connections:
-        clients = [open_connections.enter_context(connect(url)) for _ in range(60)]
-        for client in clients:
-            client.sendall(stalled(url, what))
+        clients = []
+        for _ in range(60):
+            clients.append(open_connections.enter_context(connect(url)))
+            clients[-1].sendall(stalled(url, what))  # at once: a connection that sends nothing is closed as well
         threads = threading.active_count()
         assert answers_honestly(url)
         assert threading.active_count() <= threads + 1
