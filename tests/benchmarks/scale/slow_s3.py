@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from tests.support.local_server import Handler, LocalServer
 
 
@@ -30,6 +32,10 @@ class FolderClient:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def get_object(self, *, Bucket: str, Key: str, **_: Any) -> dict[str, Any]:  # noqa: N803 - boto3's names
+        """Refuse: each catalog is published once, to a place without one."""
+        raise ClientError({"Error": {"Code": "NoSuchKey", "Message": f"{Bucket}/{Key}"}}, "GetObject")
 
     def put_object(self, *, Bucket: str, Key: str, Body: bytes, **_: Any) -> None:  # noqa: N803 - boto3's names
         path = self._folder / Bucket / Key
