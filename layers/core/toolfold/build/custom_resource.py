@@ -115,7 +115,7 @@ def _send(url: str, body: bytes) -> None:
     for attempt in range(_ATTEMPTS):
         request = urllib.request.Request(url, body, {"content-type": ""}, method="PUT")  # noqa: S310 - checked above
         try:
-            with urllib.request.urlopen(request, timeout=_SEND_TIMEOUT_S):  # noqa: S310
+            with urllib.request.urlopen(request, timeout=_SEND_TIMEOUT_S):  # noqa: S310 - as above
                 return
         except OSError as error:
             logger.warning("answer to CloudFormation not sent: %s", type(error).__name__)

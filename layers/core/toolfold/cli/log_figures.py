@@ -179,8 +179,9 @@ def as_json(figures: Figures) -> dict[str, Any]:
 def _number(line: Mapping[str, Any], name: str) -> float:
     """Return a figure of a line; 0 where it has none: a log may be cut, or of another version."""
     value = line.get(name)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if is_number else 0  # type: ignore[return-value]
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    return 0
 
 
 def _percentile(ordered: list[float], share: float) -> float:
