@@ -82,6 +82,7 @@ def measure(amount: Amount) -> dict[str, Any]:
     """Return all figures of a run."""
     everyone = measured_servers()
     built = packages.build(everyone)
+    grown = growth.measure(built["toolfold"], amount.sizes, amount.grown)
     with services.running() as running:
         bench = Bench(everyone, built, running, request_sets(amount.tools))
         cold = bench.cold(amount.starts)
@@ -106,7 +107,7 @@ def measure(amount: Amount) -> dict[str, Any]:
         "catalog_bytes": bundled_path().stat().st_size,
         "memory_mb": built["toolfold"].memory_mb,
         "sizes": {name: asdict(package.size()) for name, package in built.items()},
-        "growth": growth.measure(built["toolfold"], amount.sizes, amount.grown),
+        "growth": grown,
     }
 
 

@@ -26,6 +26,9 @@ from toolfold.build.publisher import publish
 
 DELAY_S = 0.02
 FILE, S3 = "file", "S3"
+_SETTINGS = {"TOOLFOLD_CACHE": "memory", "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"}
+"""What a gateway needs to serve the generated source (``scale.generate``)."""
+
 WARM = 100
 """Searches after the first one, and as many gets of different tools."""
 
@@ -75,7 +78,7 @@ def _start(
     found: dict[str, float] = {}
     listed, memory = [], []
     for kind, sent in requests.items():
-        with package.runtime(COMPILED, {**variables, "TOOLFOLD_CACHE": "memory"}) as runtime:
+        with package.runtime(COMPILED, {**variables, **_SETTINGS}) as runtime:
             started = time.perf_counter()
             runtime.invoke(events.event("tools/list", {}))
             listed.append(elapsed_ms(started))

@@ -192,7 +192,7 @@ _SOURCE = {
     "function_key": "function",
     "auth": {
         "query_key": "apikey",
-        "environment": "PLATFORM_API_KEY",
+        "environment": "TOOLFOLD_SOURCE_PLATFORM_KEY",
         "signup_url": "https://platform.example.org/keys",
     },
     "freshness": {"daily": 3600},
