@@ -104,7 +104,7 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	compile="../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11" && \
 	$$compile uv.in -o uv.txt && \
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
-	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra oauth --extra serve --extra tracer dev.in -o dev.txt && \
+	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
 	$$compile clients.in -o clients.txt && \
 	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra build rankers.in -o rankers.txt

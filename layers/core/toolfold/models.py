@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-ResultKind = Literal["json", "csv"]
+ResultKind = Literal["json", "csv", "text"]
 """Form of an upstream's data."""
 
 
@@ -17,11 +17,13 @@ class ParsedResponse(NamedTuple):
         body: the upstream's own text, without a byte order mark and white space before the data.
         is_recognized: whether it has the form of the tool's data. What may be a message in an unknown
             form is given to the caller, and cached for its API key alone: the key may be the reason.
+        blocks: further content blocks of MCP (images, audio, resources), as the JSON text of a list; empty for none.
     """
 
     kind: ResultKind
     body: str
     is_recognized: bool = True
+    blocks: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _SOURCE = {
     "title": "Public",
     "description": "Tools of a public set.",
-    "adapter": "http_api",
+    "kind": "http_api",
     "base_url": "https://tools.example.org/",
     "function_key": "function",
     "auth": None,

@@ -187,7 +187,7 @@ def _listing(tools: Tools) -> str:
 _SOURCE = {
     "title": "Platform",
     "description": "Tools of a platform of many services.",
-    "adapter": "http_api",
+    "kind": "http_api",
     "base_url": "https://platform.example.org/query",
     "function_key": "function",
     "auth": {

@@ -24,7 +24,7 @@ SOURCE: dict[str, Any] = {
     "id": "weather",
     "title": "Weather",
     "description": "Forecasts.",
-    "adapter": "http_api",
+    "kind": "http_api",
     "base_url": "https://weather.test/query",
     "function_key": "function",
     "auth": {"query_key": "key", "environment": "WEATHER_KEY", "signup_url": "https://weather.test/key"},
@@ -98,21 +98,21 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
     assert "FORECAST: Temperature and rain for the next days" in compiled["listing"]
 
 
-def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    complaint = "source.yaml:4: adapter 'htp_api' is not installed; known are alpha_vantage, http_api"
-    assert complaint in mistakes(written(tmp_path, {**SOURCE, "adapter": "htp_api"}))
+def test_an_unknown_kind_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    complaint = "source.yaml:4: no adapter for the kind 'htp_api' is installed; known are alpha_vantage, http_api, mcp"
+    assert complaint in mistakes(written(tmp_path, {**SOURCE, "kind": "htp_api"}))
 
 
 def test_an_adapter_of_an_installed_package_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = EntryPoints([EntryPoint("tides", "tides:Adapter", "toolfold.adapters")])
     monkeypatch.setattr("importlib.metadata.entry_points", installed.select)
-    assert compile_folder(written(tmp_path, {**SOURCE, "adapter": "tides"}))
+    assert compile_folder(written(tmp_path, {**SOURCE, "kind": "tides"}))
 
 
 def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
-    written(tmp_path, {**SOURCE, "adapter": "tides"})
+    written(tmp_path, {**SOURCE, "kind": "tides"})
     assert compile_folder(tmp_path, adapters=["tides"])
-    with pytest.raises(SourceError, match="adapter 'tides' is not installed; known are currents, waves"):
+    with pytest.raises(SourceError, match="the kind 'tides' is installed; known are currents, waves"):
         compile_folder(tmp_path, adapters=["waves", "currents"])
 
 
@@ -312,7 +312,7 @@ def test_names_that_differ_by_case_alone_are_refused_with_both_locations(tmp_pat
     problems = mistakes(two_sources(tmp_path, {**WAVES, "name": "Forecast"}))
     assert f"{tmp_path}/weather/forecasts.yaml:5: tool Forecast" not in problems
     assert f"{tmp_path}/weather/forecasts.yaml:5: tool FORECAST is already defined at {tmp_path}/sea/" in problems
-    assert "as Forecast: names that differ by case alone are the same" in problems
+    assert "as Forecast: names that differ by case, - and . alone are the same" in problems
 
 
 def test_categories_of_the_same_name_are_distinguished_by_source(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def context() -> AdapterContext:
 
 
 def source(catalog: Catalog, adapter: str) -> Source:
-    return catalog.source("alpha_vantage")._replace(adapter=adapter)
+    return catalog.source("alpha_vantage")._replace(kind=adapter)
 
 
 @pytest.mark.parametrize(("name", "adapter"), [("alpha_vantage", AlphaVantageAdapter), ("http_api", HttpApiAdapter)])

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from toolfold.build.schema import VOCABULARY, Source, Tool, Vocabulary
+from toolfold.build.schema import VOCABULARY, Tool, Vocabulary
 from toolfold.catalog import json_schema
 from toolfold.catalog.tool_checks import check_tool as check_tool_entry
 from toolfold.execution import validation
@@ -23,17 +23,19 @@ _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
 
-def check_tool(source: Source, tool_model: Tool, entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+def check_tool(
+    freshness: Collection[str], tool_model: Tool, entry: Mapping[str, Any], where: Callable[..., str]
+) -> Iterator[str]:
     """Yield problems of a tool: its freshness class, its schemas, its defaults and its examples.
 
     Args:
-        source: The source of the tool.
+        freshness: The freshness classes of its source.
         tool_model: The tool in YAML.
         entry: The compiled tool; defaults and examples are validated by its schema.
         where: Returns ``file:line`` of a key of the tool.
     """
-    if tool_model.freshness not in source.freshness:
-        yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(source.freshness)}"
+    if tool_model.freshness not in freshness:
+        yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(freshness)}"
     if problems := list(_schemas(tool_model, entry["parameters"], where)):
         yield from problems
         return
@@ -130,11 +132,17 @@ def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str |
             yield from _references(value, [*path, location])
 
 
-def check_mentions(tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
-    """Yield names in descriptions that look like tools and do not exist: a model would try to call them."""
-    values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in tools.values()])))
-    values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in tools.values())))
-    for name, entry in tools.items():
+def check_mentions(written: Mapping[str, Any], tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
+    """Yield names in descriptions that look like tools and do not exist: a model would try to call them.
+
+    Args:
+        written: The tools that were described for this catalog. Imported texts may mention anything.
+        tools: All tools.
+        locations: Name → ``file:line``.
+    """
+    values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in written.values()])))
+    values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in written.values())))
+    for name, entry in written.items():
         for mention in _MENTION.findall(entry["summary"] + " " + entry["description"]):
             if mention not in tools and mention not in values:
                 yield f"{locations[name]}: description mentions {mention}, which is not a tool"

@@ -8,11 +8,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.build.schema import JsonShape, Parameter, Source, Tool
+from toolfold.build.imported_texts import clean_text
+from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
+from toolfold.build.schema import JsonShape, Parameter, Source, SourceSettings, Tool
 from toolfold.catalog import json_schema
 from toolfold.results import values
 
 MAX_SEE_ALSO = 3
+MAX_LABEL, MAX_PARAGRAPH = 200, 1900
+"""Characters of a short and of a long text of a source."""
 
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 _NUMBERED = re.compile(r"[0-9]+[.:] ")
@@ -25,23 +29,55 @@ HASH_DIGITS = 8
 
 def source_entry(source: Source) -> dict[str, Any]:
     """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
-    copied = ("title", "description", "adapter", "base_url", "function_key", "format_parameter")
+    copied = ("title", "description", "kind", "base_url", "function_key", "format_parameter")
     entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
     if source.arguments is not None:
         entry["arguments"] = source.arguments.model_dump(exclude_defaults=True)
-    return entry
+    return {**entry, **_connection(source, {})}
 
 
-def tool_entry(source: Source, category: str, tool: Tool) -> dict[str, Any]:
-    """Return the entry of ``tool``, with the fields of ``catalog.model.Tool``.
+def imported_source_entry(
+    settings: ImporterSettings, found: ImportedSource, title: str, description: str
+) -> dict[str, Any]:
+    """Return the entry of an imported source."""
+    stated = {
+        "version": clean_text(found.version, MAX_LABEL),
+        "instructions": clean_text(found.instructions, MAX_PARAGRAPH),
+        "fetched_at": found.fetched_at,
+    }
+    return {
+        "title": title,
+        "description": description,
+        "kind": settings.kind,
+        "base_url": found.base_url,
+        "function_key": "",
+        "auth": None if settings.auth is None else settings.auth.model_dump(),
+        "freshness": {FRESHNESS_CLASS: settings.freshness_s},
+        "no_data": settings.no_data,
+        "faults": [],
+        "unknown_notice": [],
+        **{key: value for key, value in stated.items() if value},
+        **_connection(settings, found.connection),
+    }
+
+
+def _connection(settings: SourceSettings, connection: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the adapter needs beside the URL, with the limits of the source; nothing without them."""
+    limits = settings.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
+    whole = {**limits, **connection}
+    return {"connection": whole} if whole else {}
+
+
+def tool_entry(source_id: str, category: str, tool: Tool) -> dict[str, Any]:
+    """Return the entry of ``tool`` of a source, with the fields of ``catalog.model.Tool``.
 
     :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
     """
     shape = tool.returns.json_
     entry = {
-        "source": source.id,
+        "source": source_id,
         "category": category,
         "title": tool.title,
         "summary": tool.summary,
@@ -161,6 +197,9 @@ def _call(tool: Tool) -> dict[str, Any]:
         for parameter in tool.parameters
         if parameter.separator
     }
+    if tool.binding is not None:
+        names = list(json_schema.properties(tool.parameters_schema or {}))
+        return {**tool.binding, "function": tool.function or tool.name, "blank_allowed": names}
     call: dict[str, Any] = {
         "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
         "lists": lists,

@@ -176,8 +176,11 @@ def _finding(document: yaml_loader.Document, at: yaml_loader.Location, rule: str
 
 def _tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Iterator[_Tool]:
     for document in documents:
-        for number, yaml_entry in enumerate(document.data.get("tools", ())):
+        listed = document.data.get("tools", ()) if isinstance(document.data, dict) else ()
+        for number, yaml_entry in enumerate(listed if isinstance(listed, list) else ()):
             compiled = catalog.get(yaml_entry["name"])
+            if compiled is None:  # a source whose tools are named after it
+                compiled = catalog.get(f"{document.path.parent.name}__{yaml_entry['name']}")
             assert compiled is not None, "what compiles is in the catalog"  # noqa: S101
             yield _Tool(compiled, yaml_entry, document, ("tools", number))
 

@@ -17,6 +17,9 @@ from toolfold.catalog.head_checks import FAULT_CODES, MAX_TEXT, host_of, text_pr
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
 """Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
 
+MAX_PREFIX = 32
+"""Characters of the id of a source that is part of the names of its tools: half of a name."""
+
 SUMMARY_LIMIT = 120
 """Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
 
@@ -279,6 +282,8 @@ class Tool(Model):
     """Suggestion after a response of this tool without rows, instead of the one of the source."""
     example: dict[str, Any]
     """Arguments of a valid call. The tests send it to the mock API."""
+    binding: dict[str, Any] | None = None
+    """Input of the adapter, for an imported tool, whose ``name`` is not the name in the catalog yet."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Tool:
@@ -293,7 +298,8 @@ class Tool(Model):
                     raise ValueError(f"two parameters define $defs.{name} differently")
         if unknown := sorted(set(self.any_of) - set(names)):
             raise ValueError(f"any_of names parameters that do not exist: {', '.join(unknown)}")
-        if "json" in self.formats and self.returns.json_ is None and self.returns.outline is None:
+        is_described = self.returns.json_ is not None or self.returns.outline is not None or self.binding is not None
+        if "json" in self.formats and not is_described:
             raise ValueError("returns.json is missing, and formats has json")
         if "csv" not in self.formats and self.returns.csv is not None:
             raise ValueError("returns.csv is given, and formats has no csv")
@@ -343,21 +349,42 @@ class Fault(Model):
         return self
 
 
-class Source(Model):
-    """An API or another service: the content of ``source.yaml``."""
+class SourceSettings(Model):
+    """What the ``source.yaml`` of every kind of source has."""
 
     id: Identifier
+    title: str
+    description: str
+    kind: Identifier = "http_api"
+    """Kind of the source: the name of its adapter in ``sources.registry``."""
+    auth: Auth | None = None
+    """None for a source that does not need a key."""
+    no_data: Prose
+    """Suggestion for the next step after a response without rows."""
+    prefix: bool = False
+    """Whether tools are called ``<id>__<name>``. Two sources with tools of the same name need it."""
+    timeout_s: float | None = Field(default=None, gt=0, le=900)
+    """Seconds for one call, where the time-out of the settings is too long."""
+    max_response_bytes: int | None = Field(default=None, ge=1)
+    """Size of a response, where the limit of the settings is too large."""
+
+    @model_validator(mode="after")
+    def _can_be_prefix(self) -> SourceSettings:
+        if self.prefix and len(self.id) > MAX_PREFIX:
+            raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
+        return self
+
+
+class Source(SourceSettings):
+    """An API whose tools are written by hand: the content of ``source.yaml``."""
+
     title: Prose
     description: Prose
-    adapter: Identifier = "http_api"
-    """Name of the adapter in ``sources.registry``."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(_url)]
     function_key: str
     format_parameter: str = ""
     """Name of the parameter that selects JSON or CSV, if the source has one. A call that gives it gets the response in
     the upstream's own form."""
-    auth: Auth | None = None
-    """None for a source that does not need a key."""
     freshness: dict[str, Annotated[int, Field(ge=1)]]
     """Freshness class → seconds for which a response is fresh."""
     categories: list[Identifier] = Field(min_length=1)
@@ -368,8 +395,6 @@ class Source(Model):
     """How callers may write arguments otherwise."""
     faults: list[Fault] = []
     """Tried in this order; the first match is used."""
-    no_data: Prose
-    """Suggestion for the next step after a response without rows."""
     unknown_notice: list[str] = []
     """Keys with a notice of the upstream instead of data, even when no fault matches."""
 

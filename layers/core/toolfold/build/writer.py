@@ -67,8 +67,8 @@ def write(
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
         head: ``sources``, ``categories``, ``listing`` and ``definition_tokens``.
-        listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, confirm and
-            tags are used. Like ``sections`` it can be an iterator.
+        listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
+            confirm and tags are used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`.
     """
     lines, members = _collect(listed)
@@ -91,7 +91,7 @@ def write(
         "categories": head["categories"],
         "counts": {
             field: {value: len(found) for (of, value), found in sorted(members.items()) if of == field}
-            for field in ("tags", "access", "effect")
+            for field in ("tags", "access", "effect", "source")
         },
         "listing": head["listing"] if len(lines) <= MAX_LISTED else "",
         "definition_tokens": head.get("definition_tokens", 0),
@@ -116,7 +116,7 @@ def _collect(
         elif entry["effect"] != "read":
             line.append(entry["effect"])
         lines.append(line)
-        for field in ("category", "access", "effect"):
+        for field in ("category", "access", "effect", "source"):
             members.setdefault((field, entry[field]), []).append(position)
         for tag in dict.fromkeys(entry["tags"]):
             members.setdefault(("tags", tag), []).append(position)

@@ -23,18 +23,20 @@ class Entry:
     """A response, or an error that a repeated call would meet again.
 
     Attributes:
-        kind: ``json`` or ``csv`` for data, ``error`` for an error.
+        kind: ``json``, ``csv`` or ``text`` for data, ``error`` for an error.
         body: the data; for an error the JSON text of ``[code, message, suggestion, details]``.
         created_at: when it was fetched, in seconds since 1970.
         expires_at: when it becomes stale.
         repeats_key: whether the upstream repeats an API key of the call in ``body``. Such an entry belongs to one key.
+        blocks: see :class:`toolfold.models.ParsedResponse`.
     """
 
-    kind: Literal["json", "csv", "error"]
+    kind: Literal["json", "csv", "text", "error"]
     body: str
     created_at: float
     expires_at: float
     repeats_key: bool = False
+    blocks: str = ""
 
     @classmethod
     def from_error(cls, error: CallError, created_at: float, expires_at: float) -> Entry:
@@ -50,8 +52,8 @@ class Entry:
 
 def encode(entry: Entry, key: str) -> bytes:
     """Return ``entry`` as bytes that :func:`decode` accepts under ``key`` only."""
-    header = json.dumps([entry.kind, entry.created_at, entry.expires_at, entry.repeats_key])
-    content = zlib.compress(f"{header}\n{entry.body}".encode(), _COMPRESSION_LEVEL)
+    header = json.dumps([entry.kind, entry.created_at, entry.expires_at, entry.repeats_key, len(entry.blocks)])
+    content = zlib.compress(f"{header}\n{entry.blocks}{entry.body}".encode(), _COMPRESSION_LEVEL)
     return _digest(key, content) + content
 
 
@@ -77,12 +79,12 @@ def decode(blob: bytes, key: str, now: float, max_bytes: int, stale_if_error_s: 
         if not decompressor.eof:
             return None
         header, _, body = text.decode().partition("\n")
-        kind, created_at, expires_at, repeats_key = json.loads(header)
+        kind, created_at, expires_at, repeats_key, split = json.loads(header)
     except (zlib.error, ValueError, TypeError):
         return None
     if not created_at - MAX_CLOCK_SKEW_S <= now < expires_at + stale_if_error_s:
         return None
-    return Entry(kind, body, created_at, expires_at, repeats_key)
+    return Entry(kind, body[split:], created_at, expires_at, repeats_key, body[:split])
 
 
 def _digest(key: str, content: bytes) -> bytes:

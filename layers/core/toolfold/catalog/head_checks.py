@@ -82,7 +82,7 @@ def check_head(head: Mapping[str, Any]) -> None:
         _require(category["source"] in sources and _is_integer(category["tools"], 0, count), "category")
         _check_texts("category", (category["name"], category["title"]), _MAX_LABEL)
         _check_texts("category", (category["description"],), _MAX_PARAGRAPH)
-    for field in ("tags", "access", "effect"):
+    for field in ("tags", "access", "effect", "source"):
         counted = head["counts"][field]
         _require(len(counted) <= _MAX_COUNTED, f"counts of {field}")
         # One text, because a large catalog has thousands of tags.
@@ -94,7 +94,11 @@ def check_head(head: Mapping[str, Any]) -> None:
 def _check_source(entry: Mapping[str, Any]) -> None:
     _check_texts("title of a source", (entry["title"],), _MAX_LABEL)
     _check_texts("text of a source", (entry["description"], entry["no_data"]), _MAX_PARAGRAPH)
-    _require(is_name(entry["adapter"]), "adapter")
+    _check_texts("text of a source", (entry.get("version", ""), entry.get("fetched_at", "")), _MAX_LABEL)
+    _check_texts("instructions of a source", (entry.get("instructions", ""),), _MAX_PARAGRAPH)
+    connection = entry.get("connection", {})
+    _require(isinstance(connection, dict) and len(repr(connection)) <= MAX_TEXT, "connection")
+    _require(is_name(entry["kind"]), "kind")
     _require(isinstance(entry["base_url"], str) and len(entry["base_url"]) <= _MAX_URL, "base_url")
     _require(_is_key(entry["function_key"]) and _is_key(entry.get("format_parameter", "")), "function_key")
     _require(_is_texts(entry["unknown_notice"]), "unknown_notice")
@@ -149,7 +153,7 @@ def _check_auth(auth: Mapping[str, Any]) -> None:
 
 
 def is_name(value: Any) -> bool:
-    """Return whether ``value`` can be the id of a source or the name of an adapter."""
+    """Return whether ``value`` can be the id or the kind of a source."""
     return (
         isinstance(value, str)
         and value.isascii()

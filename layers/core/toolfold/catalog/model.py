@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
-FORMAT = 3
+FORMAT = 4
 """Version of the compiled layout. A reader refuses any other."""
 
 
@@ -48,11 +48,19 @@ class Auth(NamedTuple):
 
 
 class Source(NamedTuple):
-    """An API or another service that provides tools. Fields as in ``build.schema.Source``."""
+    """An API or another service that provides tools. Fields as in ``build.schema.Source``, and these.
+
+    Attributes:
+        base_url: The URL that calls are sent to; empty for a kind of source that has none.
+        version: The version that an imported source states of itself; may be empty.
+        instructions: What an imported source says about the use of its tools; may be empty.
+        fetched_at: When an imported source was read, in ISO 8601; may be empty.
+        connection: What the adapter of an imported source needs beside ``base_url``.
+    """
 
     id: str
     title: str
-    adapter: str
+    kind: str
     base_url: str
     function_key: str
     auth: Auth | None
@@ -62,6 +70,11 @@ class Source(NamedTuple):
     unknown_notice: tuple[str, ...]
     format_parameter: str = ""
     arguments: Mapping[str, Any] = {}
+    description: str = ""
+    version: str = ""
+    instructions: str = ""
+    fetched_at: str = ""
+    connection: Mapping[str, Any] = {}
 
 
 class Tool(NamedTuple):
@@ -75,7 +88,8 @@ class Tool(NamedTuple):
         hash: Hash of the entry, by which a client detects a change.
         call: Input of the source adapter: ``function``, ``query`` (parameter → query key where it differs),
             ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
-            always sent), ``arguments`` (what the tool says instead of the source's).
+            always sent), ``arguments`` (what the tool says instead of the source's); for an imported tool ``function``,
+            its own name, and what the importer of its kind adds.
         answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
         hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
             ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that
@@ -218,6 +232,7 @@ class Catalog:
                 "tags": dict(head["counts"]["tags"]),
                 "access": dict(head["counts"]["access"]),
                 "effect": dict(head["counts"]["effect"]),
+                "source": dict(head["counts"]["source"]),
                 "category": {category.name: category.tools for category in self.categories},
             }
         except (TypeError, LookupError, AttributeError) as error:
@@ -308,12 +323,12 @@ class Catalog:
         The positions are read when they are iterated over.
 
         Args:
-            field: ``category``, ``access``, ``effect`` or ``tags``.
+            field: ``category``, ``access``, ``effect``, ``source`` or ``tags``.
         """
         return Members(field, self._counts[field], self._sections["members"], len(self))
 
     def counts(self, field: str) -> Mapping[str, int]:
-        """Return value → number of tools, for the field ``category``, ``access``, ``effect`` or ``tags``."""
+        """Return value → number of tools, for one of the fields of :meth:`positions_of`."""
         return self._counts[field]
 
     @property
@@ -425,8 +440,8 @@ def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key of a tool in the sections: ``name`` in upper case, without spaces around it."""
-    return name.strip().upper()
+    """Return the key of a tool in the sections: in upper case, with ``_`` for ``-`` and ``.``, without outer spaces."""
+    return name.strip().upper().replace("-", "_").replace(".", "_")
 
 
 def _is_text(value: Any) -> bool:

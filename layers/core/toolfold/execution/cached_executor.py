@@ -180,9 +180,10 @@ class CachedExecutor:
                 log.cache = "bypass"
                 if admit is not None:
                     admit(is_cached=False)
-                kind, body, _ = upstream.fetch(request, self._keys(upstream, request, True).own, log)
-                redactor = request.redactor if request.redactor.appears_in(body) else NO_REDACTION
-                result = CallResult(body, kind, cached=False, age_s=0, arguments=arguments, redactor=redactor)
+                found = upstream.fetch(request, self._keys(upstream, request, True).own, log)
+                repeats_key = request.redactor.appears_in(found.body) or request.redactor.appears_in(found.blocks)
+                redactor = request.redactor if repeats_key else NO_REDACTION
+                result = CallResult(found.body, found.kind, False, 0, arguments, redactor=redactor, blocks=found.blocks)
             log.response_chars = len(result.body)
             return result
         except CallError as error:
@@ -228,7 +229,9 @@ class CachedExecutor:
         is_cached = log.cache in ("memory", "shared", "stale")
         age_s = max(0, int(self._clock.now() - entry.created_at)) if is_cached else 0
         redactor = request.redactor if entry.repeats_key else NO_REDACTION
-        return CallResult(entry.body, entry.kind, is_cached, age_s, request.arguments, stale_reason, redactor)
+        return CallResult(
+            entry.body, entry.kind, is_cached, age_s, request.arguments, stale_reason, redactor, blocks=entry.blocks
+        )
 
     def _keys(self, upstream: Upstream, request: Request, varies_by_key: bool) -> _CacheKeys:
         common = cache_key(request.source, request.tool, request.arguments, upstream.adapter.endpoint)
@@ -274,14 +277,14 @@ class CachedExecutor:
             return found
         log.cache = "miss"
         try:
-            kind, body, is_recognized = upstream.fetch(request, keys.own, log)
+            kind, body, is_recognized, blocks = upstream.fetch(request, keys.own, log)
         except CallError as error:
             self._store_error(keys, error)
             raise
         now = self._clock.now()
         policy = upstream.adapter.cache_policy(request.tool, request.arguments, now)
-        repeats_key = request.redactor.appears_in(body)
-        entry = Entry(kind, body, now, now + policy.ttl_s, repeats_key)
+        repeats_key = request.redactor.appears_in(body) or request.redactor.appears_in(blocks)
+        entry = Entry(kind, body, now, now + policy.ttl_s, repeats_key, blocks)
         if self._cache is not None and policy.ttl_s > 0:
             key = keys.data[0] if is_recognized and not repeats_key else keys.own
             # What repeats a key is nowhere but in this process, which has the key anyway.

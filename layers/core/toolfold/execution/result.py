@@ -23,6 +23,7 @@ class CallResult:
         stale_reason: for a result past its time, the code of the error for which it is given; else empty.
         notes: what was read in the arguments in a way that the caller may not expect.
         redactor: replaces the keys of this call in what is made of ``body``.
+        blocks: see :class:`toolfold.models.ParsedResponse`.
     """
 
     body: str
@@ -33,3 +34,4 @@ class CallResult:
     stale_reason: str = ""
     redactor: Redactor = NO_REDACTION
     notes: tuple[str, ...] = ()
+    blocks: str = ""

@@ -14,7 +14,18 @@ from typing import Any, NamedTuple
 from toolfold.errors import InvalidArguments
 
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "TOOL_LIST": ("query", "category", "tag", "tag_mode", "access", "limit", "offset", "token_budget", "detail"),
+    "TOOL_LIST": (
+        "query",
+        "category",
+        "tag",
+        "tag_mode",
+        "access",
+        "source",
+        "limit",
+        "offset",
+        "token_budget",
+        "detail",
+    ),
     "TOOL_GET": ("tool_name", "detail", "known"),
     "TOOL_CALL": ("tool_name", "arguments", "select", "max_tokens", "fresh"),
 }

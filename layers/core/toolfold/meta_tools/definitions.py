@@ -76,12 +76,15 @@ def definitions(catalog: Catalog | None) -> list[dict[str, Any]]:
     """Return the three tools of ``tools/list``; the first one's description says what the catalog contains.
 
     The annotations of ``TOOL_CALL`` follow from the effects of the tools in the catalog, and it has ``approval_token``
-    where calls of some of them need approval. Without a catalog the
-    definitions state what is true of any: a client must be able to connect all the same.
+    where calls of some of them need approval. ``TOOL_LIST`` has ``source`` where there are several. Without a catalog
+    the definitions state what is true of any: a client must be able to connect all the same.
     """
     if catalog is None:
         return list(_DEFINITIONS)
     tool_list, tool_get, tool_call = _DEFINITIONS
+    if len(catalog.sources) > 1:
+        schema = tool_list["inputSchema"]
+        tool_list = {**tool_list, "inputSchema": {**schema, "properties": {**schema["properties"], **_SOURCE}}}
     description = safe_line(f"{tool_list['description']} {catalog.description}".strip())
     annotations = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
     tool_call = {**tool_call, "annotations": annotations}
@@ -130,6 +133,9 @@ def _answer(**properties: str) -> dict[str, Any]:
 
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
+_SOURCE = {"source": _text("Id of one")}
+"""The argument of TOOL_LIST for a catalog of several sources."""
+
 _APPROVAL_TOKEN = {"approval_token": _text("Of APPROVAL_REQUIRED, once the user agrees")}
 """The argument of TOOL_CALL for a catalog in which calls of some tools need approval."""
 

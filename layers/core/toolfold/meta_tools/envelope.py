@@ -40,6 +40,7 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "tag": "tags label labels",
             "tag_mode": "tags_mode",
             "access": "access_level plan",
+            "source": "sources server servers api provider connector service",
             "limit": "max top_k k top n count size page_size per_page max_results max_tools num_results",
             "offset": "skip start",
             "token_budget": "max_tokens token_limit budget",

@@ -31,21 +31,25 @@ class Filters:
         tags: the tool has one of these, or with ``every_tag`` all of them.
         every_tag: see ``tags``.
         access: the tool's access is one of these.
+        sources: the tool is of one of these.
     """
 
     categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     every_tag: bool = False
     access: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.categories or self.tags or self.access)
+        return bool(self.categories or self.tags or self.access or self.sources)
 
     def positions(self, catalog: Catalog) -> frozenset[int] | None:
         """Return the positions of the tools that meet every condition, or None when there is no condition."""
         matching = []
         if self.categories:
             matching.append(_union(catalog.positions_of("category"), self.categories))
+        if self.sources:
+            matching.append(_union(catalog.positions_of("source"), self.sources))
         if self.access:
             matching.append(_union(catalog.positions_of("access"), self.access))
         if self.tags:
@@ -59,7 +63,7 @@ def _union(positions: Mapping[str, Sequence[int]], values: Sequence[str]) -> fro
 
 
 def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
-    """Parse ``category``, ``tag``, ``tag_mode`` and ``access``.
+    """Parse ``category``, ``tag``, ``tag_mode``, ``access`` and ``source``.
 
     Raises:
         InvalidArguments: one of them has the wrong type, or a name that the catalog does not have.
@@ -75,6 +79,7 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
         _tags(tool, catalog, arguments),
         parse_choice(tool, arguments, "tag_mode", ("any", "all")) == "all",
         tuple(dict.fromkeys(value for value in access if value)),
+        _sources(tool, catalog, arguments),
     )
 
 
@@ -108,6 +113,22 @@ def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
     # A name counts before a title of another category.
     names = {normalize(category.name): [category.name] for category in catalog.categories}
     return {**forms, **names}
+
+
+def _sources(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the sources given by id or title."""
+    given = parse_strings(tool, arguments, "source")
+    if not given:
+        return ()
+    names = {normalize(source.title): source.id for source in catalog.sources}
+    names |= {normalize(source.id): source.id for source in catalog.sources}
+    found = []
+    for text in given:
+        if (source_id := names.get(normalize(text))) is None:
+            counts = catalog.counts("source")
+            raise _unknown(tool, arguments, "source", text, names, sorted(counts, key=lambda id_: -counts[id_]))
+        found.append(source_id)
+    return tuple(dict.fromkeys(found))
 
 
 def _tags(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -36,12 +36,14 @@ class Result(NamedTuple):
         text: the same for a model.
         is_error: whether the call failed; then ``structured`` is ``{"error": {"code", "message", "suggestion", …}}``.
         usage: figures for the log: see :func:`toolfold.meta_tools.usage.usage_of`.
+        blocks: further content blocks of MCP, which follow the text.
     """
 
     structured: Mapping[str, Any]
     text: str
     is_error: bool = False
     usage: Mapping[str, int] = MappingProxyType({})
+    blocks: Sequence[Mapping[str, Any]] = ()
 
 
 def error_result(error: CallError) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,11 +70,13 @@ class Answer:
         document: tables and metadata.
         status: whether it was cached, and since when.
         size: bytes of the text it was made of.
+        blocks: further content blocks of MCP.
     """
 
     document: Document
     status: AnswerStatus
     size: int
+    blocks: Sequence[Mapping[str, Any]] = ()
 
 
 def tool_call(
@@ -279,7 +281,8 @@ def _read(call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, 
         tool, response.arguments, requested, parsed.document, selected, today if is_live else None
     )
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    answer = Answer(selected, status, sys.getsizeof(response.body))
+    blocks = _blocks(response) if response.blocks else ()
+    answer = Answer(selected, status, sys.getsizeof(response.body), blocks)
     return _selected(answer, *response.notes, *notes), gap
 
 
@@ -292,7 +295,15 @@ def render_answer(call: Call, answer: Answer) -> Result:
     from toolfold.results import output
 
     rendered = output.render_document(answer.document, call.options, answer.status, call.budget, answer.size)
-    return Result(rendered.structured, rendered.text)
+    return Result(rendered.structured, rendered.text, blocks=answer.blocks)
+
+
+def _blocks(response: CallResult) -> Sequence[Mapping[str, Any]]:
+    """Return the further content blocks of a response, without the keys of the call."""
+    import json
+
+    blocks: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
+    return blocks
 
 
 def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
 from toolfold.catalog.reader import damaged
-from toolfold.meta_tools import catalog_stats, detail_levels, list_request
+from toolfold.meta_tools import catalog_stats, detail_levels, list_request, source_list
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.packing import pack, render_tool
@@ -50,7 +50,8 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     Returns:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "offset", "more": {"offset"} or null,
         "next", "categories": {name: count}, "tags": {tag: count}, "tokens"}``. Categories and tags are those of the
-        whole catalog, ``tokens`` what ``results.tokens`` counts in the text. ``notice`` is added where the arguments
+        whole catalog, ``tokens`` what ``results.tokens`` counts in the text. Without ``query`` there is also
+        ``sources``: see :func:`.source_entries`. ``notice`` is added where the arguments
         need a remark, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
 
     Raises:
@@ -70,13 +71,16 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
 def _whole_catalog(catalog: Catalog, request: ListRequest) -> Result:
     """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
     total = len(catalog)
+    behind = source_list.source_lines(catalog)
     if catalog_stats.is_large(catalog):
         step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
-        text = _join_lines(request.notice, f"{step} {total:,} tools.", *catalog_stats.summary_lines(catalog))
+        text = _join_lines(request.notice, f"{step} {total:,} tools.", *behind, *catalog_stats.summary_lines(catalog))
         return _result(catalog, request, text, [], step, matched=total, next_offset=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
     rendered = catalog.memoize("every line", lambda: _every_line(catalog))
-    return _result(catalog, request, _join_lines(request.notice, catalog.listing), rendered, step, matched=total)
+    return _result(
+        catalog, request, _join_lines(request.notice, *behind, catalog.listing), rendered, step, matched=total
+    )
 
 
 def _every_line(catalog: Catalog) -> list[RenderedTool]:
@@ -194,7 +198,9 @@ def _heading(catalog: Catalog, request: ListRequest, step: str, returned: int, m
     following = (request.offset or 0) + returned
     kind = "matches" if request.query else f"tools, {len(catalog):,} in all"
     more = f"; more with offset {following}" if returned and following < matched else ""
-    return _join_lines(request.notice, f"{step} {returned:,} of {matched:,} {kind}{more}.")
+    ids = () if request.query else request.filters.sources
+    behind = source_list.source_lines(catalog, ids) if ids else ()
+    return _join_lines(request.notice, *behind, f"{step} {returned:,} of {matched:,} {kind}{more}.")
 
 
 def _no_match(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
@@ -255,6 +261,7 @@ def _result(
         "tags": catalog_stats.tag_counts(catalog),
         "tokens": _count_tokens(text) if cost is None else cost,
         **({"notice": request.notice} if request.notice else {}),
+        **({} if request.query else {"sources": source_list.source_entries(catalog, request.filters.sources)}),
     }
     return Result(structured, text)
 

@@ -233,7 +233,7 @@ class Server:
             log_fields["error"] = result.structured["error"]["code"]
         log_fields.update(result.usage)
         return {
-            "content": [{"type": "text", "text": result.text}],
+            "content": [{"type": "text", "text": result.text}, *result.blocks],
             "structuredContent": result.structured,
             "isError": result.is_error,
         }

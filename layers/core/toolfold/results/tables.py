@@ -66,7 +66,7 @@ def parse_tables(
 
     Args:
         body: its text.
-        kind: ``json`` or ``csv``.
+        kind: ``json``, ``csv`` or ``text``, which is kept as one string.
         answer: what the catalog says about it: ``kind`` ``object`` (one row is one thing) or ``names`` (key → name),
             ``csv`` (a header whose first column names the dates).
         budget: what the call may cost.
@@ -78,6 +78,8 @@ def parse_tables(
     """
     if kind == "csv":
         return _from_csv(body, answer, budget, redactor)
+    if kind == "text":
+        return Document(metadata=redactor.redact_text(body))
     return from_json(parse_json(body, answer, budget, redactor), answer, budget)
 
 

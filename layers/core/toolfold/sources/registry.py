@@ -1,4 +1,4 @@
-"""Find the adapter of a source by its name, ``adapter`` in ``source.yaml``."""
+"""Find the adapter of a source by its kind, ``kind`` in ``source.yaml``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 BUILT_IN: Mapping[str, str] = {
     "alpha_vantage": "toolfold.sources.alpha_vantage.adapter:AlphaVantageAdapter",
     "http_api": "toolfold.sources.http_api.adapter:HttpApiAdapter",
+    "mcp": "toolfold.sources.mcp.adapter:McpAdapter",
+    "openapi": "toolfold.sources.http_api.adapter:HttpApiAdapter",
+    "skills": "toolfold.sources.skills.adapter:SkillsAdapter",
+    "sql": "toolfold.sources.sql.adapter:SqlAdapter",
 }
-"""Name → module and factory. Imported by the first call, so that listing tools never pays for it."""
+"""Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""
 
 ENTRY_POINT_GROUP = "toolfold.adapters"
-"""Installed packages offer adapters under this group of entry points, by the same names."""
+"""Installed packages offer adapters under this group of entry points, by the name of the kind."""
 
 
 class AdapterRegistry:
@@ -41,9 +45,9 @@ class AdapterRegistry:
         Raises:
             CatalogUnavailable: no adapter of that name is installed, or it cannot be imported.
         """
-        if source.adapter not in self._factories:
-            self._factories[source.adapter] = _load(source)
-        return self._factories[source.adapter](source, context)
+        if source.kind not in self._factories:
+            self._factories[source.kind] = _load(source)
+        return self._factories[source.kind](source, context)
 
 
 def adapter_names() -> list[str]:
@@ -54,7 +58,7 @@ def adapter_names() -> list[str]:
 
 
 def _load(source: Source) -> AdapterFactory:
-    name = source.adapter
+    name = source.kind
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         factory: AdapterFactory = getattr(importlib.import_module(module), attribute)

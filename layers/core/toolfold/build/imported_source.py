@@ -1,0 +1,178 @@
+"""Turn what an importer found into tools of the catalog: clean texts, summaries, examples, corrections."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolfold.build import emitter, yaml_loader
+from toolfold.build.example_arguments import example_arguments
+from toolfold.build.imported_texts import clean_schema, clean_text, first_sentence
+from toolfold.build.importers.base import (
+    FRESHNESS_CLASS,
+    ImportedCategory,
+    ImportedSource,
+    ImportedTool,
+    Importer,
+    ImporterSettings,
+)
+from toolfold.build.loaded_source import LoadedCategory, LoadedSource
+from toolfold.build.overlay import Overlay, ToolOverlay, read_overlay
+from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.build.schema import Category, Tool, Vocabulary
+from toolfold.build.tool_names import safe_name
+from toolfold.build.validation_errors import parse
+from toolfold.catalog.tokenizer import in_words
+
+__all__ = ["load_imported_source", "review_hash"]
+
+_MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
+_MIN_SUMMARY = 10
+_MAX_TAGS, _MAX_NAME = 6, 64
+_NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
+_REVIEW_DIGITS = 12
+
+
+def load_imported_source(
+    importer: Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
+) -> LoadedSource | None:
+    """Return the source in ``folder``, or None where it cannot be read.
+
+    Args:
+        importer: Reads sources of its kind.
+        folder: The folder of the source.
+        document: Its ``source.yaml``.
+        problems: Receives what is wrong, each as ``file:line: problem``.
+    """
+    settings = parse(importer.settings_model, document, document.data, problems)
+    if settings is None:
+        return None
+    found = importer.read(folder, settings, document, problems)
+    if found is None:
+        return None
+    title = settings.title or in_words(settings.id).capitalize()
+    description = clean_text(settings.description or found.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
+    overlay = read_overlay(folder, [tool.name for tool in found.tools], problems)
+    problems += _unreviewed(settings, document, found, overlay)
+    groups: dict[str, list[tuple[ImportedTool, Tool]]] = {}
+    for tool in found.tools:
+        model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, problems)
+        if model is not None:
+            groups.setdefault(tool.category or settings.id, []).append((tool, model))
+    described = {category.name: category for category in found.categories}
+    categories = [
+        LoadedCategory(
+            _category(described.get(name) or ImportedCategory(name, title, description), [one for _, one in members]),
+            _Locations([tool.where for tool, _ in members]),
+        )
+        for name, members in groups.items()
+    ]
+    entry = emitter.imported_source_entry(settings, found, title, description)
+    freshness = {FRESHNESS_CLASS: settings.freshness_s}
+    return LoadedSource(settings, entry, freshness, categories, Vocabulary(), is_imported=True)
+
+
+def review_hash(tool: str, text: str) -> str:
+    """Return the hash with which ``overlay.yaml`` says that a person has read a text of a tool."""
+    return hashlib.sha256(f"{tool}\n{text}".encode()).hexdigest()[:_REVIEW_DIGITS]
+
+
+class _Locations:
+    """Return ``file:line`` of what describes a tool, for any key of it."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    def __call__(self, number: int, *_at: str | int) -> str:
+        return self._lines[number]
+
+
+def _category(category: ImportedCategory, tools: list[Tool]) -> Category:
+    title = clean_text(category.title, _MAX_TITLE) or category.name
+    description = clean_text(category.description, emitter.MAX_PARAGRAPH) or title
+    return Category(category=category.name, title=title, description=description, tools=tools)
+
+
+def _tool(
+    settings: ImporterSettings,
+    source_title: str,
+    found: ImportedTool,
+    overlay: ToolOverlay,
+    document: yaml_loader.Document,
+    problems: list[str],
+) -> Tool | None:
+    parameters = clean_schema({key: value for key, value in found.parameters.items() if key not in ("$schema", "$id")})
+    parameters = {"type": "object", **parameters}
+    title = overlay.title or clean_text(found.title, _MAX_TITLE) or in_words(found.name).capitalize()[:_MAX_TITLE]
+    description = overlay.description or clean_text(found.description, _MAX_DESCRIPTION)
+    summary = overlay.summary or first_sentence(clean_text(found.summary) or description)
+    if len(summary) < _MIN_SUMMARY:
+        summary = first_sentence(f"{summary or title} ({source_title})").ljust(_MIN_SUMMARY, "…")
+    tags = [*overlay.tags, *map(_tag, found.tags), *settings.tags, _tag(settings.id)]
+    data = {
+        "name": safe_name(found.name)[:_MAX_NAME],
+        "function": found.name,
+        "title": title,
+        "summary": summary,
+        "description": description or summary,
+        "tags": list(dict.fromkeys(filter(None, tags)))[:_MAX_TAGS],
+        "example_queries": [*overlay.example_queries, *found.example_queries],
+        "aliases": [*overlay.aliases, *found.aliases],
+        "access": "free",
+        "effect": overlay.effect or found.effect,
+        "confirm": overlay.confirm,
+        "freshness": FRESHNESS_CLASS,
+        "formats": ["json"],
+        "parameters_schema": parameters,
+        "binding": dict(found.call),
+        "returns": {"outline": clean_text(found.returns) or None},
+        "example": overlay.example or found.example or example_arguments(parameters),
+    }
+    before = len(problems)
+    tool = parse(Tool, document, data, problems)
+    problems[before:] = [f"{found.where}: {found.name}: {problem.partition(': ')[2]}" for problem in problems[before:]]
+    return tool
+
+
+def _tag(word: str) -> str:
+    return _NOT_IN_TAG.sub("-", word.lower()).strip("-")
+
+
+def _unreviewed(
+    settings: ImporterSettings, document: yaml_loader.Document, found: ImportedSource, overlay: Overlay
+) -> Iterator[str]:
+    """Yield texts that look like instructions to a model and that are not reviewed yet."""
+    for tool in found.tools:
+        own = overlay.tools.get(tool.name, ToolOverlay())
+        texts = [] if own.description else [tool.description]
+        for text in (*texts, tool.title, tool.summary, *_schema_texts(tool.parameters)):
+            yield from _finding(tool.name, text, tool.where, overlay)
+    where = document.where(())
+    for text in (found.description if not settings.description else "", found.instructions):
+        yield from _finding(settings.id, text, where, overlay)
+
+
+def _finding(name: str, text: str, where: str, overlay: Overlay) -> Iterator[str]:
+    for what, words in find_prompt_injection(text):
+        digest = review_hash(name, text)
+        if digest not in overlay.reviewed:
+            yield (
+                f"{where}: {name}: a text {what}: {words}; read it, then accept it with `reviewed: [{digest}]` in"
+                " overlay.yaml, or replace it there"
+            )
+            return
+
+
+def _schema_texts(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        for key, value in schema.items():
+            if key in ("description", "title") and isinstance(value, str):
+                yield value
+            else:
+                yield from _schema_texts(value)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _schema_texts(inner)

@@ -1,0 +1,80 @@
+"""Make texts and schemas of others fit a catalog: one paragraph, visible characters, https addresses, limited length.
+
+What a tool is called with is not changed: only descriptions are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from toolfold.build.schema import SUMMARY_LIMIT
+from toolfold.catalog.head_checks import MAX_TEXT, text_problem
+
+__all__ = ["clean_schema", "clean_text", "first_sentence"]
+
+_TEXT_KEYWORDS = frozenset({"description", "title", "$comment"})
+_DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
+_USER_NAME = re.compile(r"(?<=://)[^/\s@]*@")
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,200}>|`{1,3}|\*\*")
+_LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()\s]{0,500}\)")
+_SENTENCE_END = re.compile(
+    r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
+)
+_MIN_SENTENCE = 12
+"""Characters below which what looks like a sentence is the start of one, as in "E.g."."""
+
+
+def clean_text(text: Any, most: int = MAX_TEXT) -> str:
+    """Return ``text`` as one paragraph of at most ``most`` characters that a catalog may have.
+
+    Line breaks become spaces, invisible characters and markup are left out, links are their text, and addresses
+    without encryption lose their scheme. What is no text becomes "".
+    """
+    if not isinstance(text, str):
+        return ""
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in text
+        if character.isspace() or unicodedata.category(character)[0] != "C"
+    )
+    plain = _MARKUP.sub(" ", _LINK.sub(r"\1", visible))
+    plain = _USER_NAME.sub("", _INSECURE.sub("", plain))
+    plain = " ".join(plain.split()).lstrip("#＃﹟ ").strip()
+    if len(plain) > most:
+        plain = plain[: most - 1].rsplit(" ", 1)[0].rstrip() + "…"
+    return "" if text_problem(plain) else plain
+
+
+def first_sentence(text: str, most: int = SUMMARY_LIMIT) -> str:
+    """Return the first sentence of a clean text, without its full stop, shortened to ``most`` characters at a word."""
+    end = next((found for found in _SENTENCE_END.finditer(text) if found.start() >= _MIN_SENTENCE), None)
+    sentence = (text if end is None else text[: end.start()]).strip().rstrip(".").rstrip()
+    if len(sentence) <= most:
+        return sentence
+    cut = sentence[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:(–-")
+    return f"{cut or sentence[: most - 1]}…"
+
+
+def clean_schema(schema: Any) -> Any:
+    """Return a JSON Schema whose descriptions are clean, and without annotations that are not of JSON Schema."""
+    if isinstance(schema, list):
+        return [clean_schema(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    cleaned: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _TEXT_KEYWORDS:
+            if text := clean_text(value):
+                cleaned[key] = text
+        elif key in _DATA_KEYWORDS:
+            cleaned[key] = value
+        elif key in _NAMED and isinstance(value, Mapping):
+            cleaned[key] = {name: clean_schema(inner) for name, inner in value.items()}
+        elif not key.startswith("x-"):
+            cleaned[key] = clean_schema(value)
+    return cleaned

@@ -1,0 +1,29 @@
+"""Importers: read the tools of sources that describe themselves, one folder for each kind.
+
+``base`` is their interface, and :func:`find_importer` returns the one of a kind. An importer reads the files in the
+folder of its source and nothing else: what reaches the network is ``refresh``, a command of its own. May import
+``build.schema``, ``build.yaml_loader`` and ``catalog``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolfold.build.importers.base import Importer
+
+__all__ = ["IMPORTERS", "base", "find_importer"]
+
+IMPORTERS: Mapping[str, str] = {}
+"""Kind of source → module and class. A kind without an importer is written by hand, in files of categories."""
+
+
+def find_importer(kind: str) -> Importer[Any] | None:
+    """Return the importer of a kind of source, or None for a kind that is written by hand."""
+    if kind not in IMPORTERS:
+        return None
+    module, _, name = IMPORTERS[kind].partition(":")
+    importer: Importer[Any] = getattr(importlib.import_module(module), name)()
+    return importer

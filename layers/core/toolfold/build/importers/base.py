@@ -1,0 +1,153 @@
+"""The interface between the compiler and the importers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import Field
+
+from toolfold.build.schema import SourceSettings, Tag
+from toolfold.build.yaml_loader import Document
+from toolfold.catalog.model import Effect
+
+__all__ = [
+    "FRESHNESS_CLASS",
+    "ImportedCategory",
+    "ImportedSource",
+    "ImportedTool",
+    "Importer",
+    "ImporterSettings",
+    "RefreshReport",
+]
+
+FRESHNESS_CLASS = "default"
+"""The one freshness class of an imported source."""
+
+
+class ImporterSettings(SourceSettings):
+    """What the ``source.yaml`` of every imported source may have. Each kind adds what it needs."""
+
+    title: str = ""
+    """None given: the id in words."""
+    description: str = ""
+    """What a model reads about the source; none given: what the importer found."""
+    no_data: str = "Check the arguments, or try another tool of this source."
+    prefix: bool = True
+    freshness_s: int = Field(default=300, ge=1)
+    """Seconds for which the answer of a tool that reads is fresh."""
+    tags: list[Tag] = Field(default=[], max_length=6)
+    """Tags of each tool, beside those that the importer found."""
+
+
+@dataclass(frozen=True)
+class ImportedCategory:
+    """A group of tools of one source. ``name`` is an identifier in lower case."""
+
+    name: str
+    title: str
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class ImportedTool:
+    """One tool, as its source describes it. The compiler cleans the texts and fills in what is missing.
+
+    Attributes:
+        name: The name that the source has for it, from which ``source__tool`` is made.
+        where: ``file:line`` of what describes it, for problems.
+        parameters: The complete JSON Schema (2020-12) of its arguments: an object.
+        effect: What a call changes at the source; unknown is ``destructive``.
+        title: Its name for people.
+        summary: One line; empty: the first sentence of ``description``.
+        description: What a model reads.
+        call: Input of the adapter. ``function``, the source's name, is added.
+        returns: The fields of an answer, as in ``catalog.model.Tool``; may be empty.
+        category: Name of its category; empty: the id of the source.
+        tags: Words for filters.
+        example: Arguments of a valid call; None: made from ``parameters``.
+        example_queries: Requests that need the tool.
+        aliases: Other words for it.
+    """
+
+    name: str
+    where: str
+    parameters: Mapping[str, Any]
+    effect: Effect
+    title: str = ""
+    summary: str = ""
+    description: str = ""
+    call: Mapping[str, Any] = field(default_factory=dict)
+    returns: str = ""
+    category: str = ""
+    tags: Sequence[str] = ()
+    example: Mapping[str, Any] | None = None
+    example_queries: Sequence[str] = ()
+    aliases: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ImportedSource:
+    """What an importer found in the folder of a source.
+
+    Attributes:
+        tools: In the order of the listing.
+        categories: Those of ``tools``; a category that is not here has the title and description of the source.
+        base_url: The URL that calls are sent to; empty for a kind that has none.
+        connection: What the adapter needs beside it: at most a few kilobytes of JSON.
+        description: Of the source, where the settings have none.
+        version: Of the source.
+        instructions: What the source says about the use of its tools.
+        fetched_at: When it was read, in ISO 8601.
+    """
+
+    tools: Sequence[ImportedTool]
+    categories: Sequence[ImportedCategory] = ()
+    base_url: str = ""
+    connection: Mapping[str, Any] = field(default_factory=dict)
+    description: str = ""
+    version: str = ""
+    instructions: str = ""
+    fetched_at: str = ""
+
+
+@dataclass(frozen=True)
+class RefreshReport:
+    """What a refresh of a source found, and wrote unless it was only to check. Names are the source's own."""
+
+    added: Sequence[str] = ()
+    removed: Sequence[str] = ()
+    changed: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+SettingsT = TypeVar("SettingsT", bound=ImporterSettings)
+
+
+class Importer(Protocol, Generic[SettingsT]):
+    """Read sources of one kind.
+
+    A kind that reads from a service has a function ``refresh(folder, settings, process_settings, *, check, progress)``
+    in ``refresh`` of its package beside this: it returns a :class:`RefreshReport`, and raises ``SourceError``.
+    """
+
+    @property
+    def settings_model(self) -> type[SettingsT]:
+        """The model of ``source.yaml``."""
+
+    def read(self, folder: Path, settings: SettingsT, document: Document, problems: list[str]) -> ImportedSource | None:
+        """Return the source in ``folder``, from its files alone.
+
+        Args:
+            folder: The folder with ``source.yaml``.
+            settings: The checked content of ``source.yaml``.
+            document: The same with line numbers: ``document.where(("tools",))``.
+            problems: Receives what is wrong, each as ``file:line: problem``; the catalog does not compile then.
+
+        Returns:
+            None where nothing can be read.
+        """

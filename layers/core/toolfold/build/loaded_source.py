@@ -1,0 +1,37 @@
+"""A source that was read and checked alone, however its tools are described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolfold.build.schema import Category, SourceSettings, Vocabulary
+
+__all__ = ["LoadedCategory", "LoadedSource"]
+
+
+class LoadedCategory(NamedTuple):
+    """A category, and what returns ``file:line`` of a key of one of its tools: number of the tool, then keys."""
+
+    category: Category
+    where: Callable[..., str]
+
+
+class LoadedSource(NamedTuple):
+    """A source with its tools, under the names that the source has for them.
+
+    Attributes:
+        settings: The content of ``source.yaml``.
+        entry: The source in the compiled catalog.
+        freshness: Freshness class → seconds.
+        categories: Its categories, in the order of the listing.
+        vocabulary: Further meanings of words.
+        is_imported: Whether the texts were written for other readers; fewer rules are checked then.
+    """
+
+    settings: SourceSettings
+    entry: Mapping[str, Any]
+    freshness: Mapping[str, int]
+    categories: Sequence[LoadedCategory]
+    vocabulary: Vocabulary
+    is_imported: bool = False
