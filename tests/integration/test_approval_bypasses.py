@@ -67,6 +67,8 @@ ROADS: Mapping[str, str] = {
     "transports/stdio.py self._server.handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py tool_call": "TOOL_CALL",
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
+    "meta_tools/call_batch.py fetch": "TOOL_CALL",
+    "meta_tools/combined_calls.py tool_call.fetch_response": "TOOL_BATCH",
     "meta_tools/tool_call.py call.executor.call": "TOOL_CALL",
     # Behind the approval: only the executor may enter here.
     "execution/executor.py self.cached_executor": "executor",

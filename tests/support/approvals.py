@@ -105,6 +105,14 @@ def by_meta_tool(
     return outcome_of(world.app.server.tools.call("TOOL_CALL", given, credentials).structured)
 
 
+def by_batch(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the tool in a batch with another call."""
+    given = {"tool_name": tool, "arguments": dict(arguments), **beside}
+    other = {"tool_name": CONFIRMED, "arguments": {"harbour": "Oslo"}}
+    result = world.app.server.tools.call("TOOL_BATCH", {"calls": [other, given]})
+    return outcome_of(result.structured["results"][1])
+
+
 def by_own_name(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Call the tool by its name instead of TOOL_CALL, everything in its arguments."""
     tools = world.app.server.tools
@@ -248,6 +256,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 ENTRY_POINTS: Mapping[str, Entry] = {
     "TOOL_CALL": by_meta_tool,
     "own name": by_own_name,
+    "TOOL_BATCH": by_batch,
     "executor": by_executor,
     "http, handshake": by_handshake_http,
     "http, stateless": by_stateless_http,

@@ -23,14 +23,11 @@ from toolfold.build.tool_names import OriginalName, assign_names
 from toolfold.build.tool_references import renamed, renamed_vocabulary
 from toolfold.build.yaml_source import load_yaml_source
 from toolfold.catalog import json_schema
-from toolfold.catalog.model import name_key, summary_suffix
+from toolfold.catalog.model import RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
-
-RESERVED = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL", "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
-"""Names of the meta-tools, which no tool may have."""
 
 
 class _ToolDefinition(NamedTuple):
@@ -132,7 +129,7 @@ def _definitions(
             label = f"{id_}/{category.category}" if counts[category.category] > 1 else category.category
             for number, tool in enumerate(category.tools):
                 named = renamed(tool, own) if own else tool
-                if name_key(named.name) in RESERVED:
+                if name_key(named.name) in RESERVED_NAMES:
                     problems.append(f"{where(number, 'name')}: tool {named.name} has the name of a meta-tool")
                 yield _ToolDefinition(source, category, label, named, functools.partial(where, number))
 
@@ -146,7 +143,7 @@ def _names(loaded: Sequence[LoadedSource]) -> Mapping[OriginalName, str]:
             for category, _ in source.categories
             for tool in category.tools
         ]
-    return assign_names(originals[True], [name for _, name in originals[False]], RESERVED)
+    return assign_names(originals[True], [name for _, name in originals[False]], RESERVED_NAMES)
 
 
 def _own_names(names: Mapping[OriginalName, str], source: LoadedSource) -> dict[str, str]:

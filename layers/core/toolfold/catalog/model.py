@@ -34,6 +34,16 @@ EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructiv
 """Effect → the word that model-visible texts add to a tool. ``read`` is the usual effect and is not mentioned."""
 
 
+META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
+"""Names of the meta-tools that ``/mcp`` lists, in that order."""
+
+COMBINING_TOOLS = ("TOOL_BATCH",)
+"""Names of the meta-tools that combine several calls in one."""
+
+RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
+"""Names that no tool of a catalog may have."""
+
+
 CONFIRM = "confirm"
 """What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -37,7 +38,7 @@ from toolfold.execution.call_log import CallLog
 from toolfold.execution.clock import Clock
 from toolfold.execution.plan_memory import PlanMemory
 from toolfold.execution.rate_limiter import RateLimiter
-from toolfold.execution.result import CallResult
+from toolfold.execution.result import CallResult, UpstreamUse
 from toolfold.execution.retry import Request, RetryingClient
 from toolfold.execution.single_flight import SingleFlight
 from toolfold.execution.upstream import Upstream
@@ -185,7 +186,7 @@ class CachedExecutor:
                 redactor = request.redactor if repeats_key else NO_REDACTION
                 result = CallResult(found.body, found.kind, False, 0, arguments, redactor=redactor, blocks=found.blocks)
             log.response_chars = len(result.body)
-            return result
+            return replace(result, use=UpstreamUse(log.requests, log.upstream_s)) if log.requests else result
         except CallError as error:
             log.code, log.error_message = error.code, error.message
             raise

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from toolfold.execution.clock import Clock
     from toolfold.execution.result import CallResult
     from toolfold.execution.secrets import SecretProvider
+    from toolfold.execution.single_use import SingleUse
     from toolfold.execution.validation_problems import ResolvedArguments
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
@@ -79,6 +80,7 @@ class ToolExecutor:
         self._http_client: HttpClient | None = None
         self._answer_store: AnswerStore | None = None
         self._approval_gate: ApprovalGate | None = None
+        self._single_use: SingleUse | None = None
         self._is_audited = logs_audit or bool(settings.audit_file)
         self._audit_log: AuditLog | None = None
         self._lock = threading.Lock()
@@ -208,7 +210,7 @@ class ToolExecutor:
         """
         with self._lock:
             self._cached_executor = self._answer_store = self._client_limits = None
-            self._approval_gate = self._audit_log = None
+            self._approval_gate = self._audit_log = self._single_use = None
             if self._secrets is not None:
                 self._secrets.reset()
             self.aws.reset()
@@ -290,6 +292,17 @@ class ToolExecutor:
                 now = time.time if self._clock is None else self._clock.now
                 self._approval_gate = ApprovalGate(self.settings, self.aws, secrets.get_secret, now)
             return self._approval_gate
+
+    def single_use(self) -> SingleUse:
+        """Return what lets a token be used once; made by the first that is needed."""
+        secrets = self._secret_provider()
+        with self._lock:
+            if self._single_use is None:
+                from toolfold.execution.single_use import SingleUse
+
+                now = time.time if self._clock is None else self._clock.now
+                self._single_use = SingleUse(self.settings, self.aws, secrets.get_secret, now)
+            return self._single_use
 
     def audit_log(self) -> AuditLog:
         """Return what logs each call; made by the first call."""

@@ -11,6 +11,26 @@ from toolfold.redaction import NO_REDACTION, Redactor
 
 
 @dataclass(frozen=True)
+class UpstreamUse:
+    """What answers cost at the upstream.
+
+    Attributes:
+        requests: requests sent.
+        seconds: the time that they took together.
+    """
+
+    requests: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: UpstreamUse) -> UpstreamUse:
+        """Return the sum of both."""
+        return UpstreamUse(self.requests + other.requests, self.seconds + other.seconds)
+
+
+NO_USE = UpstreamUse()
+
+
+@dataclass(frozen=True)
 class CallResult:
     """A response of the upstream that is data.
 
@@ -24,6 +44,7 @@ class CallResult:
         notes: what was read in the arguments in a way that the caller may not expect.
         redactor: replaces the keys of this call in what is made of ``body``.
         blocks: see :class:`toolfold.models.ParsedResponse`.
+        use: what the call cost at the upstream.
     """
 
     body: str
@@ -35,3 +56,4 @@ class CallResult:
     redactor: Redactor = NO_REDACTION
     notes: tuple[str, ...] = ()
     blocks: str = ""
+    use: UpstreamUse = NO_USE

@@ -29,7 +29,14 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "TOOL_GET": ("tool_name", "detail", "known"),
     "TOOL_CALL": ("tool_name", "arguments", "select", "max_tokens", "fresh"),
 }
-"""Meta-tool → its arguments."""
+"""Meta-tool of ``/mcp`` → its arguments."""
+
+COMBINED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "TOOL_BATCH": ("calls", "stop_on_error", "max_parallel", "max_tokens", "join", "select", "continue"),
+    "TOOL_PIPE": ("steps", "return", "max_tokens", "continue", "approval_token"),
+    "TOOL_SCRIPT": ("script", "inputs", "max_tokens"),
+}
+"""Meta-tool that combines calls → its arguments."""
 
 MAX_ARGUMENTS = 1000
 """Arguments of a call that are read: more than any tool has parameters."""
@@ -91,7 +98,8 @@ def invalid(tool: str, message: str, suggestion: str, **details: Any) -> Invalid
 
 def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = None) -> dict[str, Any]:
     """Return the detail :func:`next_call` with another ``value`` for an argument, or without it."""
-    others = {key: given for key, given in arguments.items() if key != name and key in ARGUMENTS[tool]}
+    known = ARGUMENTS.get(tool) or COMBINED_ARGUMENTS[tool]
+    others = {key: given for key, given in arguments.items() if key != name and key in known}
     return next_call(tool, others if value is None else {**others, name: value})
 
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import queue
 import re
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import allowed_types
-from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, UpstreamTimeout
+from toolfold.errors import CallError, InvalidArguments, UpstreamTimeout
 from toolfold.execution.argument_repair import next_call, read_value, rename
+from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.results.combined import LabelledDocument, combine, label_text
 from toolfold.results.output import AnswerStatus
 
@@ -41,7 +40,9 @@ _THREADS = 4
 _MAX_LABELS = 8
 """Parts that one note names; their number is the caller's choice."""
 
-_MIN_WAIT_S = 0.05
+LATE = UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
+"""The error of a part for which the time was over."""
+
 _SEPARATOR = re.compile(r"\s*[,;|\n]\s*|\s+(?:and|or|vs\.?|versus|&)\s+")
 _LEADING_ZEROS = re.compile(r"0\d+")
 
@@ -76,11 +77,12 @@ class Batch:
 
 @dataclass(frozen=True)
 class PartAnswer:
-    """The answer to one part: its document, where it comes from, and the bytes of the text it was made of."""
+    """The answer to one part: its document, where it comes from, the bytes of its text, and the requests for it."""
 
     document: Document
     status: AnswerStatus
     size: int
+    use: UpstreamUse
 
 
 def thread_count(tool: Tool, requests_per_second: float | None) -> int:
@@ -243,85 +245,19 @@ def fetch_parts(
     end: float,
     threads: int = _THREADS,
 ) -> list[Any]:
-    """Fetch several parts at the same time, and read their answers one after the other.
-
-    Args:
-        parts: what to fetch.
-        fetch: performs one call; runs in other threads.
-        read: makes the answer of a response; runs in this thread.
-        end: ``time.monotonic()`` at which no response is awaited any longer.
-        threads: parts that are fetched at the same time.
+    """Fetch the parts of one call; see :func:`toolfold.meta_tools.parallel.run_parts`.
 
     Returns:
         The answer of each part, or its :class:`CallError`.
     """
-    outcomes: list[Any] = [None] * len(parts)
-    fetcher = _Fetcher(parts, fetch, end, threads)
-    try:
-        for index, response in fetcher.responses():
-            if isinstance(response, BaseException):
-                if not isinstance(response, CallError):
-                    raise response
-                outcomes[index] = response
-                continue
-            try:
-                outcomes[index] = read(parts[index].arguments, response)
-            except AnswerTooLarge as error:
-                outcomes = [error if one is None else one for one in outcomes]
-                break
-            except CallError as error:
-                outcomes[index] = error
-    finally:
-        fetcher.stop()
-    late = UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
-    return [late if one is None else one for one in outcomes]
-
-
-class _Fetcher:
-    """Fetches parts in a few threads, which end with the call. A response waits until the one before it is read."""
-
-    def __init__(
-        self, parts: Sequence[Part], fetch: Callable[[Mapping[str, Any]], CallResult], end: float, threads: int
-    ) -> None:
-        self._parts, self._fetch, self._end = parts, fetch, end
-        self._open = iter(range(len(parts)))
-        self._lock, self._stopped = threading.Lock(), threading.Event()
-        self._done: queue.Queue[tuple[int, Any]] = queue.Queue(maxsize=threads)
-        for number in range(min(threads, len(parts))):
-            threading.Thread(target=self._run, name=f"part-{number}", daemon=True).start()
-
-    def responses(self) -> Iterator[tuple[int, Any]]:
-        """Yield the index of each part and its response or exception, as they arrive, until the end."""
-        for _ in self._parts:
-            try:
-                yield self._done.get(timeout=max(_MIN_WAIT_S, self._end - time.monotonic()))
-            except queue.Empty:
-                return
-
-    def stop(self) -> None:
-        """Send no further request."""
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set() and time.monotonic() < self._end:
-            with self._lock:
-                index = next(self._open, None)
-            if index is None:
-                return
-            outcome: Any
-            try:
-                outcome = self._fetch(self._parts[index].arguments)
-            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
-                outcome = error
-            self._put(index, outcome)
-
-    def _put(self, index: int, outcome: Any) -> None:
-        while not self._stopped.is_set():
-            try:
-                self._done.put((index, outcome), timeout=_MIN_WAIT_S)
-            except queue.Full:
-                continue
-            return
+    outcomes = run_parts(
+        parts,
+        lambda part: fetch(part.arguments),
+        lambda part, response: read(part.arguments, response),
+        end,
+        threads,
+    )
+    return [LATE if isinstance(one, Unanswered) else one for one in outcomes]
 
 
 def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnswer:
@@ -358,7 +294,8 @@ def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnsw
         age_s=max(answer.status.age_s for _, answer in answered),
         stale_reason=stale,
     )
-    return PartAnswer(document, status, sum(answer.size for _, answer in answered))
+    use = sum((answer.use for _, answer in answered), NO_USE)
+    return PartAnswer(document, status, sum(answer.size for _, answer in answered), use)
 
 
 def _named(parts: Sequence[Part]) -> str:

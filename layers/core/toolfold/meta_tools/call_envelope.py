@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.model import COMBINING_TOOLS
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.argument_reader import ArgumentReader
 from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, quote
 from toolfold.meta_tools.envelope import MAX_UNWRAPPED, WRAPPERS, put, read_arguments
 from toolfold.meta_tools.object_text import parse_call_text, parse_object
-from toolfold.meta_tools.tool_names import META_TOOLS, find_meta_tool, find_name, fitting_arguments, tool_not_found
+from toolfold.meta_tools.tool_names import find_meta_tool, find_name, fitting_arguments, tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -38,8 +39,12 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
     if depth > MAX_UNWRAPPED:
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
-    tool = None if name in META_TOOLS else catalog.get(name)
+    tool = None if find_meta_tool(name) == name else catalog.get(name)
     if tool is None and (meta_tool := find_meta_tool(name)) is not None:
+        if meta_tool in COMBINING_TOOLS:
+            from toolfold.meta_tools.combined_request import read_combined
+
+            return MetaCall(meta_tool, read_combined(meta_tool, rest))
         inner = _merged(rest)
         if meta_tool == TOOL:
             return read_tool_call(catalog, inner, depth + 1)

@@ -9,9 +9,10 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold.catalog.model import META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, instructions
@@ -24,11 +25,34 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
-NAMES = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
+NAMES = META_TOOLS
+"""Meta-tools that ``/mcp`` lists."""
+
+
+class MetaRequest(NamedTuple):
+    """A call of a meta-tool in the documented form, and what performs it.
+
+    Attributes:
+        catalog: the current catalog.
+        executor: performs calls.
+        arguments: of the meta-tool.
+        credentials: the API keys of the request.
+        turns: how many large answers are shaped at the same time.
+        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
+        whole: whether the answer is for a person or a file, and complete.
+    """
+
+    catalog: Catalog
+    executor: ToolExecutor
+    arguments: Mapping[str, Any]
+    credentials: RequestCredentials
+    turns: threading.Semaphore
+    deadline: float | None
+    whole: bool
 
 
 class MetaTools:
-    """The three meta-tools.
+    """The meta-tools: :data:`HANDLERS` has all of them, ``/mcp`` lists :data:`NAMES`.
 
     Args:
         catalog: returns the current catalog. It is called for every request, so that the catalog can change or be
@@ -44,9 +68,9 @@ class MetaTools:
         # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
         self._large_answer_turns = threading.Semaphore(1)
 
-    def definitions(self) -> list[dict[str, Any]]:
-        """Return the three tools for ``tools/list``."""
-        return definitions(self._catalog_or_none())
+    def definitions(self, names: Sequence[str] = NAMES) -> list[dict[str, Any]]:
+        """Return the meta-tools ``names`` for ``tools/list``; any of :data:`HANDLERS` can be listed."""
+        return definitions(self._catalog_or_none(), names)
 
     def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
         """Return the call that a ``tools/call`` of ``name`` stands for: of a meta-tool, or of a tool of the catalog.
@@ -56,7 +80,7 @@ class MetaTools:
         """
         from toolfold.meta_tools.arguments import MetaCall
 
-        if name in NAMES:
+        if name in HANDLERS:
             return MetaCall(name, arguments)
         from toolfold.meta_tools.tool_names import find_meta_tool, find_name
 
@@ -105,7 +129,7 @@ class MetaTools:
         """Call a meta-tool.
 
         Args:
-            name: one of :data:`NAMES`.
+            name: one of :data:`HANDLERS`.
             arguments: as the client sent them.
             credentials: the API keys of the request.
             deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
@@ -119,7 +143,9 @@ class MetaTools:
             _check_unicode(name, arguments)
             catalog = self.catalog()
             call = _read_call(catalog, name, arguments)
-            return _with_usage(catalog, call, self._perform(catalog, call, credentials, deadline, whole=whole))
+            turns = self._large_answer_turns
+            request = MetaRequest(catalog, self.executor, call.arguments, credentials, turns, deadline, whole)
+            return _with_usage(catalog, call, HANDLERS[call.name](request))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -131,39 +157,48 @@ class MetaTools:
                 InternalError("toolfold failed on this call.", "Try again; if it fails again, report it.")
             )
 
-    def _perform(
-        self,
-        catalog: Catalog,
-        call: MetaCall,
-        credentials: RequestCredentials,
-        deadline: float | None,
-        *,
-        whole: bool,
-    ) -> Result:
-        """Return the result of a call in the documented form.
 
-        Raises:
-            CallError: the call failed.
-        """
-        # Imported by the first call: a cold start waits only for what its request needs.
-        if call.name == "TOOL_LIST":
-            from toolfold.meta_tools.tool_list import tool_list
+# Imported by the first call: a cold start waits only for what its request needs.
 
-            return tool_list(catalog, call.arguments)
-        if call.name == "TOOL_GET":
-            from toolfold.meta_tools.tool_get import tool_get
 
-            return tool_get(catalog, call.arguments)
-        from toolfold.meta_tools.tool_call import tool_call
+def _list_tools(request: MetaRequest) -> Result:
+    from toolfold.meta_tools.tool_list import tool_list
 
-        try:
-            turns = self._large_answer_turns
-            return tool_call(catalog, self.executor, call.arguments, credentials, turns, deadline, whole=whole)
-        except InvalidArguments as error:
-            from toolfold.meta_tools.correction import add_next_call
+    return tool_list(request.catalog, request.arguments)
 
-            add_next_call(catalog, call.arguments, error)
-            raise
+
+def _describe_tools(request: MetaRequest) -> Result:
+    from toolfold.meta_tools.tool_get import tool_get
+
+    return tool_get(request.catalog, request.arguments)
+
+
+def _call_tool(request: MetaRequest) -> Result:
+    from toolfold.meta_tools.tool_call import tool_call
+
+    catalog, executor, arguments, credentials, turns, deadline, whole = request
+    try:
+        return tool_call(catalog, executor, arguments, credentials, turns, deadline, whole=whole)
+    except InvalidArguments as error:
+        from toolfold.meta_tools.correction import add_next_call
+
+        add_next_call(catalog, arguments, error)
+        raise
+
+
+def _call_batch(request: MetaRequest) -> Result:
+    from toolfold.meta_tools.tool_batch import tool_batch
+
+    return tool_batch(request)
+
+
+HANDLERS: Mapping[str, Callable[[MetaRequest], Result]] = {
+    "TOOL_LIST": _list_tools,
+    "TOOL_GET": _describe_tools,
+    "TOOL_CALL": _call_tool,
+    "TOOL_BATCH": _call_batch,
+}
+"""Meta-tool → what performs a call of it. Each is called by its name and as the ``tool_name`` of TOOL_CALL."""
 
 
 def _with_usage(catalog: Catalog, call: MetaCall, result: Result) -> Result:
@@ -180,17 +215,20 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
         InvalidArguments: an argument has no place, or two contradict each other.
         ToolNotFound: TOOL_CALL was called with a name that no tool has.
     """
-    from toolfold.meta_tools.arguments import ARGUMENTS, MAX_ARGUMENTS, MetaCall
+    from toolfold.meta_tools.arguments import ARGUMENTS, COMBINED_ARGUMENTS, MAX_ARGUMENTS, MetaCall
 
+    known = ARGUMENTS.get(name) or COMBINED_ARGUMENTS[name]
     if len(arguments) > MAX_ARGUMENTS:
-        raise InvalidArguments(
-            f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(ARGUMENTS[name])}."
-        )
+        raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
+    if name in COMBINED_ARGUMENTS:
+        from toolfold.meta_tools.combined_request import read_combined
+
+        return MetaCall(name, read_combined(name, arguments))
     if name == "TOOL_CALL":
         from toolfold.meta_tools.call_envelope import read_tool_call
 
         return read_tool_call(catalog, arguments)
-    if all(key in ARGUMENTS[name] for key in arguments):
+    if all(key in known for key in arguments):
         return MetaCall(name, arguments)
     from toolfold.meta_tools.envelope import read_arguments
 

@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments
+from toolfold.execution.result import NO_USE, UpstreamUse
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.result import Result
@@ -27,12 +28,34 @@ if TYPE_CHECKING:
     from toolfold.results.output import AnswerStatus, OutputOptions, RenderedResult
     from toolfold.results.tables import Document
 
-_MAX_RESERVE_S = 1.0
+MAX_RESERVE_S = 1.0
 _RESERVED_SHARE = 8
 """Time for what follows the response: at most that many seconds, and that fraction of what the call has."""
 
 _MIN_SHAPING_S = 0.25
 """Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
+
+
+class CallBase(NamedTuple):
+    """What a call shares with others of the same request.
+
+    Attributes:
+        catalog: the current catalog.
+        executor: performs calls.
+        credentials: the API keys of the request.
+        budget: what shaping the answers may cost.
+        fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
+        turn: the turn for large answers.
+        whole: whether the answer is for a person or a file, and complete.
+    """
+
+    catalog: Catalog
+    executor: ToolExecutor
+    credentials: RequestCredentials
+    budget: WorkBudget
+    fetch_deadline: float | None
+    turn: LargeAnswerTurn
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,12 +94,14 @@ class Answer:
         status: whether it was cached, and since when.
         size: bytes of the text it was made of.
         blocks: further content blocks of MCP.
+        use: what it cost at the upstream.
     """
 
     document: Document
     status: AnswerStatus
     size: int
     blocks: Sequence[Mapping[str, Any]] = ()
+    use: UpstreamUse = NO_USE
 
 
 def tool_call(
@@ -108,33 +133,64 @@ def tool_call(
     Raises:
         CallError: the call failed; see ``errors``.
     """
+    from toolfold.meta_tools.call_metadata import add_metadata
+    from toolfold.meta_tools.large_answers import LargeAnswerTurn
+
+    started = time.perf_counter()
+    budget, fetch_deadline = time_budget(executor.settings.timeout_s, deadline)
+    with LargeAnswerTurn(large_answer_turns, budget) as turn:
+        base = CallBase(catalog, executor, credentials, budget, fetch_deadline, turn, whole)
+        call, sent = open_call(base, arguments)
+        batch, sent = plan_parts(call, sent)
+        if batch is not None:
+            answer = _call_parts(call, batch, sent)
+        elif call.options.raw_by:
+            response = fetch_response(call, sent)
+            result = _with_notes(_render_raw(call, response), response.notes)
+            return add_metadata(result, call, response.use, started)
+        else:
+            answer = complete_answer(call, sent, fetch_response(call, sent))
+        return add_metadata(render_answer(call, answer), call, answer.use, started)
+
+
+def open_call(base: CallBase, arguments: Mapping[str, Any]) -> tuple[Call, Mapping[str, Any]]:
+    """Return a call, and the arguments of its tool. Nothing is sent.
+
+    Args:
+        base: what the call shares with others.
+        arguments: the arguments of TOOL_CALL, in the documented form.
+
+    Raises:
+        CallError: no tool has the name, or an option cannot be used.
+    """
+    catalog, executor, credentials = base.catalog, base.executor, base.credentials
     tool = catalog.get(arguments["tool_name"])
     if tool is None:
         raise tool_not_found(catalog, arguments["tool_name"])
     tool_arguments, options = call_arguments.split_arguments(tool, arguments)
-    from toolfold.meta_tools.large_answers import LargeAnswerTurn
-
     format_parameter = catalog.source(tool.source).format_parameter
-    budget, fetch_deadline = _budget(executor.settings.timeout_s, deadline)
     raw_by = format_parameter if _is_raw(catalog, tool, tool_arguments, format_parameter) else ""
-    output_options = _output_options(executor, raw_by, options, whole)
+    output_options = _output_options(executor, raw_by, options, base.whole)
     bypass_cache = call_arguments.parse_fresh(options["fresh"])
     if options["approval_token"] is not None:
         credentials = replace(credentials, approval_token=options["approval_token"])
-    with LargeAnswerTurn(large_answer_turns, budget) as turn:
-        call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, fetch_deadline, turn)
-        sent = call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)
-        if call_arguments.may_have_lists(sent):
-            from toolfold.meta_tools import call_batch
+    budget, turn = base.budget, base.turn
+    call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, base.fetch_deadline, turn)
+    return call, call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)
 
-            planned = call_batch.plan(validator_of(catalog, tool), sent)
-            if isinstance(planned, call_batch.Batch):
-                return _call_parts(call, planned, sent)
-            sent = planned
-        if output_options.raw_by:
-            response = fetch_response(call, sent)
-            return _with_notes(_render_raw(call, response), response.notes)
-        return render_answer(call, complete_answer(call, sent, fetch_response(call, sent)))
+
+def plan_parts(call: Call, sent: Mapping[str, Any]) -> tuple[Batch | None, Mapping[str, Any]]:
+    """Return the calls that lists among the arguments stand for, or None, and the arguments of a single call.
+
+    Raises:
+        InvalidArguments: a list is empty or has lists in it, or there are too many calls.
+    """
+    if not call_arguments.may_have_lists(sent):
+        return None, sent
+    from toolfold.meta_tools import call_batch
+
+    planned = call_batch.plan(validator_of(call.catalog, call.tool), sent)
+    return (planned, sent) if isinstance(planned, call_batch.Batch) else (None, planned)
 
 
 def _is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], parameter: str) -> bool:
@@ -149,20 +205,24 @@ def _is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], paramete
     return rename(validator, arguments).arguments.get(parameter) is not None
 
 
-def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Result:
-    """Perform several calls in one, and render their answers as one table."""
+def for_parts(call: Call, batch: Batch) -> Call:
+    """Return the call of which the parts of ``batch`` are made: its ``select`` without the arguments that differ."""
+    if call.options.select is None:
+        return call
+    from toolfold.results.select.selection import without_columns
+
+    names = frozenset(name.lower() for name in batch.varied)
+    return replace(call, options=replace(call.options, select=without_columns(call.options.select, names)))
+
+
+def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Answer:
+    """Perform several calls in one, and return their answers as one table."""
     from toolfold.meta_tools import call_batch
 
     if call.options.raw_by:
         call_batch.refuse_raw(batch, validator_of(call.catalog, call.tool), sent, call.options.raw_by)
-    end = call.budget.deadline - _MAX_RESERVE_S if call.fetch_deadline is None else call.fetch_deadline
-    options = call.options
-    if options.select is not None:
-        from toolfold.results.select.selection import without_columns
-
-        names = frozenset(name.lower() for name in batch.varied)
-        options = replace(options, select=without_columns(options.select, names))
-    call = replace(call, fetch_deadline=end, options=options)
+    end = call.budget.deadline - MAX_RESERVE_S if call.fetch_deadline is None else call.fetch_deadline
+    call = replace(for_parts(call, batch), fetch_deadline=end)
     outcomes = call_batch.fetch_parts(
         batch.parts,
         lambda arguments: fetch_response(call, arguments),
@@ -170,8 +230,20 @@ def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Result:
         end,
         call_batch.thread_count(call.tool, call.executor.settings.requests_per_second),
     )
-    merged = call_batch.merge(batch, outcomes, call.budget)
-    return render_answer(call, Answer(merged.document, merged.status, merged.size))
+    return merged_answer(batch, outcomes, call.budget)
+
+
+def merged_answer(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> Answer:
+    """Return the answers of the parts of a call as one.
+
+    Raises:
+        CallError: no part succeeded.
+    """
+    from toolfold.meta_tools import call_batch
+
+    merged = call_batch.merge(batch, outcomes, budget)
+    blocks = [block for one in outcomes if isinstance(one, Answer) for block in one.blocks]
+    return Answer(merged.document, merged.status, merged.size, blocks, merged.use)
 
 
 def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
@@ -194,7 +266,7 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
         return _selected(answer, completion.lacking_note(call.tool, response.arguments, gap))
     call.turn.release()  # the first answer is small: it lacks something
     if call.fetch_deadline is None:
-        call = replace(call, fetch_deadline=call.budget.deadline - _MAX_RESERVE_S)
+        call = replace(call, fetch_deadline=call.budget.deadline - MAX_RESERVE_S)
     try:
         fuller_response = fetch_response(call, arguments, gap.complete)
         fuller, rest = _read(call, fuller_response)
@@ -203,7 +275,8 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
     notes = [completion.used_note(gap)]
     if rest is not None:
         notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
-    return _selected(fuller, *notes)
+    complete = _selected(fuller, *notes)
+    return replace(complete, use=response.use + complete.use)
 
 
 def _selected(answer: Answer | InvalidArguments, *notes: str) -> Answer:
@@ -282,7 +355,7 @@ def _read(call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, 
     )
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     blocks = _blocks(response) if response.blocks else ()
-    answer = Answer(selected, status, sys.getsizeof(response.body), blocks)
+    answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use)
     return _selected(answer, *response.notes, *notes), gap
 
 
@@ -345,7 +418,7 @@ def _with_notes(rendered: RenderedResult, notes: tuple[str, ...]) -> Result:
     return Result({**rendered.structured, **({"notes": list(notes)} if notes else {})}, rendered.text)
 
 
-def _budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float | None]:
+def time_budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float | None]:
     """Return the budget of a call, and the time at which its response must have arrived: some time before its deadline.
 
     Without that time in reserve, a small answer that arrives in the last moment, or an expired one that replaces it,
@@ -353,6 +426,6 @@ def _budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float
     """
     now = time.monotonic()
     if deadline is None:
-        return WorkBudget(now + timeout_s + _MAX_RESERVE_S), None
-    reserve_s = min(_MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+        return WorkBudget(now + timeout_s + MAX_RESERVE_S), None
+    reserve_s = min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
     return WorkBudget(min(deadline, now + timeout_s + reserve_s)), deadline - reserve_s

@@ -18,7 +18,7 @@ from toolfold.meta_tools.arguments import (
     parse_list,
     quote,
 )
-from toolfold.meta_tools.result import Result, to_text
+from toolfold.meta_tools.result import Result, dumps_compact, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -108,8 +108,10 @@ def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
 def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
     tool = catalog.get(name)
     if tool is None:
-        from toolfold.meta_tools.tool_names import find_name, tool_not_found  # few names need it
+        from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found  # few names need it
 
+        if (meta_tool := find_meta_tool(name)) is not None:
+            return _meta_entry(catalog, meta_tool, detail, known_hashes)
         tool = catalog.get(find_name(catalog, name) or name)
     if tool is None:
         return {"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()}
@@ -117,6 +119,25 @@ def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, 
         return {"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash}
     entry = {"name": tool.name, "found": True, **_FIELDS[detail](tool), "hash": tool.hash}
     return {key: value for key, value in entry.items() if value not in ((), {})}
+
+
+def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the entry of a meta-tool, from its definition."""
+    import hashlib
+
+    from toolfold.meta_tools.combination_definitions import DEFINITIONS, example
+    from toolfold.meta_tools.definitions import definitions
+
+    defined = definitions(catalog, (name,))[0]
+    hash_ = hashlib.sha256(dumps_compact(defined).encode()).hexdigest()[:8]
+    if known_hashes.get(name) == hash_:
+        return {"name": name, "found": True, "unchanged": True, "hash": hash_}
+    entry = {"name": name, "found": True, "description": defined["description"]}
+    if detail != "minimal":
+        entry["parameters"] = defined["inputSchema"]
+    if detail == "full" and name in DEFINITIONS and (arguments := example(catalog, name)):
+        entry["example_call"] = {"tool_name": name, "arguments": arguments}
+    return {**entry, "hash": hash_}
 
 
 def _full(tool: Tool) -> dict[str, Any]:

@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.model import COMBINING_TOOLS, META_TOOLS
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import next_call, quote
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
-
-META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
 
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
@@ -34,12 +33,12 @@ _JOINTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _PREFIXES = frozenset({"api", "defaultapi", "function", "functions", "mcp", "tool", "tools", "toolfold"})
 """What clients and models put before the name of a tool, as ``fuzzy.normalize`` spells it."""
 
-_META_TOOL_KEYS = {normalize(name): name for name in META_TOOLS}
+_META_TOOL_KEYS = {normalize(name): name for name in (*META_TOOLS, *COMBINING_TOOLS)}
 
 
 def find_meta_tool(name: str) -> str | None:
-    """Return which of :data:`META_TOOLS` is called ``name``, in any spelling; None for other names."""
-    if name in META_TOOLS:
+    """Return which meta-tool is called ``name``, in any spelling; None for other names."""
+    if name in META_TOOLS or name in COMBINING_TOOLS:
         return name
     if len(name) > MAX_NAME_LENGTH:
         return None

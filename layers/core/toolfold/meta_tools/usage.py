@@ -35,7 +35,7 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
         search that found a tool, the tokens of the definitions of all tools less those of the answer; of other answers
         of TOOL_LIST and TOOL_GET, which add to a search, the tokens of the answer as a negative number.
     """
-    if call.name == "TOOL_CALL":
+    if call.name not in ("TOOL_LIST", "TOOL_GET"):
         return {"tokens": _estimate(result.text)}
     entries = result.structured["tools"]
     if call.name == "TOOL_GET":

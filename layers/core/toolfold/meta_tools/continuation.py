@@ -1,0 +1,164 @@
+"""Tokens for the rest of a batch or a pipe whose time was over.
+
+A token has everything in it: the meta-tool, its arguments, which catalog they were read with, and for which caller.
+It is compressed JSON with a checksum; its content is checked like any request, so that a forged one can do no more
+than the same arguments sent openly. A token with calls that may change something is signed, and used once.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolfold.execution.single_use import Unavailable
+from toolfold.meta_tools.arguments import invalid
+from toolfold.meta_tools.result import dumps_compact
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+    from toolfold.execution.credentials import RequestCredentials
+    from toolfold.meta_tools.combined_calls import Item
+    from toolfold.meta_tools.dispatcher import MetaRequest
+
+__all__ = ["issue", "resume"]
+
+_VERSION = 1
+_MAX_CHARS = 16_000
+"""Characters of a token: a model has to repeat it."""
+
+_MAX_BYTES = 1_000_000
+"""Bytes of a decompressed token: fifty calls with the longest arguments that a token can hold."""
+
+_CHECKSUM_CHARS = 8
+
+
+def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: Sequence[Item]) -> str | None:
+    """Return the token for the rest of a request; None where it is too long, or nothing can be signed for its writes.
+
+    Args:
+        request: that could not be finished.
+        tool: the meta-tool.
+        arguments: that perform the rest.
+        items: of the rest.
+    """
+    arguments = {name: value for name, value in arguments.items() if name not in ("continue", "approval_token")}
+    payload: dict[str, Any] = {
+        "v": _VERSION,
+        "tool": tool,
+        "catalog": _catalog_id(request.catalog),
+        "caller": _caller_id(request.credentials),
+        "arguments": arguments,
+    }
+    if not all(item.is_read for item in items):
+        try:
+            payload["once"] = request.executor.single_use().open(dumps_compact(payload))
+        except Unavailable:
+            return None
+    text = dumps_compact(payload)
+    packed = base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode().rstrip("=")
+    token = f"{packed}.{_checksum(packed)}"
+    return token if len(token) <= _MAX_CHARS else None
+
+
+def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
+    """Return the arguments of a request: its own, or those of the token in ``continue``.
+
+    Raises:
+        InvalidArguments: the token is damaged, of another catalog, caller or meta-tool, or was used before.
+    """
+    arguments = dict(request.arguments)
+    token = arguments.pop("continue", None)
+    if token is None:
+        return arguments
+    payload = _decode(token) if isinstance(token, str) else None
+    if payload is None:
+        raise _refused(tool, "is damaged")
+    if payload["tool"] != tool:
+        raise _refused(tool, f"is one of {payload['tool'] if payload['tool'] in _TOOLS else 'another tool'}")
+    if payload["catalog"] != _catalog_id(request.catalog):
+        raise _refused(tool, "was made with another catalog, whose tools may differ")
+    if not hmac.compare_digest(str(payload["caller"]), _caller_id(request.credentials)):
+        raise _refused(tool, "is one of another caller")
+    read_only = _reads_only(request, payload["arguments"])
+    once = payload.pop("once", None)
+    if not read_only and not _is_first_use(request, payload, once):
+        raise _refused(tool, "has calls that change something, and was used before, has expired, or is not signed")
+    return {**payload["arguments"], **arguments}
+
+
+_TOOLS = ("TOOL_BATCH", "TOOL_PIPE")
+
+
+def _decode(token: str) -> dict[str, Any] | None:
+    """Return what a token has in it, or None for any other text."""
+    packed, _, checksum = token.strip().partition(".")
+    if len(token) > _MAX_CHARS or checksum != _checksum(packed):
+        return None
+    try:
+        decompress = zlib.decompressobj()
+        raw = decompress.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), _MAX_BYTES)
+        payload = json.loads(raw) if decompress.eof else None
+    except (ValueError, RecursionError, zlib.error):
+        return None
+    known = {"v": int, "tool": str, "catalog": str, "caller": str, "arguments": dict}
+    if not isinstance(payload, dict) or any(not isinstance(payload.get(key), type_) for key, type_ in known.items()):
+        return None
+    return payload if payload["v"] == _VERSION else None
+
+
+def _checksum(packed: str) -> str:
+    return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()[:_CHECKSUM_CHARS]
+
+
+def _reads_only(request: MetaRequest, arguments: Mapping[str, Any]) -> bool:
+    """Return whether all calls in ``arguments`` change nothing; one that cannot be read is not performed either."""
+    from toolfold.errors import CallError
+    from toolfold.meta_tools.combined_request import read_call
+
+    listed = arguments.get("calls", arguments.get("steps"))
+    for item in listed if isinstance(listed, list) else ():
+        try:
+            call = read_call(request.catalog, {key: value for key, value in item.items() if key not in ("id", "as")})
+        except (CallError, AttributeError):
+            continue
+        tool = request.catalog.get(call["tool_name"])
+        if tool is not None and (tool.effect != "read" or tool.needs_approval):
+            return False
+    return True
+
+
+def _is_first_use(request: MetaRequest, payload: Mapping[str, Any], once: Any) -> bool:
+    if not isinstance(once, list) or len(once) != 3 or not isinstance(once[0], str) or not isinstance(once[1], int):
+        return False
+    try:
+        return request.executor.single_use().use(once[0], once[1], str(once[2]), dumps_compact(payload))
+    except Unavailable:
+        return False
+
+
+def _catalog_id(catalog: Catalog) -> str:
+    """Return what distinguishes this catalog from others: its hash, or one of all its lines."""
+
+    def make() -> str:
+        if catalog.sha256:
+            return catalog.sha256[:16]
+        lines = "\n".join(f"{name}\t{summary}\t{category}" for name, summary, category in catalog.summaries())
+        return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    return catalog.memoize("catalog id", make)
+
+
+def _caller_id(credentials: RequestCredentials) -> str:
+    """Return the caller as a token names it: a hash of its principal, or of the keys in its request."""
+    keys = [credentials.caller, credentials.bearer, credentials.x_api_key, credentials.query]
+    text = json.dumps([*keys, sorted(credentials.named.items())])
+    return hashlib.sha256(b"toolfold continue " + text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _refused(tool: str, problem: str) -> Exception:
+    return invalid(tool, f"the token in continue {problem}", "Send the remaining calls again; nothing was sent.")

@@ -1,0 +1,149 @@
+"""Perform several calls at the same time, and read their answers one after the other."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from toolfold.errors import AnswerTooLarge, CallError
+
+__all__ = ["Unanswered", "run_parts"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_MIN_WAIT_S = 0.05
+
+
+class Unanswered(Enum):
+    """Why a part has no answer when the time is over."""
+
+    NOT_STARTED = "not started"
+    UNFINISHED = "unfinished"
+
+
+def run_parts(
+    parts: Sequence[P],
+    fetch: Callable[[P], R],
+    read: Callable[[P, R], Any],
+    end: float,
+    threads: int,
+    *,
+    ends_with_budget: bool = True,
+    stops_on_error: bool = False,
+) -> list[Any]:
+    """Fetch several parts at the same time, and read their answers one after the other.
+
+    Args:
+        parts: what to fetch.
+        fetch: performs one call; runs in other threads.
+        read: makes the answer of a response; runs in this thread.
+        end: ``time.monotonic()`` at which no response is awaited any longer.
+        threads: parts that are fetched at the same time.
+        ends_with_budget: whether a part whose answer is too large ends all, because they share one budget.
+        stops_on_error: whether no part is started after one that failed.
+
+    Returns:
+        For each part its answer, its :class:`CallError`, or an :class:`Unanswered`.
+    """
+    outcomes: list[Any] = [None] * len(parts)
+    fetcher = _Fetcher(parts, fetch, end, threads, stops_on_error=stops_on_error)
+    try:
+        for index, response in fetcher.responses():
+            outcomes[index] = _read_response(parts[index], response, read)
+            if not isinstance(outcomes[index], CallError):
+                continue
+            if ends_with_budget and isinstance(outcomes[index], AnswerTooLarge) and not isinstance(response, CallError):
+                outcomes = [outcomes[index] if one is None else one for one in outcomes]
+                break
+            if stops_on_error:
+                fetcher.stop()
+    finally:
+        started = fetcher.close()
+    return [
+        (Unanswered.UNFINISHED if index in started else Unanswered.NOT_STARTED) if one is None else one
+        for index, one in enumerate(outcomes)
+    ]
+
+
+def _read_response(part: P, response: Any, read: Callable[[P, Any], Any]) -> Any:
+    if isinstance(response, BaseException):
+        if isinstance(response, CallError):
+            return response
+        raise response
+    try:
+        return read(part, response)
+    except CallError as error:
+        return error
+
+
+class _Fetcher(Generic[P]):
+    """Fetches parts in a few threads, which end with the call. A response waits until the one before it is read."""
+
+    def __init__(
+        self, parts: Sequence[P], fetch: Callable[[P], Any], end: float, threads: int, *, stops_on_error: bool
+    ) -> None:
+        self._parts, self._fetch, self._end, self._stops_on_error = parts, fetch, end, stops_on_error
+        self._lock, self._is_stopped, self._is_closed = threading.Lock(), False, False
+        self._started: set[int] = set()
+        self._received = 0
+        # Bounded: a response that is not read yet takes memory.
+        self._done: queue.Queue[tuple[int, Any]] = queue.Queue(maxsize=threads)
+        for number in range(min(threads, len(parts))):
+            threading.Thread(target=self._run, name=f"part-{number}", daemon=True).start()
+
+    def responses(self) -> Iterator[tuple[int, Any]]:
+        """Yield the index of each part and its response or exception, as they arrive, until the end."""
+        while self._is_awaited():
+            try:
+                found = self._done.get(timeout=max(_MIN_WAIT_S, self._end - time.monotonic()))
+            except queue.Empty:
+                return
+            self._received += 1
+            yield found
+
+    def stop(self) -> None:
+        """Start no further part."""
+        with self._lock:
+            self._is_stopped = True
+
+    def close(self) -> frozenset[int]:
+        """Start no further part, and drop what still arrives; return the parts that were started."""
+        with self._lock:
+            self._is_stopped = self._is_closed = True
+            return frozenset(self._started)
+
+    def _is_awaited(self) -> bool:
+        """Return whether a response is still to come."""
+        with self._lock:
+            return self._received < (len(self._started) if self._is_stopped else len(self._parts))
+
+    def _next(self) -> int | None:
+        with self._lock:
+            if self._is_stopped or len(self._started) == len(self._parts) or time.monotonic() >= self._end:
+                return None
+            self._started.add(len(self._started))
+            return len(self._started) - 1
+
+    def _run(self) -> None:
+        while (index := self._next()) is not None:
+            outcome: Any
+            try:
+                outcome = self._fetch(self._parts[index])
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
+                outcome = error
+                if self._stops_on_error:
+                    self.stop()
+            self._put(index, outcome)
+
+    def _put(self, index: int, outcome: Any) -> None:
+        while not self._is_closed:
+            try:
+                self._done.put((index, outcome), timeout=_MIN_WAIT_S)
+            except queue.Full:
+                continue
+            return

@@ -1,0 +1,160 @@
+"""``TOOL_BATCH(calls, …)``: up to fifty independent calls, answered in their order, each with its result or error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolfold.errors import InsufficientScope
+from toolfold.meta_tools import call_arguments
+from toolfold.meta_tools.arguments import boolean, correction, invalid, parse_integer, quote
+from toolfold.meta_tools.combined_answer import Rendering, render_items
+from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, CombinedCalls, Item
+from toolfold.meta_tools.combined_request import own_option, read_items
+from toolfold.meta_tools.dispatcher import MetaRequest
+from toolfold.meta_tools.result import Result, dumps_compact
+
+__all__ = ["tool_batch"]
+
+TOOL = "TOOL_BATCH"
+
+_EXAMPLE = '[{"id": "a", "tool_name": "NAME", "arguments": {…}}, …]'
+_MAX_ID_CHARS = 64
+
+
+class BatchRequest(NamedTuple):
+    """A batch as it was requested.
+
+    Attributes:
+        calls: id → call, in order.
+        stop_on_error: whether no call is started after one that failed.
+        max_parallel: calls at the same time.
+        join: how the answers are joined; None: they are not.
+        select: what to select of the joined table, or SQL over the answers; None: nothing.
+    """
+
+    calls: Mapping[str, Any]
+    stop_on_error: bool = False
+    max_parallel: int = MAX_PARALLEL
+    join: Any = None
+    select: Any = None
+
+
+def tool_batch(request: MetaRequest) -> Result:
+    """Perform the calls of a batch.
+
+    Returns:
+        ``{"results": [{"id", "tool_name", "ok", "elapsed_ms", "result", …} or {…, "error"}], "summary": {"total",
+        "succeeded", "failed", "skipped"}, "continue": token or null}``. With ``join`` or SQL ``result`` is the one
+        table, and ``results`` have none.
+
+    Raises:
+        InvalidArguments: the batch cannot be read. Every other failure is that of a call, beside the others.
+        InsufficientScope: the access token of the caller allows none of the calls.
+    """
+    started = time.perf_counter()
+    from toolfold.meta_tools import continuation
+
+    arguments = continuation.resume(request, TOOL)
+    batch = _read(arguments)
+    max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)
+    with CombinedCalls(request) as calls:
+        items = [calls.open(id_, given) for id_, given in batch.calls.items()]
+        combination = None
+        if batch.join is not None or batch.select is not None:
+            from toolfold.meta_tools.combination import Combination
+
+            combination = Combination.plan(batch.join, batch.select, items)
+        calls.perform(items, batch.max_parallel, stops_on_error=batch.stop_on_error)
+        _raise_scope(items)
+        rest = [item for item in items if item.is_skipped]
+        token = None
+        if rest and not batch.stop_on_error:
+            repeated = items if combination is not None and combination.needs_all else rest
+            token = continuation.issue(request, TOOL, {**arguments, "calls": _rest_of(repeated, batch)}, repeated)
+        if combination is not None:
+            rendering = combination.render(request, items, calls.budget, max_tokens)
+        else:
+            rendering = render_items(request, items, calls.budget, max_tokens)
+    structured = {**rendering.structured, "summary": _summary(items), "continue": token}
+    structured["elapsed_ms"] = round((time.perf_counter() - started) * 1000, 1)
+    blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
+    return Result(structured, _text(rendering, items, token), blocks=blocks)
+
+
+def _read(arguments: Mapping[str, Any]) -> BatchRequest:
+    """Return the batch.
+
+    Raises:
+        InvalidArguments: it cannot be read.
+    """
+    items = read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE)
+    stop = boolean(arguments.get("stop_on_error"))
+    if stop is None:
+        raise invalid(TOOL, "stop_on_error must be true or false", "Send true or false, or leave it out.",
+                      **correction(TOOL, arguments, "stop_on_error"))  # fmt: skip
+    most = parse_integer(TOOL, arguments, "max_parallel", 1, MAX_PARALLEL) or MAX_PARALLEL
+    parse_integer(TOOL, arguments, "max_tokens", 1, 10**9)
+    return BatchRequest(_with_ids(items), stop, most, arguments.get("join"), arguments.get("select"))
+
+
+def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
+    """Return each call under its id; one without an id gets ``c1``, ``c2``, … by its position.
+
+    Raises:
+        InvalidArguments: an id is not a short text, or is given twice.
+    """
+    given = [dict(item) if isinstance(item, dict) else item for item in items]
+    ids = [own_option(item, ("id", "as", "key", "label")) if isinstance(item, dict) else "" for item in given]
+    known = [id_ for id_ in ids if id_]
+    for id_ in known:
+        if len(id_) > _MAX_ID_CHARS or not id_.isprintable():
+            raise invalid(TOOL, f"the id {quote(id_)} is too long or has signs that cannot be printed",
+                          f"Send ids of at most {_MAX_ID_CHARS} characters.")  # fmt: skip
+    twice = next((id_ for index, id_ in enumerate(known) if id_ in known[:index]), None)
+    if twice is not None:
+        raise invalid(TOOL, f"the id {quote(twice)} is given twice", "Give each call an id of its own, or none.")
+    named: dict[str, Any] = {}
+    for position, (id_, item) in enumerate(zip(ids, given, strict=True), 1):
+        name, number = id_ or f"c{position}", position
+        while not id_ and (name in known or name in named):
+            number += 1
+            name = f"c{number}"
+        named[name] = item
+    return named
+
+
+def _raise_scope(items: Sequence[Item]) -> None:
+    """Raise the lack of a scope where it is the reason for every failure and no call succeeded."""
+    errors = [item.error for item in items]
+    if errors and all(isinstance(error, InsufficientScope) for error in errors) and errors[0] is not None:
+        raise errors[0]
+
+
+def _rest_of(items: Sequence[Item], batch: BatchRequest) -> list[dict[str, Any]]:
+    return [{"id": item.id, **call} for item in items if isinstance(call := batch.calls[item.id], dict)]
+
+
+def _summary(items: Sequence[Item]) -> dict[str, int]:
+    skipped = sum(item.is_skipped for item in items)
+    failed = sum(item.error is not None for item in items)
+    return {"total": len(items), "succeeded": len(items) - failed - skipped, "failed": failed, "skipped": skipped}
+
+
+def _text(rendering: Rendering, items: Sequence[Item], token: str | None) -> str:
+    """Return the answer as text: what failed or is missing first, in a line of its own."""
+    found = _summary(items)
+    lines = []
+    if found["failed"] or found["skipped"]:
+        parts = [f"{found['succeeded']} of {found['total']} calls succeeded"]
+        parts += [f"{found['failed']} failed"] if found["failed"] else []
+        parts += [f"{found['skipped']} were not made"] if found["skipped"] else []
+        lines.append(f"# {', '.join(parts)}")
+    lines.append(rendering.text)
+    if token is not None:
+        following = dumps_compact({"continue": token})
+        lines.append(f"# The time was over. For the rest call TOOL_BATCH with {following}")
+    elif found["skipped"]:
+        lines.append("# Calls that were not made can be sent again in another batch")
+    return "\n".join(lines)

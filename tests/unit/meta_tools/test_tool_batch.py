@@ -1,0 +1,249 @@
+"""TOOL_BATCH: several calls in one, each with its own result or error."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.meta_tools import error, tokens
+from tests.support.upstream import Upstream
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.meta_tools.dispatcher import HANDLERS, MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.mock_api.server import MockApi
+
+QUOTE, DAILY = "GLOBAL_QUOTE", "TIME_SERIES_DAILY"
+
+
+def quote(symbol: str, **more: Any) -> dict[str, Any]:
+    return {"id": symbol, "tool_name": QUOTE, "arguments": {"symbol": symbol}, **more}
+
+
+def daily(symbol: str, **more: Any) -> dict[str, Any]:
+    return {"id": symbol, "tool_name": DAILY, "arguments": {"symbol": symbol}, **more}
+
+
+def batch(tools: MetaTools, calls: Any, **more: Any) -> Result:
+    return tools.call("TOOL_BATCH", {"calls": calls, **more})
+
+
+def test_the_default_list_has_three_tools_and_others_can_be_listed(tools: MetaTools) -> None:
+    names = (*(tool["name"] for tool in tools.definitions()), "TOOL_BATCH")
+    assert names == ("TOOL_LIST", "TOOL_GET", "TOOL_CALL", "TOOL_BATCH")
+    assert set(names) <= set(HANDLERS)
+    listed = tools.definitions(names)
+    assert [tool["name"] for tool in listed] == list(names)
+    assert listed[:3] == tools.definitions()
+    assert listed[3]["annotations"] == listed[2]["annotations"]
+
+
+def test_results_are_in_order_with_their_ids(tools: MetaTools) -> None:
+    result = batch(tools, [quote("MSFT"), {"tool_name": "CPI", "select": "last 1"}, quote("AAPL", select="price")])
+    found = result.structured["results"]
+    assert [one["id"] for one in found] == ["MSFT", "c2", "AAPL"]
+    assert found[0]["result"]["symbol"] == "MSFT"
+    assert list(found[2]["result"]) == ["price"]
+    assert result.structured["summary"] == {"total": 3, "succeeded": 3, "failed": 0, "skipped": 0}
+    assert result.structured["continue"] is None
+    assert all(one["elapsed_ms"] > 0 for one in found)
+
+
+def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
+    found = batch(tools, [quote("AAPL"), daily("IBM", select="close; last 2")]).structured["results"]
+    alone = [
+        tools.call("TOOL_CALL", {key: value for key, value in call.items() if key != "id"}).structured
+        for call in (quote("AAPL"), daily("IBM", select="close; last 2"))
+    ]
+    assert [one["result"] for one in found] == [one["result"] for one in alone]
+    assert {"cached", "age_s", "source", "upstream_ms", "warnings", "alternatives", "reasoning"} <= found[0].keys()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tool_name": "TOOL_BATCH", "arguments": {"calls": [quote("AAPL")]}},
+        {"tool_name": "tool_batch", "calls": [quote("AAPL")]},
+        {"tool_name": "TOOL_BATCH", "arguments": json.dumps({"calls": [quote("AAPL")]})},
+        {"tool_name": "TOOL_BATCH", "arguments": {"calls": json.dumps([quote("AAPL")])}},
+        {"tool_name": "TOOL_BATCH", "arguments": {"requests": [{"id": "AAPL", "name": QUOTE, "symbol": "AAPL"}]}},
+        {"tool_name": "TOOL_BATCH", "arguments": {"calls": {"AAPL": {"tool_name": QUOTE, "symbol": "AAPL"}}}},
+    ],
+)
+def test_batch_is_called_through_tool_call_in_any_form(tools: MetaTools, given: dict[str, Any]) -> None:
+    result = tools.call("TOOL_CALL", given)
+    assert [one["id"] for one in result.structured["results"]] == ["AAPL"]
+    assert result.structured["results"][0]["result"]["symbol"] == "AAPL"
+
+
+def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
+    calls = [quote("AAPL"), quote("NOSUCH1"), {"tool_name": "NO_SUCH"}, 7, {"id": "x", "tool_name": "TOOL_LIST"}]
+    calls.append({"tool_name": "SMA", "arguments": {"symbol": "IBM", "interval": "fortnight"}})
+    result = batch(tools, calls)
+    assert not result.is_error
+    assert [one.get("error", {}).get("code") for one in result.structured["results"]] == [
+        None, "NO_DATA", "TOOL_NOT_FOUND", "INVALID_ARGUMENTS", "INVALID_ARGUMENTS", "INVALID_ARGUMENTS",
+    ]  # fmt: skip
+    assert result.structured["summary"] == {"total": 6, "succeeded": 1, "failed": 5, "skipped": 0}
+    assert result.text.startswith("# 1 of 6 calls succeeded, 5 failed\n")
+    assert "TOOL_CALL" in result.structured["results"][5]["error"]["next_call"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "calls is missing"),
+        ({"calls": []}, "calls is empty"),
+        ({"calls": "GLOBAL_QUOTE"}, "calls is missing"),
+        ({"calls": 5}, "calls must be a list, not 5"),
+        ({"calls": [{}] * 10_000}, "calls has 10,000 items; at most 50 are allowed"),
+        ({"calls": [quote("A"), quote("A")]}, "the id 'A' is given twice"),
+        ({"calls": [quote("x" * 65)]}, "is too long"),
+        ({"calls": [quote("AAPL")], "max_parallel": 9}, "max_parallel must be a whole number, 1 to 8, not 9"),
+        ({"calls": [quote("AAPL")], "stop_on_error": "perhaps"}, "stop_on_error must be true or false"),
+        ({"calls": [quote("AAPL")], "paralel": 3}, "there is no argument 'paralel'"),
+        ({"calls": [quote("AAPL")], "join": {"how": "sideways"}}, "join must be a column"),
+        ({"continue": "nonsense"}, "the token in continue is damaged"),
+        ({"continue": 7}, "the token in continue is damaged"),
+    ],
+)
+def test_batch_that_cannot_be_read_sends_nothing(
+    tools: MetaTools, mock_api: MockApi, arguments: dict[str, Any], said: str
+) -> None:
+    mock_api.clear_requests()
+    found = error(tools.call("TOOL_BATCH", arguments))
+    assert (found["code"], said in found["message"]) == ("INVALID_ARGUMENTS", True), found["message"]
+    assert mock_api.requests == []
+
+
+def test_generated_ids_avoid_given_ones(tools: MetaTools) -> None:
+    calls = [{"tool_name": "CPI"}, {"id": "c1", "tool_name": "CPI"}, {"id": 7, "tool_name": "CPI"}]
+    found = batch(tools, calls, select="last 1").structured["results"]
+    assert [one["id"] for one in found] == ["c2", "c1", "7"]
+
+
+def test_stop_on_error_starts_no_further_call(tools: MetaTools, mock_api: MockApi) -> None:
+    mock_api.clear_requests()
+    calls = [quote("AAPL"), {"id": "bad", "tool_name": "NO_SUCH"}, quote("MSFT")]
+    result = batch(tools, calls, stop_on_error=True)
+    assert [one.get("skipped", False) for one in result.structured["results"]] == [False, False, True]
+    assert result.structured["summary"]["skipped"] == 1
+    assert len(mock_api.requests) == 1
+    result = batch(tools, [quote("NOSUCH1"), quote("IBM")], stop_on_error=True, max_parallel=1)
+    assert result.structured["summary"] == {"total": 2, "succeeded": 0, "failed": 1, "skipped": 1}
+
+
+def test_list_in_a_call_of_a_batch_is_a_table_and_counts_each_value(tools: MetaTools) -> None:
+    lists = {"id": "many", "tool_name": QUOTE, "arguments": {"symbol": ["AAPL", "MSFT"]}}
+    found = batch(tools, [lists, quote("IBM")]).structured["results"]
+    assert [row[0] for row in found[0]["result"]["rows"]] == ["AAPL", "MSFT"]
+    over = {"tool_name": QUOTE, "arguments": {"symbol": [f"A{number}" for number in range(50)]}}
+    (_, refused) = batch(tools, [{"tool_name": "CPI", "select": "last 1"}, over]).structured["results"]
+    assert "more than 50 calls, each value of a list counted" in refused["error"]["message"]
+
+
+def test_form_of_the_service_is_left_out(tools: MetaTools) -> None:
+    (found,) = batch(tools, [{"tool_name": DAILY, "arguments": {"symbol": "IBM", "datatype": "csv"}}]).structured[
+        "results"
+    ]
+    assert found["result"]["columns"][0] == "timestamp"
+    assert found["notes"] == ["datatype was left out: answers of several calls have one form."]
+
+
+def test_answers_of_one_form_are_one_table_of_text(tools: MetaTools) -> None:
+    result = batch(tools, [quote("AAPL"), quote("MSFT"), quote("NOSUCH1")])
+    lines = result.text.splitlines()
+    assert lines[0] == "# 2 of 3 calls succeeded, 1 failed"
+    assert lines[1].startswith("id,symbol,open,")
+    assert lines[2].startswith("AAPL,AAPL,")
+    assert lines[4] == "# NOSUCH1 failed"
+    assert json.loads(lines[5])["error"]["code"] == "NO_DATA"
+
+
+def test_budget_of_tokens_is_shared(tools: MetaTools) -> None:
+    calls = [daily("AAPL"), quote("MSFT"), daily("IBM"), {"id": "cpi", "tool_name": "CPI", "select": "last 1"}]
+    result = batch(tools, calls, max_tokens=1500)
+    assert tokens(result.text) <= 1700
+    first, quoted, third, last = result.structured["results"]
+    assert "preview" not in quoted
+    assert "preview" not in last
+    assert abs(first["preview"]["rows_shown"] - third["preview"]["rows_shown"]) <= 1
+    assert first["preview"]["rows_shown"] >= 3
+
+
+def test_results_are_joined_by_date(tools: MetaTools) -> None:
+    result = batch(tools, [daily("AAPL"), daily("MSFT")], join="date", select="AAPL_close, MSFT_close; last 2")
+    alone = [
+        tools.call("TOOL_CALL", {"tool_name": DAILY, "arguments": {"symbol": one}, "select": "close; last 2"})
+        for one in ("AAPL", "MSFT")
+    ]
+    assert result.structured["result"]["columns"] == ["timestamp", "AAPL_close", "MSFT_close"]
+    columns = [[row[1] for row in one.structured["result"]["rows"]] for one in alone]
+    assert [list(row[1:]) for row in result.structured["result"]["rows"]] == [
+        list(row) for row in zip(*columns, strict=True)
+    ]
+    assert all("result" not in one for one in result.structured["results"])
+
+
+def test_sql_reads_results_by_their_ids(tools: MetaTools) -> None:
+    calls = [{**daily("AAPL"), "id": "a"}, {**daily("MSFT"), "id": "m"}]
+    sql = "SELECT a.date, a.close - m.close AS spread FROM a JOIN m USING (date) ORDER BY 1 DESC LIMIT 2"
+    result = batch(tools, calls, select=sql)
+    assert result.structured["result"]["row_count"] == 2
+    each = batch(tools, calls, select="SELECT max(close) FROM data").structured["results"]
+    assert all(one["result"]["row_count"] == 1 for one in each)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"join": "colour"}, "has no column colour"),
+        ({"select": "SELECT nothing_here FROM AAPL"}, "nothing_here"),
+        ({"join": "date", "select": "no_such_column"}, "no_such_column"),
+    ],
+)
+def test_join_that_cannot_be_made_says_why(tools: MetaTools, more: dict[str, Any], said: str) -> None:
+    found = error(batch(tools, [daily("AAPL"), daily("MSFT")], **more))
+    assert (found["code"], said in found["message"]) == ("INVALID_ARGUMENTS", True), found["message"]
+    assert [one["ok"] for one in found["results"]] == [True, True]
+
+
+def test_join_needs_two_results(tools: MetaTools) -> None:
+    assert "at least two" in error(batch(tools, [daily("AAPL"), daily("NOSUCH1")], join="date"))["message"]
+
+
+def _slow(release: threading.Event) -> Callable[[dict[str, str]], tuple[int, dict[str, str], bytes]]:
+    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if query["symbol"].startswith("SLOW"):
+            release.wait(3)
+        header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
+        return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+
+    return reply
+
+
+def test_rest_of_a_batch_is_performed_with_its_token(make_tools: Callable[..., MetaTools]) -> None:
+    release = threading.Event()
+    with Upstream(_slow(release)) as upstream:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
+        calls = [quote("OK1"), *(quote(f"SLOW{number}") for number in range(10)), quote("OK2")]
+        began = time.monotonic()
+        first = tools.call("TOOL_BATCH", {"calls": calls, "max_parallel": 4}, deadline=began + 0.8)
+        release.set()
+        token = first.structured["continue"]
+        assert first.structured["results"][0]["ok"]
+        assert first.structured["summary"]["skipped"] == 11
+        assert f'{{"continue":"{token}"}}' in first.text
+        second = tools.call("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"continue": token}})
+        ids = [one["id"] for one in second.structured["results"]]
+        assert ids == [call["id"] for call in calls[1:]]
+        assert second.structured["summary"]["succeeded"] == 11
+        assert second.structured["continue"] is None
+        for wrong in (token[:-1], token[1:], "A" + token, token.upper(), token.replace(".", "")):
+            assert "damaged" in error(tools.call("TOOL_BATCH", {"continue": wrong}))["message"]
+        other = RequestCredentials(x_api_key="another")
+        assert "another caller" in error(tools.call("TOOL_BATCH", {"continue": token}, other))["message"]
