@@ -1,0 +1,157 @@
+"""Write arguments as the body of a request: JSON, a form, ``multipart/form-data``, text or bytes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote_plus
+
+from toolfold.sources.http_api.styles import named_values, scalar_text
+
+__all__ = ["FORM", "MULTIPART", "InvalidBody", "encode_body", "is_json_type"]
+
+JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
+
+_NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+"""Methods whose requests have no body where no argument is a part of one."""
+
+_QUOTED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
+"""https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data"""
+
+
+class InvalidBody(ValueError):
+    """Arguments that cannot be written in a body; ``str()`` is a sentence without its subject.
+
+    Attributes:
+        argument: the name of the argument, or of the field.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(problem)
+        self.argument = argument
+
+
+def is_json_type(content_type: str) -> bool:
+    """Return whether a media type is JSON.
+
+    >>> is_json_type("application/problem+json; charset=utf-8"), is_json_type("text/plain")
+    (True, False)
+    """
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type in (JSON, "text/json") or media_type.endswith("+json")
+
+
+def encode_body(
+    binding: Mapping[str, Any], arguments: Mapping[str, Any], method: str = "POST"
+) -> tuple[str, bytes] | None:
+    """Return the content type and the bytes of the body; None for a request without one.
+
+    Args:
+        binding: ``body`` of the tool's ``call``: ``content_type``, and either ``argument``, the argument that is the
+            whole body, or ``fields``, argument → name in the body. ``encoding`` has, by name in the body, ``style`` and
+            ``explode`` of a form's field, ``content_type`` and ``filename`` of a part, and ``base64``: whether the
+            argument is the base64 text of bytes. With ``argument``, ``base64`` stands beside it.
+        arguments: validated arguments.
+        method: the HTTP method.
+
+    Raises:
+        InvalidBody: an argument that cannot be written.
+    """
+    content_type = str(binding.get("content_type", JSON))
+    if "argument" in binding:
+        name = binding["argument"]
+        if name not in arguments:
+            return None
+        return _whole(content_type, str(name), arguments[name], binding)
+    fields = binding.get("fields", {})
+    given = {wire: arguments[argument] for argument, wire in fields.items() if argument in arguments}
+    if not given and method in _NO_BODY_EXPECTED:
+        return None
+    return _whole(content_type, "body", given, binding)
+
+
+def _whole(content_type: str, name: str, value: Any, binding: Mapping[str, Any]) -> tuple[str, bytes]:
+    media_type = content_type.partition(";")[0].strip().lower()
+    encoding: Mapping[str, Mapping[str, Any]] = binding.get("encoding", {})
+    if is_json_type(media_type):
+        return content_type, _json(name, value)
+    if media_type == FORM:
+        return content_type, _form(_members(name, value), encoding)
+    if media_type.startswith("multipart/"):
+        return _multipart(media_type, _members(name, value), encoding)
+    if media_type.endswith(("ndjson", "jsonl", "json-seq")) and isinstance(value, list):
+        return content_type, b"".join(_json(name, item) + b"\n" for item in value)
+    return content_type, _bytes(name, value, bool(binding.get("base64")))
+
+
+def _json(name: str, value: Any) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError:
+        raise InvalidBody(name, "has a number that JSON does not have, such as NaN") from None
+
+
+def _members(name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidBody(name, "must be an object: its members are the fields of a form")
+    return value
+
+
+def _form(fields: Mapping[str, Any], encoding: Mapping[str, Mapping[str, Any]]) -> bytes:
+    pairs: list[str] = []
+    for wire, value in fields.items():
+        how = encoding.get(wire, {})
+        style = str(how.get("style", "form"))
+        # A form has no objects: https://spec.openapis.org/oas/v3.1.1.html#encoding-object
+        given = scalar_text(value) if isinstance(value, dict) and "style" not in how else value
+        pairs += named_values(wire, given, style, bool(how.get("explode", style == "form")), quote_plus)
+    return "&".join(pairs).encode("ascii")
+
+
+def _multipart(
+    media_type: str, fields: Mapping[str, Any], encoding: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, bytes]:
+    parts: list[bytes] = []
+    for wire, value in fields.items():
+        how = encoding.get(wire, {})
+        for item in (
+            value if isinstance(value, list) and not is_json_type(str(how.get("content_type", ""))) else [value]
+        ):
+            if item is not None:
+                parts.append(_part(wire, item, how))
+    content = b"".join(parts)
+    # A hash of the content: it cannot be in the content by accident, and the same call is the same bytes.
+    boundary = f"toolfold-{hashlib.sha256(content).hexdigest()[:32]}"
+    delimiter = f"--{boundary}".encode()
+    body = b"".join(delimiter + b"\r\n" + part + b"\r\n" for part in parts) + delimiter + b"--\r\n"
+    return f"{media_type}; boundary={boundary}", body
+
+
+def _part(wire: str, value: Any, how: Mapping[str, Any]) -> bytes:
+    disposition = f'form-data; name="{wire.translate(_QUOTED)}"'
+    is_file = bool(how.get("base64") or "filename" in how)
+    if is_file:
+        disposition += f'; filename="{str(how.get("filename", wire)).translate(_QUOTED)}"'
+    content_type = str(how.get("content_type", ""))
+    if not content_type and isinstance(value, dict | list):
+        content_type = JSON
+    if not content_type and is_file:
+        content_type = "application/octet-stream"
+    head = f"Content-Disposition: {disposition}\r\n"
+    if content_type:
+        head += f"Content-Type: {content_type}\r\n"
+    return f"{head}\r\n".encode() + _bytes(wire, value, bool(how.get("base64")))
+
+
+def _bytes(name: str, value: Any, is_base64: bool) -> bytes:
+    text = scalar_text(value)
+    if not is_base64:
+        return text.encode()
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidBody(name, "must be base64 text of the bytes to send") from None

@@ -1,0 +1,344 @@
+"""A call becomes the request that its binding describes, and what a server parses of it equals the arguments."""
+
+from __future__ import annotations
+
+import email.parser
+import email.policy
+import json
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from toolfold.sources.http_api.binding import BindingError, InvalidArgument, bind, check_binding, check_header
+from toolfold.sources.http_api.path_template import check_template
+
+PETS = {"path": "/pets/{petId}"}
+TRACED = {"path": "/a", "parameters": {"trace": {"in": "header", "name": "X-Trace"}}}
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+class TestPath:
+    @pytest.mark.parametrize(
+        ("value", "path"),
+        [
+            (7, "/pets/7"),
+            ("a b", "/pets/a%20b"),
+            ("ü?#&=+", "/pets/%C3%BC%3F%23%26%3D%2B"),
+            ("v1.2", "/pets/v1.2"),
+            ("...", "/pets/..."),
+            ("100%", "/pets/100%25"),
+            (["a", "b,c"], "/pets/a,b%2Cc"),
+            (True, "/pets/true"),
+        ],
+    )
+    def test_a_value_is_one_segment(self, value: Any, path: str) -> None:
+        assert bind(PETS, {"petId": value}).path == path
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "", ".", "..", "../admin", "..\\admin", "a/b", "/", "//evil.example", "a/../b", "%2e%2e", "%2E",
+            "%252e%252e", "..%2fadmin", "%2f", "a%2Fb", "a%252Fb", "%5c", "..;", ".;x=1", "a\x00", "a\nb", "a\x7fb",
+            "%0d%0a", None, [], ["a", "../b"], {"x": "a/b"}, "https://evil.example/",
+        ],
+    )  # fmt: skip
+    def test_no_value_leaves_its_segment(self, value: Any) -> None:
+        with pytest.raises(InvalidArgument) as refused:
+            bind(PETS, {"petId": value})
+        assert refused.value.argument == "petId"
+
+    def test_a_missing_value_is_refused(self) -> None:
+        with pytest.raises(InvalidArgument, match=r"missing|empty"):
+            bind(PETS, {})
+
+    def test_values_that_are_safe_alone_cannot_be_dots_together(self) -> None:
+        call = {"path": "/files/{name}{ending}/x"}
+        assert bind(call, {"name": "a", "ending": ".b"}).path == "/files/a.b/x"
+        for values in ({"name": ".", "ending": "."}, {"name": "%2e", "ending": "."}):
+            with pytest.raises(InvalidArgument):
+                bind(call, values)
+
+    @pytest.mark.parametrize(("slashes", "path"), [("plain", "/files/a/b%20c"), ("encoded", "/files/a%2Fb%20c")])
+    def test_slashes_are_sent_where_the_parameter_allows_them(self, slashes: str, path: str) -> None:
+        call = {"path": "/files/{name}", "parameters": {"name": {"in": "path", "slashes": slashes}}}
+        assert bind(call, {"name": "a/b c"}).path == path
+        for value in ("../b", "a/../../b", "/a", "a/", "a//b", "a/%2e%2e/b", "a\\b", "a/."):
+            with pytest.raises(InvalidArgument):
+                bind(call, {"name": value})
+
+    def test_styles_and_wire_names_are_those_of_the_binding(self) -> None:
+        call = {
+            "path": "/a/{first}/b/{second}",
+            "parameters": {
+                "one": {"in": "path", "name": "first", "style": "label", "explode": True},
+                "second": {"in": "path", "style": "matrix"},
+            },
+        }
+        assert bind(call, {"one": ["x", "y"], "second": 5}).path == "/a/.x.y/b/;second=5"
+
+    @pytest.mark.hypothesis
+    @given(TEXTS | st.lists(st.sampled_from([".", "..", "/", "\\", "%2e", "%2F", "%25", ";", "a"])).map("".join))
+    def test_what_a_server_decodes_is_the_value_in_its_place(self, value: str) -> None:
+        try:
+            path = bind({"path": "/v1/{id}/end"}, {"id": value}).path
+        except InvalidArgument:
+            assume(False)
+        assert path.isascii()
+        assert unquote(path) == f"/v1/{value}/end"
+        assert len(path.split("/")) == 4
+        decoded = path
+        for _ in range(4):
+            assert decoded.count("/") == 3
+            assert not {".", "..", ""}.intersection(decoded.split("/")[1:])
+            decoded = unquote(decoded)
+
+
+class TestQuery:
+    def test_names_styles_and_constants_are_those_of_the_binding(self) -> None:
+        call = {
+            "path": "/search",
+            "parameters": {
+                "text": {"name": "q"},
+                "tags": {"explode": False},
+                "filter": {"style": "deepObject"},
+                "where": {"content_type": "application/json"},
+                "next": {"reserved": True},
+            },
+            "sends": {"format": "json", "page": 1},
+        }
+        arguments = {
+            "text": "a&b=c", "tags": ["x", "y,z"], "filter": {"min": 1}, "where": {"a": "é"}, "next": "/a?b=1&c",
+            "page": 2,
+        }  # fmt: skip
+        assert bind(call, arguments).query == (
+            "q=a%26b%3Dc", "tags=x,y%2Cz", "filter%5Bmin%5D=1", "where=%7B%22a%22%3A%22%C3%A9%22%7D",
+            "next=/a?b%3D1%26c", "format=json", "page=2",
+        )  # fmt: skip
+
+    def test_text_as_json_content_is_quoted(self) -> None:
+        call = {"path": "/a", "parameters": {"q": {"content_type": "application/json"}}}
+        assert bind(call, {"q": "x"}).query == ("q=%22x%22",)
+
+    @pytest.mark.parametrize("name", ["page", "apikey"])
+    def test_a_member_cannot_be_read_as_another_parameter(self, name: str) -> None:
+        call = {"path": "/a", "parameters": {"filter": {}, "page": {}}}
+        with pytest.raises(InvalidArgument, match="another parameter"):
+            bind(call, {"filter": {name: "1"}}, taken=[("query", "apikey")])
+
+    def test_no_argument_takes_the_place_of_the_credentials(self) -> None:
+        for call, arguments in (
+            ({"path": "/a"}, {"apikey": "x"}),
+            ({"path": "/a", "parameters": {"k": {"in": "header", "name": "X-Key"}}}, {"k": "x"}),
+            ({"path": "/a", "parameters": {"k": {"in": "cookie", "name": "session"}}}, {"k": "x"}),
+        ):
+            with pytest.raises(InvalidArgument, match="credentials"):
+                bind(call, arguments, taken=[("query", "apikey"), ("header", "x-key"), ("cookie", "session")])
+
+    @pytest.mark.hypothesis
+    @given(
+        st.dictionaries(TEXTS.filter(bool), TEXTS | st.integers() | st.lists(TEXTS, min_size=1, max_size=3), max_size=4)
+    )
+    def test_what_a_server_parses_equals_the_arguments(self, arguments: dict[str, Any]) -> None:
+        query = "&".join(bind({"path": "/a"}, arguments).query)
+        expected = [
+            (name, str(item))
+            for name, value in arguments.items()
+            for item in (value if isinstance(value, list) else [value])
+        ]
+        assert parse_qsl(query, keep_blank_values=True) == expected
+
+
+class TestHeaders:
+    def test_lists_and_objects_are_simple(self) -> None:
+        assert bind(TRACED, {"trace": ["a", "b c"]}).headers == {"X-Trace": "a,b c"}
+        assert bind(TRACED, {"trace": {"x": 1}}).headers == {"X-Trace": "x,1"}
+
+    @pytest.mark.parametrize(
+        "value",
+        ["a\r\nX-Admin: 1", "a\nb", "a\rb", "a\x00b", "a\x0bb", "é", "a\u2028b", " a", "a ", "\ta", "a\x7f",
+         ["a", "b,c"], ["a\r\n"], {"a\n": "b"}],
+    )  # fmt: skip
+    def test_what_would_be_another_header_is_refused(self, value: Any) -> None:
+        with pytest.raises(InvalidArgument):
+            bind(TRACED, {"trace": value})
+
+    @pytest.mark.hypothesis
+    @given(TEXTS)
+    def test_a_header_is_sent_as_it_is_or_not_at_all(self, value: str) -> None:
+        try:
+            headers = bind(TRACED, {"trace": value}).headers
+        except InvalidArgument:
+            return
+        raw = "".join(f"{name}: {text}\r\n" for name, text in headers.items()) + "\r\n"
+        parsed = email.parser.HeaderParser(policy=email.policy.compat32).parsestr(raw)
+        assert parsed.items() == [("X-Trace", value)]
+
+    @pytest.mark.hypothesis
+    @given(TEXTS)
+    def test_a_cookie_is_one_pair(self, value: str) -> None:
+        call = {"path": "/a", "parameters": {"session": {"in": "cookie"}, "b": {"in": "cookie"}}}
+        cookies = bind(call, {"session": value, "b": 1}).cookies
+        parsed = {name: morsel.value for name, morsel in SimpleCookie("; ".join(cookies)).items()}
+        assert parsed.keys() == {"session", "b"}
+        assert value in (parsed["session"], unquote(parsed["session"]))
+
+
+def parts_of(content_type: str, body: bytes) -> list[tuple[str, str, str, bytes]]:
+    """Return name, file name, type and content of the parts of a form."""
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
+    found = []
+    for part in message.iter_parts():
+        disposition = part["content-disposition"].params
+        content = part.get_payload(decode=True)
+        assert isinstance(content, bytes)
+        found.append((disposition["name"], disposition.get("filename", ""), part.get_content_type(), content))
+    return found
+
+
+class TestBody:
+    def test_json_of_one_argument_is_that_argument(self) -> None:
+        call = {"method": "POST", "path": "/a", "body": {"argument": "body"}}
+        request = bind(call, {"body": {"name": "é", "n": None}, "dry": True})
+        assert (request.content_type, request.body) == ("application/json", '{"name":"é","n":null}'.encode())
+        assert request.query == ("dry=true",)
+        assert bind(call, {}).body is None
+
+    def test_fields_have_the_names_of_the_body(self) -> None:
+        call = {"method": "POST", "path": "/a/{id}", "body": {"fields": {"pet_name": "name", "tags": "tags"}}}
+        request = bind(call, {"id": 1, "pet_name": "Rex", "tags": []})
+        assert json.loads(request.body or b"") == {"name": "Rex", "tags": []}
+        assert request.query == ()
+
+    def test_a_form_has_lists_objects_and_styles(self) -> None:
+        body = {
+            "content_type": "application/x-www-form-urlencoded",
+            "fields": {"a": "a", "list": "list", "object": "object", "deep": "deep"},
+            "encoding": {"deep": {"style": "deepObject"}},
+        }
+        arguments = {"a": "x y&z", "list": [1, 2], "object": {"k": "v"}, "deep": {"k": {"n": 1}}}
+        request = bind({"method": "POST", "path": "/", "body": body}, arguments)
+        assert parse_qsl((request.body or b"").decode()) == [
+            ("a", "x y&z"), ("list", "1"), ("list", "2"), ("object", '{"k":"v"}'), ("deep[k][n]", "1")
+        ]  # fmt: skip
+
+    def test_multipart_has_texts_files_and_json(self) -> None:
+        body = {
+            "content_type": "multipart/form-data",
+            "argument": "form",
+            "encoding": {"file": {"base64": True, "filename": 'a"\r\nb.png', "content_type": "image/png"}},
+        }
+        form = {'na"me\r\nX: 1': "text", "file": "aGk=", "meta": {"k": 1}, "many": ["1", "2"], "none": None}
+        request = bind({"method": "POST", "path": "/", "body": body}, {"form": form})
+        assert parts_of(request.content_type, request.body or b"") == [
+            ("na%22me%0D%0AX: 1", "", "text/plain", b"text"),
+            ("file", "a%22%0D%0Ab.png", "image/png", b"hi"),
+            ("meta", "", "application/json", b'{"k":1}'),
+            ("many", "", "text/plain", b"1"),
+            ("many", "", "text/plain", b"2"),
+        ]
+
+    def test_text_and_bytes_are_sent_as_they_are(self) -> None:
+        text = {"method": "PUT", "path": "/", "body": {"content_type": "text/plain", "argument": "text"}}
+        assert bind(text, {"text": "é\n"}).body == "é\n".encode()
+        octets = {"content_type": "application/octet-stream", "argument": "data", "base64": True}
+        assert bind({"method": "PUT", "path": "/", "body": octets}, {"data": "AP8="}).body == b"\x00\xff"
+        with pytest.raises(InvalidArgument, match="base64"):
+            bind({"method": "PUT", "path": "/", "body": octets}, {"data": "not base64!"})
+
+    def test_a_number_that_json_does_not_have_is_refused(self) -> None:
+        with pytest.raises(InvalidArgument, match="NaN"):
+            bind({"method": "POST", "path": "/", "body": {"argument": "b"}}, {"b": float("nan")})
+
+    def test_a_body_without_arguments_is_empty_or_missing(self) -> None:
+        body = {"fields": {"a": "a"}}
+        assert bind({"method": "POST", "path": "/", "body": body}, {}).body == b"{}"
+        assert bind({"method": "DELETE", "path": "/", "body": body}, {}).body is None
+
+    @pytest.mark.hypothesis
+    @given(st.dictionaries(TEXTS, JSON_VALUES, max_size=4))
+    def test_a_json_server_reads_the_arguments(self, arguments: dict[str, Any]) -> None:
+        call = {"method": "POST", "path": "/", "body": {"fields": {name: name for name in arguments}}}
+        request = bind(call, arguments)
+        assert json.loads(request.body or b"") == arguments
+        assert request.query == ()
+
+    @pytest.mark.hypothesis
+    @settings(max_examples=20)
+    @given(st.dictionaries(st.from_regex(r"[a-z]{1,8}", fullmatch=True), TEXTS, max_size=4))
+    def test_a_server_of_forms_reads_the_arguments(self, arguments: dict[str, str]) -> None:
+        def sent(content_type: str) -> tuple[str, bytes]:
+            body = {"content_type": content_type, "fields": {name: name for name in arguments}}
+            request = bind({"method": "POST", "path": "/", "body": body}, arguments)
+            return request.content_type, request.body or b""
+
+        form = sent("application/x-www-form-urlencoded")[1].decode()
+        assert dict(parse_qsl(form, keep_blank_values=True)) == arguments
+        assume(arguments)
+        parts = {name: content.decode() for name, _, _, content in parts_of(*sent("multipart/form-data"))}
+        assert parts == arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        ({}, "path is missing"),
+        ({"path": "pets"}, "must start with /"),
+        ({"path": "//evil.example/x"}, "must start with /"),
+        ({"path": "/a//b"}, "must start with /"),
+        ({"path": "/a?b=1"}, "must start with /"),
+        ({"path": "/a b"}, "must start with /"),
+        ({"path": "/../a"}, "segment"),
+        ({"path": "/%2e%2e/a"}, "segment"),
+        ({"path": "/{a"}, "brace"),
+        ({"path": "/a", "method": "TRACE"}, "method"),
+        ({"path": "/a", "method": "GET /x"}, "method"),
+        ({"path": "/a", "parameters": {"x": {"in": "path"}}}, "no placeholder"),
+        ({"path": "/a", "parameters": {"x": {"in": "body"}}}, "in must be"),
+        ({"path": "/a", "parameters": {"x": {"style": "label"}}}, "style must be"),
+        ({"path": "/a", "parameters": {"x": {"in": "header", "name": "A\r\nB"}}}, "cannot be the name"),
+        ({"path": "/a", "parameters": {"x": {"in": "header", "name": "Authorization"}}}, "not set by an argument"),
+        ({"path": "/a", "parameters": {"x": {"in": "header", "name": "hOST"}}}, "not set by an argument"),
+        ({"path": "/a", "parameters": {"x": {"in": "cookie", "name": "a;b"}}}, "cannot be the name"),
+        ({"path": "/a", "parameters": []}, None),
+        ({"path": "/a", "parameters": [1]}, "parameters must be"),
+        ({"path": "/a", "parameters": {"x": 1}}, "parameters must be"),
+        ({"path": "/a", "body": {}}, "either argument or fields"),
+        ({"path": "/a", "body": {"argument": "a", "fields": {}}}, "either argument or fields"),
+        ({"path": "/a", "body": {"argument": "a", "content_type": "a\r\nX: 1"}}, "media type"),
+        ({"path": "/a", "body": {"fields": {"a": 1}}}, "names"),
+        ({"path": "/a", "body": {"fields": {}, "encoding": {"a": {"filename": "a\n"}}}}, "file name"),
+        ({"path": "/a", "sends": []}, "sends"),
+        ({"path": "/pets/{id}/{id}", "method": "DELETE"}, None),
+    ],
+)  # fmt: skip
+def test_a_binding_that_cannot_be_used_is_refused(call: dict[str, Any], problem: str | None) -> None:
+    if problem is None:
+        check_binding(call)
+    else:
+        with pytest.raises(BindingError, match=problem):
+            check_binding(call)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("X A", "1"), ("", "1"), ("Authorization", "x"), ("Cookie", "x"), ("Host", "x"), ("A", "a\nb"), ("A", 1),
+     ("A", "é"), ("A", " x")],
+)  # fmt: skip
+def test_a_header_of_a_source_cannot_be_for_credentials_or_break_a_line(name: str, value: Any) -> None:
+    with pytest.raises(BindingError):
+        check_header(name, value)
+
+
+def test_a_template_may_have_everything_that_a_path_has() -> None:
+    for path in ("/", "/a/", "/a.b/{x}.{y}", "/a:b/@c", "/{a}/-/{b}", "/%20"):
+        check_template(path)

@@ -1,0 +1,87 @@
+"""Arguments are written in the styles of OpenAPI; the expected texts are those of the table of its specification."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfold.sources.http_api.styles import named_values, path_value, scalar_text
+
+ARRAY, OBJECT = ["blue", "black", "brown"], {"R": 100, "G": 200, "B": 150}
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "value", "expected"),
+    [
+        ("simple", False, "blue", "blue"),
+        ("simple", False, ARRAY, "blue,black,brown"),
+        ("simple", False, OBJECT, "R,100,G,200,B,150"),
+        ("simple", True, ARRAY, "blue,black,brown"),
+        ("simple", True, OBJECT, "R=100,G=200,B=150"),
+        ("label", False, "blue", ".blue"),
+        ("label", False, ARRAY, ".blue,black,brown"),
+        ("label", False, OBJECT, ".R,100,G,200,B,150"),
+        ("label", True, ARRAY, ".blue.black.brown"),
+        ("label", True, OBJECT, ".R=100.G=200.B=150"),
+        ("matrix", False, "", ";color"),
+        ("matrix", False, "blue", ";color=blue"),
+        ("matrix", False, ARRAY, ";color=blue,black,brown"),
+        ("matrix", False, OBJECT, ";color=R,100,G,200,B,150"),
+        ("matrix", True, ARRAY, ";color=blue;color=black;color=brown"),
+        ("matrix", True, OBJECT, ";R=100;G=200;B=150"),
+    ],
+)
+def test_parts_of_a_path_have_the_style_of_openapi(style: str, explode: bool, value: Any, expected: str) -> None:
+    assert path_value("color", value, style, explode) == expected
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "value", "expected"),
+    [
+        ("form", True, "", "color="),
+        ("form", True, "blue", "color=blue"),
+        ("form", True, ARRAY, "color=blue&color=black&color=brown"),
+        ("form", True, OBJECT, "R=100&G=200&B=150"),
+        ("form", True, [], ""),
+        ("form", False, ARRAY, "color=blue,black,brown"),
+        ("form", False, OBJECT, "color=R,100,G,200,B,150"),
+        ("form", False, ["a,b", "c d"], "color=a%2Cb,c%20d"),
+        ("spaceDelimited", False, ARRAY, "color=blue%20black%20brown"),
+        ("spaceDelimited", False, OBJECT, "color=R%20100%20G%20200%20B%20150"),
+        ("spaceDelimited", True, ARRAY, "color=blue&color=black&color=brown"),
+        ("pipeDelimited", False, ARRAY, "color=blue%7Cblack%7Cbrown"),
+        ("deepObject", True, OBJECT, "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"),
+        ("deepObject", True, {"a": {"b": [1, 2]}}, "color%5Ba%5D%5Bb%5D%5B0%5D=1&color%5Ba%5D%5Bb%5D%5B1%5D=2"),
+        ("deepObject", True, ["x"], "color%5B0%5D=x"),
+        ("deepObject", True, "plain", "color=plain"),
+        ("form", True, None, ""),
+        ("form", True, True, "color=true"),
+        ("form", True, [{"x": 1}], "color=%7B%22x%22%3A1%7D"),
+    ],
+)
+def test_pairs_of_a_query_have_the_style_of_openapi(style: str, explode: bool, value: Any, expected: str) -> None:
+    assert "&".join(named_values("color", value, style, explode)) == expected
+
+
+def test_scalars_are_written_as_in_json() -> None:
+    assert [scalar_text(value) for value in (True, False, None, 5, 2.5, "é x", [1], {})] == [
+        "true", "false", "null", "5", "2.5", "é x", "[1]", "{}"
+    ]  # fmt: skip
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+@pytest.mark.hypothesis
+@given(st.dictionaries(TEXTS.filter(bool), TEXTS | st.lists(TEXTS, max_size=3), max_size=4))
+def test_every_server_reads_the_values_that_were_written(values: dict[str, Any]) -> None:
+    written = "&".join(pair for name, value in values.items() for pair in named_values(name, value, "form", True))
+    expected = [
+        (name, item) for name, value in values.items() for item in (value if isinstance(value, list) else [value])
+    ]
+    assert written.isascii()
+    assert parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written)) == expected
