@@ -1,0 +1,100 @@
+"""A response is text or bytes as its type says, and an error says its own words in one line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfold.sources.http_api.content import decode_content, json_lines
+from toolfold.sources.http_api.problem_details import MAX_CHARS, said_by
+from toolfold.text_safety import has_unsafe
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "media_type", "text"),
+    [
+        (b'{"a": 1}', "application/json", "application/json", '{"a": 1}'),
+        (b"\xef\xbb\xbf{}", "application/vnd.api+json", "application/vnd.api+json", "{}"),
+        ("é".encode("latin-1"), "text/plain; charset=ISO-8859-1", "text/plain", "é"),
+        ("é".encode("cp1252"), 'TEXT/HTML;charset="windows-1252"', "text/html", "é"),
+        ("é".encode(), "text/plain; charset=unicode_escape", "text/plain", "é"),
+        ("é".encode(), "text/plain; charset=zip", "text/plain", "é"),
+        (b"a\xffb", "text/plain", "text/plain", "a\ufffdb"),
+        (b"a: 1", "application/yaml", "application/yaml", "a: 1"),
+        (b"<svg/>", "image/svg+xml", "image/svg+xml", "<svg/>"),
+        (b"plain", "", "", "plain"),
+        (b"plain", "application/octet-stream", "application/octet-stream", "plain"),
+        (b"", "image/png", "image/png", None),
+        (b"\x89PNG", "image/png", "image/png", None),
+        (b"%PDF-1.4 all ascii", "application/pdf", "application/pdf", None),
+        (b"a\x00b", "", "", None),
+        (b"\xff\xfe\x00", "application/octet-stream", "application/octet-stream", None),
+        (b"plain", "a\r\nX: 1", "", "plain"),
+    ],
+)
+def test_a_body_is_decoded_as_its_type_says(body: bytes, content_type: str, media_type: str, text: str | None) -> None:
+    found = decode_content(body, content_type)
+    assert (found.media_type, found.is_text, found.text) == (media_type, text is not None, text or "")
+
+
+@pytest.mark.hypothesis
+@given(st.binary(max_size=64), st.text(max_size=30) | st.sampled_from(["text/plain", "text/x; charset=utf-16"]))
+def test_no_body_is_an_error(body: bytes, content_type: str) -> None:
+    found = decode_content(body, content_type)
+    assert found.is_text or not found.text
+
+
+def test_lines_of_json_are_an_array() -> None:
+    assert json.loads(json_lines('{"a": 1}\r\n\n\x1e{"a": "x"}\n')) == [{"a": 1}, {"a": "x"}]
+    with pytest.raises(json.JSONDecodeError):
+        json_lines('{"a": 1}\nnot json')
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"type": "about:blank", "title": "Out of range", "status": 400, "detail": "latitude is 100"},
+         "Out of range: latitude is 100"),
+        ({"error": "invalid_token", "error_description": "it has expired"}, "it has expired: invalid_token"),
+        ({"error": {"code": 403, "message": "no access", "status": "PERMISSION_DENIED"}}, "no access: 403"),
+        ({"message": "Not Found", "documentation_url": "https://docs.example"}, "Not Found"),
+        ({"detail": [{"loc": ["query", "limit"], "msg": "too large"}, {"loc": ["body"], "msg": "missing"}]},
+         "query.limit: too large; body: missing"),
+        ({"errors": {"limit": ["must be a number"], "name": ["is empty", "is required"]}},
+         "limit: must be a number; name: is empty is required"),
+        ({"errors": [{"title": "Invalid", "detail": "bad", "source": {"pointer": "/x"}}]}, "Invalid: bad"),
+        ({"reason": "Latitude must be in range", "error": True}, "Latitude must be in range"),
+        ([{"message": "one"}, {"message": "two"}], "one; two"),
+        ("not found", "not found"),
+        ("<html><head><title>502 Bad\n Gateway</title>", "502 Bad Gateway"),
+        ({}, ""),
+        ('{"broken', ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_an_error_says_its_own_words(body: Any, said: str) -> None:
+    assert said_by(body if isinstance(body, str) else json.dumps(body)) == said
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=400),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["error", "errors", "detail", "message", "loc", "title", "x"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.hypothesis
+@given(JSON.map(json.dumps) | st.text(max_size=600))
+def test_what_an_error_says_is_one_short_safe_line(body: str) -> None:
+    said = said_by(body)
+    assert len(said) <= MAX_CHARS
+    assert not has_unsafe(said)
