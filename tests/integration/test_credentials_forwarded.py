@@ -128,6 +128,8 @@ def test_a_token_that_is_not_the_sources_is_not_forwarded(
         ({**X_API_KEY}, {"authorizer": {"jwt": {"claims": {"sub": "1"}}}}),
         ({"authorization": f"Bearer {JWT}", "x-api-key": CALLERS_KEY}, None),
         ({"x-api-key-alpha_vantage": CALLERS_KEY}, None),
+        ({"x-source-alpha-vantage": CALLERS_KEY}, None),
+        ({"X-Source-Alpha_Vantage": CALLERS_KEY}, None),
         ({"authorization": "Bearer a.b.c", "x-api-key-alpha-vantage": CALLERS_KEY}, None),
     ],
 )  # fmt: skip
@@ -147,6 +149,7 @@ def test_a_key_of_the_caller_is_forwarded(
         {"x-api-key": ["FIRSTKEY01234567", "SECONDKEY0123456"]},
         {"x-api-key-alpha-vantage": ["FIRSTKEY01234567", "SECONDKEY0123456"]},
         {"x-api-key-alpha-vantage": "FIRSTKEY01234567", "x-api-key-alpha_vantage": "SECONDKEY0123456"},
+        {"x-api-key-alpha-vantage": "FIRSTKEY01234567", "x-source-alpha-vantage": "SECONDKEY0123456"},
         {"x-api-key": "kéy-0123456789"},
         {"authorization": "Bearer \ud800key0123456789"},
         {"x-api-key": "K" * 5000},
@@ -235,10 +238,10 @@ def test_a_key_in_the_environment_that_cannot_be_sent_is_an_error_with_the_varia
 
 def test_a_preflight_request_may_ask_for_the_header_of_a_source() -> None:
     handler = make_handler({"TOOLFOLD_ALLOWED_ORIGINS": "https://app.example"})
-    asked = "content-type, X-API-Key-Tides, x-api-key-a\u00e9, x-api-key-b c, x-evil"
+    asked = "content-type, X-API-Key-Tides, X-Source-Tides, x-api-key-a\u00e9, x-api-key-b c, x-evil"
     headers = {"origin": "https://app.example", "access-control-request-headers": asked}
     preflight = event(headers, {"http": {"method": "OPTIONS"}})
     allowed = handler(preflight)["headers"]["access-control-allow-headers"].split(", ")
-    assert {"authorization", "x-api-key", "x-api-key-tides"} <= set(allowed)
+    assert {"authorization", "x-api-key", "x-api-key-tides", "x-source-tides"} <= set(allowed)
     assert not {"x-evil", "x-api-key-b c"} & set(allowed)
     assert all(name.isascii() for name in allowed)

@@ -3,7 +3,8 @@
 Which credential of a request reaches which source:
 
 =====================================  ================================================================================
-``X-API-Key-<id>: KEY``                the source ``<id>`` alone; ``-`` in the name stands for ``_`` in the id
+``X-API-Key-<id>: KEY``                the source ``<id>`` alone; ``-`` in the name stands for ``_`` in the id.
+                                       ``X-Source-<id>`` is the same header by another name
 ``Authorization: Bearer KEY``,         the source that accepts callers' keys (``auth.caller_key``); where several do, an
 ``X-API-Key: KEY``, ``?apikey=KEY``    error that names the header above
 a JSON Web Token in one of these       none: a token is issued for one audience, and that is not the source
@@ -34,6 +35,9 @@ AUTHORIZATION, X_API_KEY, QUERY = "authorization", "x-api-key", "query"
 
 NAMED_PREFIX = f"{X_API_KEY}-"
 """Start of the header with a key for one source; the rest is the id of the source."""
+
+NAMED_PREFIXES = (NAMED_PREFIX, "x-source-")
+"""Both starts that such a header can have. The second suits credentials that are no API key, as ``user:password``."""
 
 MAX_KEY_CHARACTERS = 4096
 """Longer than any API key, and short enough for a query string."""
@@ -125,8 +129,8 @@ def read_credentials(
         used_by_gateway = {*used_by_gateway, AUTHORIZATION}
     values: dict[str, list[str]] = {QUERY: [query]} if query else {}
     for name, value in headers:
-        if name in (AUTHORIZATION, X_API_KEY) or name.startswith(NAMED_PREFIX):
-            values.setdefault(name.replace("_", "-"), []).append(value.strip())
+        if name in (AUTHORIZATION, X_API_KEY) or name.startswith(NAMED_PREFIXES):
+            values.setdefault(_canonical_header(name), []).append(value.strip())
     found: dict[str, str] = {}
     named: dict[str, str] = {}
     unused = conflict = ""
@@ -158,6 +162,15 @@ def read_credentials(
         caller=caller,
         address=address,
     )
+
+
+def _canonical_header(name: str) -> str:
+    """Return the one spelling of a header with a key, so that two spellings of one header are a repeated header."""
+    name = name.replace("_", "-")
+    for prefix in NAMED_PREFIXES:
+        if name.startswith(prefix):
+            return NAMED_PREFIX + name.removeprefix(prefix)
+    return name
 
 
 def _bearer(value: str) -> tuple[str, str]:

@@ -36,6 +36,8 @@ _ALLOWED_HEADERS = (
 )
 _HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _MAX_NAMED_KEYS = 20
+_NAMED_KEYS = ("x-api-key-", "x-source-")
+"""Starts of the headers with a key for one source: ``execution.credentials.NAMED_PREFIXES``."""
 
 
 class Request(NamedTuple):
@@ -179,7 +181,7 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
 def _preflight(request: Request) -> Headers:
     """Return the headers that answer a preflight request. Headers with a key for one source are allowed by name."""
     requested = (request.header("access-control-request-headers") or "").lower().split(",")
-    keys = (name.strip() for name in requested if name.strip().startswith("x-api-key-"))
+    keys = (name.strip() for name in requested if name.strip().startswith(_NAMED_KEYS))
     named = [name for name in keys if set(name) <= _HEADER_CHARACTERS]
     return (
         ("access-control-allow-methods", "POST, OPTIONS"),
