@@ -12,6 +12,7 @@ from toolfold.build.imported_texts import clean_text
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
 from toolfold.build.schema import JsonShape, Parameter, Source, SourceSettings, Tool
 from toolfold.catalog import json_schema
+from toolfold.catalog.allow_list import own_variable
 from toolfold.results import values
 
 MAX_SEE_ALSO = 3
@@ -31,6 +32,7 @@ def source_entry(source: Source) -> dict[str, Any]:
     """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
     copied = ("title", "description", "kind", "base_url", "function_key", "format_parameter")
     entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
+    entry["auth"] = _auth(source)
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
     if source.arguments is not None:
@@ -53,7 +55,7 @@ def imported_source_entry(
         "kind": settings.kind,
         "base_url": found.base_url,
         "function_key": "",
-        "auth": None if settings.auth is None else settings.auth.model_dump(),
+        "auth": _auth(settings),
         "freshness": {FRESHNESS_CLASS: settings.freshness_s},
         "no_data": settings.no_data,
         "faults": [],
@@ -61,6 +63,15 @@ def imported_source_entry(
         **{key: value for key, value in stated.items() if value},
         **_connection(settings, found.connection),
     }
+
+
+def _auth(settings: SourceSettings) -> dict[str, Any] | None:
+    """Return the credentials of a source, with the variable that they have where none is named."""
+    if settings.auth is None:
+        return None
+    entry = settings.auth.model_dump(exclude_defaults=True)
+    entry.setdefault("environment", own_variable(settings.id))
+    return entry
 
 
 def _connection(settings: SourceSettings, connection: Mapping[str, Any]) -> dict[str, Any]:

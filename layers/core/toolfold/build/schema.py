@@ -81,6 +81,8 @@ Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]
 """Words for the search index, which are not shown to a model."""
 Pattern = Annotated[str, AfterValidator(_regex)]
 BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
+"""The name of a header or a cookie: RFC 9110, section 5.6.2."""
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
@@ -315,17 +317,53 @@ class Category(Model):
     tools: list[Tool] = Field(min_length=1)
 
 
-class Auth(Model):
-    """The API key of a source."""
+class OAuth2(Model):
+    """The client credentials grant (RFC 6749, section 4.4). The key of the source is ``client_id:client_secret``."""
 
-    query_key: str | None = None
-    """Parameter of the query string that contains the key; None if the adapter sends it in another way."""
-    environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
-    """Environment variable with the key, or with a reference to a secret in AWS."""
+    token_url: Annotated[str, AfterValidator(_url)]
+    """The token endpoint. Its host gets the secret, and must be allowed as that of ``base_url`` must."""
+    scopes: list[Annotated[str, StringConstraints(pattern=r"^[!#-\[\]-~]+$")]] = []
+    audience: str | None = None
+    """Parameter of the request for a token that some servers want."""
+    resource: str | None = None
+    """Parameter of RFC 8707."""
+    client_authentication: Literal["basic", "body"] = "basic"
+    """Whether id and secret are sent as ``Authorization: Basic`` or in the body."""
+
+
+class Auth(Model):
+    """The credentials of a source: what they are, and as what they are sent."""
+
+    query_key: Annotated[str, StringConstraints(min_length=1)] | None = None
+    """Parameter of the query string that contains the key."""
+    header: HeaderName | None = None
+    """Header that contains the key."""
+    prefix: HeaderName | None = None
+    """Word before the key in that header, for example ``Token``."""
+    cookie: HeaderName | None = None
+    """Cookie that contains the key."""
+    bearer: bool = False
+    """Whether the key is sent as ``Authorization: Bearer``."""
+    basic: bool = False
+    """Whether the key is ``user:password``, sent as ``Authorization: Basic``."""
+    oauth2: OAuth2 | None = None
+    environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
+    """Environment variable with the key, or with a reference to a secret in AWS; by default
+    ``TOOLFOLD_SOURCE_<ID>_KEY``."""
     caller_key: bool = False
     """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
     signup_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(_page)] | None = None
     """Page on which a user can get a key."""
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Auth:
+        places = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
+        given = [place for place in places if getattr(self, place)]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are given; the key is sent in one place")
+        if self.prefix and not self.header:
+            raise ValueError("prefix is for header alone")
+        return self
 
 
 class Fault(Model):

@@ -6,6 +6,7 @@ reach is therefore decided by code (``settings.BUILT_IN_SOURCES``) and by the op
 ========================  =============================================================================================
 key of a source           the variable of a built-in source; ``TOOLFOLD_SOURCE_<ID>_KEY``; ``TOOLFOLD_KEY_VARIABLES``
 host of a source          the host of a built-in source; ``TOOLFOLD_SOURCE_<ID>_URL``; ``TOOLFOLD_ALLOWED_HOSTS``
+host of its token_url     ``TOOLFOLD_ALLOWED_HOSTS``: it gets the secret of the source
 ========================  =============================================================================================
 
 The key of a built-in source is sent to the host of that source, or to the one that the operator sets for it, and to no
@@ -119,8 +120,12 @@ class AllowList:
         for source in sources:
             if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
                 return _refusal(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
-            if source.id not in self._source_urls and not self._is_host_allowed(source):
+            if source.id not in self._source_urls and not self._is_host_allowed(source.id, source.base_url):
                 return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
+            if source.auth is not None and source.auth.oauth2 is not None:
+                token_url = source.auth.oauth2["token_url"]
+                if not self._is_host_allowed(source.id, token_url):
+                    return _refusal(source.id, "a host", host_of(token_url), "TOOLFOLD_ALLOWED_HOSTS")
         return None
 
     def _is_variable_allowed(self, source_id: str, name: str) -> bool:
@@ -132,14 +137,14 @@ class AllowList:
             or f"{source_id}={name}" in self._key_variables
         )
 
-    def _is_host_allowed(self, source: Source) -> bool:
-        host, known = host_of(source.base_url), BUILT_IN_SOURCES.get(source.id)
+    def _is_host_allowed(self, source_id: str, url: str) -> bool:
+        host, known = host_of(url), BUILT_IN_SOURCES.get(source_id)
         if not host:
             return False
         if known is not None:
             # Its key belongs to its own host: an entry for every source does not extend it.
-            return host == known.host or f"{source.id}={host}" in self._allowed_hosts
-        return host in self._allowed_hosts or f"{source.id}={host}" in self._allowed_hosts
+            return host == known.host or f"{source_id}={host}" in self._allowed_hosts
+        return host in self._allowed_hosts or f"{source_id}={host}" in self._allowed_hosts
 
 
 def _misspelt(sentence: str) -> CatalogUnavailable:

@@ -21,6 +21,7 @@ __all__ = [
     "check_argument_forms",
     "check_head",
     "host_of",
+    "is_header_name",
     "is_line",
     "is_name",
     "is_tool_name",
@@ -58,7 +59,13 @@ _WEB_SCHEMES = ("http", "ftp", "file", "ws")
 """Schemes of URLs that are not encrypted, or that read this machine."""
 
 _FORMS = {"names", "values", "pairs", "pair_names", "tickers"}
-_AUTH = {"environment", "query_key", "caller_key", "signup_url"}
+_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
+"""Keys of ``auth`` that say where the key goes; a source has one of them, or none."""
+
+_AUTH = {"environment", "caller_key", "signup_url", "prefix", *_PLACES}
+_OAUTH2 = {"token_url", "scopes", "audience", "resource", "client_authentication"}
+_TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+"""Characters of the name of a header or a cookie: RFC 9110, section 5.6.2."""
 
 
 def check_head(head: Mapping[str, Any]) -> None:
@@ -150,6 +157,29 @@ def _check_auth(auth: Mapping[str, Any]) -> None:
         page = signup_url.partition("#")[0]
         _require(len(signup_url) <= _MAX_URL and page.startswith("https://") and host_of(page) != "", "signup_url")
         _check_texts("signup_url", (signup_url,), _MAX_URL)
+    if len(auth) == len(_AUTH.intersection(auth, ("environment", "query_key", "caller_key", "signup_url"))):
+        return  # most sources have no more
+    _require(sum(bool(auth.get(place)) for place in _PLACES) <= 1, "auth")
+    for name in (auth.get("header"), auth.get("cookie")):
+        _require(name is None or is_header_name(name), "auth.header")
+    _require(all(isinstance(auth.get(flag, False), bool) for flag in ("bearer", "basic")), "auth.bearer")
+    _require(auth.get("prefix", "") == "" or is_header_name(auth["prefix"]), "auth.prefix")
+    if auth.get("oauth2") is not None:
+        _check_oauth2(auth["oauth2"])
+
+
+def _check_oauth2(oauth2: Mapping[str, Any]) -> None:
+    _require(isinstance(oauth2, dict) and set(oauth2) <= _OAUTH2, "auth.oauth2")
+    url = oauth2["token_url"]
+    _require(isinstance(url, str) and len(url) <= _MAX_URL and host_of(url) != "", "auth.oauth2.token_url")
+    _require(_is_texts(oauth2.get("scopes", [])), "auth.oauth2.scopes")
+    _require(all(_is_key(oauth2.get(key) or "", _MAX_URL) for key in ("audience", "resource")), "auth.oauth2.audience")
+    _require(oauth2.get("client_authentication", "basic") in ("basic", "body"), "auth.oauth2.client_authentication")
+
+
+def is_header_name(value: Any) -> bool:
+    """Return whether ``value`` can be the name of a header or a cookie, or of an authentication scheme."""
+    return isinstance(value, str) and 0 < len(value) <= _MAX_NAME and _TOKEN.issuperset(value)
 
 
 def is_name(value: Any) -> bool:

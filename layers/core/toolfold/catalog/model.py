@@ -49,12 +49,18 @@ CONFIRM = "confirm"
 
 
 class Auth(NamedTuple):
-    """The API key of a source. Fields as in ``build.schema.Auth``."""
+    """The credentials of a source. Fields as in ``build.schema.Auth``; ``oauth2`` as in ``build.schema.OAuth2``."""
 
     environment: str
     query_key: str | None = None
     caller_key: bool = False
     signup_url: str | None = None
+    header: str | None = None
+    prefix: str = ""
+    cookie: str | None = None
+    bearer: bool = False
+    basic: bool = False
+    oauth2: Mapping[str, Any] | None = None
 
 
 class Source(NamedTuple):
