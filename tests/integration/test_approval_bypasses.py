@@ -76,6 +76,7 @@ ROADS: Mapping[str, str] = {
     "execution/cached_executor.py upstream.fetch": "executor",
     "execution/upstream.py self._client.fetch": "executor",
     "execution/retry.py self._adapter.call": "executor",
+    "sources/http_api/adapter.py self._bound().call": "executor",
     "sources/http_api/adapter.py self._get_http_client().request": "executor",
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog.py tools.call": "",

@@ -45,8 +45,14 @@ class UpstreamResponse:
         status: the HTTP status, or what corresponds to it for a source that is not HTTP.
         body: the body as text.
         retry_after_s: the seconds that ``Retry-After`` names, where the upstream sent one that can be read.
+        media_type: of the content, in lower case; empty where it is not known.
+        content: the bytes of a body that is not text.
+        location: scheme and host of a redirect that was not followed.
     """
 
     status: int
     body: str
     retry_after_s: int | None = None
+    media_type: str = ""
+    content: bytes = field(default=b"", repr=False)
+    location: str = ""

@@ -1,52 +1,39 @@
-"""The adapter of plain HTTP APIs: one GET with everything in the query string.
+"""The adapter of HTTP APIs: of tools with a ``function``, and of tools with an HTTP binding (``path``).
 
-What sends it is imported by the first call, not by the first response.
+What sends a request is imported by the first call, not by the first response; what only a binding needs, by the first
+call of a tool that has one.
 """
 
 from __future__ import annotations
 
-import json
-import math
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from toolfold import __version__
-from toolfold.catalog.json_schema import properties
 from toolfold.errors import InvalidArguments, UpstreamError
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.faults import ResponseParser
+from toolfold.sources.http_api.function_request import function_request
+from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest
+from toolfold.sources.http_api.retry_after import parse_retry_after
 from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, to_call_error, upstream_timeout
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source, Tool
+    from toolfold.network.session import Response
     from toolfold.sources.base import AdapterContext
+    from toolfold.sources.http_api.bound_calls import BoundCalls
 
-Query = list[tuple[str, str]]
-
-MAX_URL_CHARS = 16_000
-"""Servers accept from 8 KB (nginx, Apache) to 16 KB (Node, Amazon CloudFront) before they answer with an error page."""
-
-MAX_RETRY_AFTER_S = 86_400
-"""The longest wait that a response can ask for. No quota is reset less often than once a day."""
-
-
-@dataclass(frozen=True)
-class HttpRequest:
-    """A request to be sent. ``repr`` hides what may contain the API key."""
-
-    method: str
-    url: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes | None = field(default=None, repr=False)
+__all__ = ["HttpApiAdapter"]
 
 
 class HttpApiAdapter:
@@ -67,6 +54,8 @@ class HttpApiAdapter:
         self.source = source
         self._settings, self._get_http_client = context.settings, context.get_http_client
         self._parser = self.parser_type(source)
+        self._bound_calls: BoundCalls | None = None
+        self._lock = threading.Lock()
 
     @property
     def endpoint(self) -> str:
@@ -74,18 +63,19 @@ class HttpApiAdapter:
         return self._settings.source_urls.get(self.source.id, self.source.base_url)
 
     def build_request(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> HttpRequest:
-        """Return the request of one call, with the API key."""
-        query = build_query(self.source, tool, arguments)
-        if self.source.auth is not None and self.source.auth.query_key is not None:
-            query.append((self.source.auth.query_key, credentials.api_key))
-        return HttpRequest("GET", _with_query(self.endpoint, query))
+        """Return the request of one call of a tool with a ``function``, with the API key."""
+        return function_request(self.source, tool, arguments, self.endpoint, credentials.api_key)
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
-        """Raise an error for arguments that do not fit into a URL.
+        """Raise an error for arguments that cannot be sent.
 
         Raises:
-            InvalidArguments: the URL is longer than :data:`MAX_URL_CHARS`.
+            InvalidArguments: the URL is longer than :data:`MAX_URL_CHARS`, or an argument cannot be a part of what the
+                binding makes of it.
         """
+        if "path" in tool.call:
+            self._bound().check(tool, arguments, credentials)
+            return
         length = len(self.build_request(tool, arguments, credentials).url)
         if length > MAX_URL_CHARS:
             raise InvalidArguments(
@@ -106,13 +96,22 @@ class HttpApiAdapter:
             AnswerTooLarge: a response larger than allowed.
         """
         _check_scheme(self.endpoint)
+        if "path" in tool.call:
+            return self._bound().call(tool, arguments, credentials, deadline)
         request = self.build_request(tool, arguments, credentials)
-        return self._send(request, deadline, idempotent=tool.effect == "read")
+        response = self._exchange(request, deadline, tool.effect == "read")
+        # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
+        # and the replacement shows.
+        text = response.body.decode("utf-8", errors="replace")
+        wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
+        return UpstreamResponse(response.status, text, wait_s)
 
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
         """Return the data in ``response``, unaltered. See :meth:`ResponseParser.parse`."""
+        if "path" in tool.call:
+            return self._bound().parse(tool, arguments, response, credentials)
         return self._parser.parse(tool, arguments, response, credentials)
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
@@ -125,12 +124,26 @@ class HttpApiAdapter:
         tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)
         return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
 
-    def _send(self, request: HttpRequest, deadline: float, *, idempotent: bool) -> UpstreamResponse:
+    def _bound(self) -> BoundCalls:
+        """Return what performs the calls of tools with a binding; made by the first of them."""
+        with self._lock:
+            if self._bound_calls is None:
+                from toolfold.sources.http_api.bound_calls import BoundCalls
+
+                self._bound_calls = BoundCalls(self.source, self.endpoint, self._exchange)
+            return self._bound_calls
+
+    def _exchange(self, request: HttpRequest, deadline: float, idempotent: bool) -> Response:
+        """Send a request and return the response, whatever its status is."""
         if time.monotonic() >= deadline:
             raise upstream_timeout(self.source)
-        max_bytes = self._settings.max_response_bytes
+        # A catalog may ask for less than the operator allows, not for more.
+        max_bytes = min(
+            self._settings.max_response_bytes,
+            self.source.connection.get("max_response_bytes", self._settings.max_response_bytes),
+        )
         try:
-            response = self._get_http_client().request(
+            return self._get_http_client().request(
                 request.method,
                 request.url,
                 headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*", **request.headers},
@@ -142,44 +155,6 @@ class HttpApiAdapter:
             )
         except TransportError as error:
             raise to_call_error(error, self.source, max_bytes, self.smaller_response_hint) from None
-        # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
-        # and the replacement shows.
-        text = response.body.decode("utf-8", errors="replace")
-        wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
-        return UpstreamResponse(response.status, text, wait_s)
-
-
-def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
-    """Return the query string's pairs, without the key: the function first, then the arguments in the schema's order.
-
-    Booleans are sent in lower case; an array sends its key once per item, and an object is sent as JSON; a default that
-    differs from the upstream's own is sent even when the caller left it out.
-
-    Args:
-        source: the source of ``tool``.
-        tool: the tool that is called.
-        arguments: the validated arguments (``execution.validation``).
-    """
-    call = tool.call
-    values = {**call.get("sends", {}), **arguments}
-    query: Query = [(source.function_key, call["function"])]
-    for name in dict.fromkeys((*properties(tool.parameters), *values)):
-        value = values.get(name)
-        if value is not None:
-            key = call.get("query", {}).get(name, name)
-            query += [(key, _as_text(item)) for item in (value if isinstance(value, list) else [value])]
-    return query
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":")) if isinstance(value, bool | dict | list | None) else str(value)
-
-
-def _with_query(url: str, query: Query) -> str:
-    """Return ``url`` with ``query`` added to its own."""
-    parts = urlsplit(url)
-    joined = "&".join(part for part in (parts.query, urlencode(query)) if part)
-    return parts._replace(query=joined, fragment="").geturl()
 
 
 def _check_scheme(url: str) -> None:
@@ -191,36 +166,3 @@ def _check_scheme(url: str) -> None:
         "The URL set for this source is not https, so the key is not sent to it.",
         "Tell the operator to set an https URL (http is allowed for this machine only).",
     )
-
-
-def parse_retry_after(value: str, date: str = "") -> int | None:
-    """Return the seconds that ``Retry-After`` names, from 0 to :data:`MAX_RETRY_AFTER_S` (RFC 9110, 10.2.3).
-
-    Args:
-        value: a number of seconds, or an HTTP date.
-        date: the ``Date`` of the response, against which a date counts: the clocks of two machines may differ.
-
-    Returns:
-        None where it is neither: the header is then ignored. A time that is over is 0.
-    """
-    value = value.strip()
-    if value.isascii() and value.replace(".", "", 1).isdigit():
-        whole, _, fraction = value.partition(".")
-        digits = whole.lstrip("0") or "0"
-        seconds = int(digits) if len(digits) < 10 else MAX_RETRY_AFTER_S
-        return min(seconds + any(digit != "0" for digit in fraction), MAX_RETRY_AFTER_S)
-    until = _parse_http_date(value)
-    if until is None:
-        return None
-    now = _parse_http_date(date) or datetime.now(UTC)
-    return min(max(0, math.ceil((until - now).total_seconds())), MAX_RETRY_AFTER_S)
-
-
-def _parse_http_date(value: str) -> datetime | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        parsed = parsedate_to_datetime(value)
-        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None

@@ -1,0 +1,223 @@
+"""Calls of tools with an HTTP binding: build the request, add the credentials, send it, decode the response.
+
+Imported by the first call of such a tool. One :class:`BoundCalls` belongs to the adapter of one source, and with it the
+access tokens of that source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from toolfold.catalog.reader import damaged
+from toolfold.errors import InvalidArguments
+from toolfold.messages import CORRECT_ARGUMENTS
+from toolfold.models import UpstreamResponse
+from toolfold.redaction import Redactor
+from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
+from toolfold.sources.http_api.binding import (
+    BindingError,
+    BoundRequest,
+    InvalidArgument,
+    bind,
+    check_binding,
+    check_header,
+)
+from toolfold.sources.http_api.bound_parser import BoundParser
+from toolfold.sources.http_api.content import decode_content
+from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest
+from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
+from toolfold.sources.http_api.retry_after import parse_retry_after
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source, Tool
+    from toolfold.models import ParsedResponse, SourceCredentials
+    from toolfold.network.session import Response
+
+__all__ = ["BoundCalls", "Exchange"]
+
+Exchange = Callable[[HttpRequest, float, bool], "Response"]
+"""Sends a request before a deadline and returns the response; the last argument: whether it may be sent again after an
+idle connection was closed. Redirects are not followed."""
+
+MAX_HEADER_CHARS = 8_000
+"""Characters of all headers that arguments set: servers accept 8 KB (nginx, Apache) to 32 KB."""
+
+MAX_REDIRECTS = 3
+"""Redirects that a read follows on its own host: a missing slash at the end, a renamed resource."""
+
+MAX_TOKEN_BYTES = 100_000
+"""Bytes of a response of a token endpoint; a token has up to 16,000 characters."""
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ACCEPT = "application/json, */*;q=0.8"
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+
+
+class BoundCalls:
+    """Build, send and interpret the calls of one source. Safe to use from many threads.
+
+    Args:
+        source: the source; ``headers`` of its ``connection`` are sent with each request.
+        endpoint: the address that paths are added to.
+        exchange: sends a request.
+    """
+
+    def __init__(self, source: Source, endpoint: str, exchange: Exchange) -> None:
+        self._source, self._endpoint, self._exchange = source, endpoint, exchange
+        self._parser = BoundParser(source)
+        self._headers = _connection_headers(source)
+        self._taken = taken_names(source.auth)
+        self._checked: set[str] = set()
+        has_tokens = source.auth is not None and source.auth.oauth2 is not None
+        self._tokens = TokenProvider(source, self._send_token_request) if has_tokens else None
+
+    def check(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
+        """Raise an error for a call that cannot be sent.
+
+        Raises:
+            InvalidArguments: an argument cannot be sent, or all of them are too large for a request.
+            CatalogUnavailable: the binding of the tool cannot be used.
+        """
+        bound = self._bind(tool, arguments)
+        length = len(self._request(bound, credentials_to_send(self._source.auth, credentials.api_key)).url)
+        if length > MAX_URL_CHARS:
+            raise InvalidArguments(
+                f"{tool.name}: the arguments make a URL of {length:,} characters; {MAX_URL_CHARS:,} are allowed.",
+                "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
+            )
+        if sum(map(len, (*bound.headers.values(), *bound.cookies))) > MAX_HEADER_CHARS:
+            raise InvalidArguments(
+                f"{tool.name}: the arguments make headers of more than {MAX_HEADER_CHARS:,} characters.",
+                "Shorten the arguments that are sent as headers or cookies; nothing was sent.",
+            )
+
+    def call(
+        self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
+    ) -> UpstreamResponse:
+        """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
+        bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
+        token = "" if self._tokens is None else self._tokens.get_token(key, deadline)
+        response = self._send(bound, token or key, deadline, is_read)
+        if self._tokens is not None and response.status == 401:
+            self._tokens.drop_token(key, token)
+            # A write is sent once, whatever the answer is: the next call has a new token.
+            if is_read:
+                token = self._tokens.get_token(key, deadline)
+                response = self._send(bound, token, deadline, is_read)
+        return _decoded(response, self._endpoint, (*secrets_of(self._source.auth, key), token))
+
+    def parse(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        """Return the data in ``response``. See :meth:`BoundParser.parse`."""
+        return self._parser.parse(tool, arguments, response, credentials)
+
+    def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
+        try:
+            if tool.hash not in self._checked:
+                check_binding(tool.call)
+                self._checked.add(tool.hash)
+            return bind(tool.call, arguments, self._taken)
+        except BindingError as error:
+            raise damaged(f"the binding of {tool.name!a}: {error}") from None
+        except InvalidArgument as error:
+            raise InvalidArguments(
+                f"{tool.name}: {error.argument} {error}.",
+                CORRECT_ARGUMENTS.for_model,
+                problems=[{"parameter": error.argument, "problem": str(error)}],
+            ) from None
+
+    def _request(self, bound: BoundRequest, sent: SentCredentials) -> HttpRequest:
+        url = join_url(self._endpoint, bound.path, (*bound.query, *sent.query))
+        headers = {"Accept": _ACCEPT, **self._headers, **bound.headers}
+        if bound.content_type:
+            headers["Content-Type"] = bound.content_type
+        if cookies := (*bound.cookies, *sent.cookies):
+            headers["Cookie"] = "; ".join(cookies)
+        headers = {name: value for name, value in headers.items() if ("header", name.lower()) not in self._taken}
+        return HttpRequest(bound.method, url, {**headers, **sent.headers}, bound.body)
+
+    def _send(self, bound: BoundRequest, key: str, deadline: float, is_read: bool) -> Response:
+        sent = credentials_to_send(self._source.auth, key)
+        request = self._request(bound, sent)
+        response = self._exchange(request, deadline, is_read)
+        for _ in range(MAX_REDIRECTS):
+            target = _redirect_target(request, response) if is_read and bound.method in ("GET", "HEAD") else ""
+            if not target:
+                break
+            url = _with_credentials(target, sent)
+            request = HttpRequest(bound.method, url, request.headers)
+            response = self._exchange(request, deadline, True)
+        return response
+
+    def _send_token_request(self, request: TokenRequest, deadline: float) -> UpstreamResponse:
+        response = self._exchange(HttpRequest("POST", request.url, request.headers, request.body), deadline, False)
+        return UpstreamResponse(response.status, response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
+
+
+def _connection_headers(source: Source) -> dict[str, str]:
+    """Return the headers that a source wants with each request.
+
+    Raises:
+        CatalogUnavailable: one of them cannot be sent, or is for credentials.
+    """
+    headers = source.connection.get("headers", {})
+    try:
+        if not isinstance(headers, dict):
+            raise BindingError("headers must be an object")
+        for name, value in headers.items():
+            check_header(name, value)
+    except BindingError as error:
+        raise damaged(f"the connection of {source.id}: {error}") from None
+    return dict(headers)
+
+
+def _redirect_target(request: HttpRequest, response: Response) -> str:
+    """Return where a redirect leads on the same host, scheme and port; empty for every other response."""
+    location = response.headers.get("location", "")
+    if response.status not in _REDIRECTS or not location or not (location.isascii() and location.isprintable()):
+        return ""
+    try:
+        target = urljoin(request.url, location.strip())
+        is_same = _origin(target) == _origin(request.url) and "\\" not in target and "@" not in urlsplit(target).netloc
+    except ValueError:  # not a URL
+        return ""
+    return urlsplit(target)._replace(fragment="").geturl() if is_same and len(target) <= MAX_URL_CHARS else ""
+
+
+def _with_credentials(url: str, sent: SentCredentials) -> str:
+    """Return the target of a redirect with the pairs of the credentials that it lacks."""
+    pairs = urlsplit(url).query.split("&")
+    names = {pair.partition("=")[0] for pair in pairs}
+    return join_url(url, "", [pair for pair in sent.query if pair.partition("=")[0] not in names])
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
+
+
+def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> UpstreamResponse:
+    """Return ``response`` with its text, without the secrets that were made of the key for this call alone."""
+    content = decode_content(response.body, response.headers.get("content-type", ""))
+    redactor = Redactor(secrets)
+    text = redactor.redact_text(content.text) if content.text and redactor.appears_in(content.text) else content.text
+    wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
+    location = _shown_target(endpoint, response) if response.status in _REDIRECTS else ""
+    binary = b"" if content.is_text else response.body
+    return UpstreamResponse(response.status, text, wait_s, content.media_type, binary, location)
+
+
+def _shown_target(endpoint: str, response: Response) -> str:
+    """Return scheme and host of the target of a redirect. The rest may repeat the key."""
+    try:
+        parts = urlsplit(urljoin(endpoint, response.headers.get("location", "").strip()))
+        return (
+            f"{parts.scheme}://{parts.hostname}"[:200]
+            if parts.hostname and parts.hostname.isascii()
+            else "another address"
+        )
+    except ValueError:
+        return "another address"

@@ -1,0 +1,171 @@
+"""Interpret the responses to requests of an HTTP binding: by status and content type, as HTTP has them.
+
+Unlike :class:`toolfold.sources.http_api.faults.ResponseParser`, which it extends, it takes a status for what it says. A
+call that writes is never an error after a status of success: it would be repeated.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import (
+    TRY_AGAIN,
+    WAIT,
+    AnswerTooLarge,
+    AuthRejected,
+    AuthRequired,
+    CallError,
+    InvalidArguments,
+    NoData,
+    RateLimited,
+    UpstreamError,
+)
+from toolfold.messages import CHECK_KEY
+from toolfold.models import ParsedResponse
+from toolfold.redaction import Redactor
+from toolfold.sources.http_api.body import is_json_type
+from toolfold.sources.http_api.content import json_lines
+from toolfold.sources.http_api.faults import ResponseParser
+from toolfold.sources.http_api.notices import find_notices
+from toolfold.sources.http_api.problem_details import said_by
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Tool
+    from toolfold.models import SourceCredentials, UpstreamResponse
+
+MAX_BLOCK_BYTES = 3_000_000
+"""Bytes of an image or a sound. In base64 it has a third more, and a response of AWS Lambda at most 6 MB."""
+
+_LINES = ("ndjson", "jsonl", "jsonlines", "json-seq")
+_CSV = ("text/csv", "application/csv")
+_ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
+_NOT_THERE = frozenset({404, 410})
+_CHECK_WRITE = "It may have taken effect: check with a tool that reads before you call it again."
+
+
+class BoundParser(ResponseParser):
+    """Interpret the responses of one source whose tools have an HTTP binding."""
+
+    def parse(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        """Return the data in ``response``. See :meth:`ResponseParser.parse`."""
+        if not 200 <= response.status < 300:
+            raise self._status_error(tool, arguments, response, credentials)
+        try:
+            return self._content(tool, arguments, response, credentials)
+        except UpstreamError:
+            if tool.effect == "read":
+                raise
+            return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
+
+    def _content(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        media_type, text = response.media_type, response.body.strip()
+        if response.content:
+            return self._binary(media_type, response.content)
+        if not text:
+            return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
+        if any(media_type.endswith(name) for name in _LINES):
+            try:
+                return ParsedResponse("json", json_lines(text))
+            except (ValueError, RecursionError):
+                return ParsedResponse("text", text)
+        if is_json_type(media_type) or (text[0] in "{[" and media_type in ("", "text/plain")):
+            return self._json(arguments, text, media_type, credentials)
+        if tool.call.get("response") == "text":
+            return ParsedResponse("text", text)
+        if "html" in media_type:
+            raise UpstreamError(
+                f"{self.source.title} sent an HTML page instead of data.",
+                "Tell the operator: the address of the tool may be that of a page for people.",
+                **_said(response, credentials),
+            )
+        is_csv = media_type in _CSV or tool.call.get("response") == "csv"
+        if is_csv and "\n" in text and "," in text.partition("\n")[0]:
+            return ParsedResponse("csv", text)
+        return ParsedResponse("text", text)
+
+    def _json(
+        self, arguments: Mapping[str, Any], text: str, media_type: str, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        try:
+            data = self._load_json(text)
+        except UpstreamError:
+            if is_json_type(media_type):
+                raise
+            return ParsedResponse("text", text)
+        if self.source.faults or self.source.unknown_notice:
+            notices = find_notices(data, self._notice_names)
+            self._raise_fault(notices, text, arguments)
+            self._raise_notice(notices, credentials.api_key)
+        return ParsedResponse("json", text)
+
+    def _binary(self, media_type: str, content: bytes) -> ParsedResponse:
+        kind = media_type.partition("/")[0]
+        if kind not in ("image", "audio"):
+            raise UpstreamError(
+                f"{self.source.title} sent {media_type or 'data'} of {len(content):,} bytes, which is not text.",
+                "Choose arguments with which the tool returns JSON, CSV, text or an image, if it has them.",
+            )
+        if len(content) > MAX_BLOCK_BYTES:
+            raise AnswerTooLarge(
+                f"{self.source.title} sent {media_type} of {len(content):,} bytes; {MAX_BLOCK_BYTES:,} are allowed.",
+                "Ask for a smaller one, if the tool has an argument for it.",
+            )
+        block = {"type": kind, "data": base64.b64encode(content).decode(), "mimeType": media_type}
+        described = json.dumps({"content_type": media_type, "bytes": len(content)})
+        return ParsedResponse("json", described, blocks=json.dumps([block]))
+
+    def _status_error(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> CallError:
+        status, title, said = response.status, self.source.title, _said(response, credentials)
+        if response.location:
+            return UpstreamError(
+                f"{title} redirects to {response.location}, which is not followed.",
+                "Tell the operator: base_url or path should be the address to which it redirects.",
+            )
+        if status in _ARGUMENTS_REFUSED:
+            return InvalidArguments(
+                f"{title} refuses the arguments (HTTP status {status}).",
+                "Correct them by what it says and by the schema, and call again.",
+                **said,
+            )
+        if status in _NOT_THERE and arguments:
+            return NoData(
+                f"{title} has nothing for these arguments (HTTP status {status}).", self.source.no_data, **said
+            )
+        if status in (401, 403) and self.source.auth is None:
+            return AuthRequired(
+                f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
+                "Tell the operator: auth in source.yaml says where the key goes.",
+                **said,
+            )
+        if status == 403 and response.retry_after_s is not None:
+            return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=max(1, response.retry_after_s))
+        if status == 403:
+            return AuthRejected(
+                f"{title} does not allow this call (HTTP status 403): the key may lack a permission.",
+                CHECK_KEY.for_model,
+                **said,
+            )
+        error = self._http_error(response)
+        if said:
+            error.details = {**error.details, **said}
+        if tool.effect != "read" and status >= 500:
+            error.suggestion = _CHECK_WRITE
+        elif error.suggestion != TRY_AGAIN and 400 <= status < 500 and status not in (401, 429) and said:
+            error.suggestion = "Read what it says; correct the call, or tell the user."
+        return error
+
+
+def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:
+    """Return ``upstream_says`` where the response says something."""
+    # Before it is shortened: a key that is cut is still most of the key.
+    said = said_by(Redactor((credentials.api_key,)).redact_text(response.body[:100_000]), response.media_type)
+    return {"upstream_says": said} if said else {}

@@ -1,0 +1,63 @@
+"""The simple form of a request: one GET, a parameter that names the function, and everything else beside it.
+
+APIs with more than that have a ``binding``, whose calls are in ``bound_calls``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from toolfold.catalog.json_schema import properties
+from toolfold.sources.http_api.request import HttpRequest, join_url
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source, Tool
+
+__all__ = ["Query", "build_query", "function_request"]
+
+Query = list[tuple[str, str]]
+
+
+def function_request(source: Source, tool: Tool, arguments: Mapping[str, Any], url: str, key: str) -> HttpRequest:
+    """Return the request of one call.
+
+    Args:
+        source: the source of ``tool``.
+        tool: the tool that is called.
+        arguments: the validated arguments.
+        url: the address of the source.
+        key: the API key; empty for a source without one.
+    """
+    query = build_query(source, tool, arguments)
+    if source.auth is not None and source.auth.query_key is not None:
+        query.append((source.auth.query_key, key))
+    return HttpRequest("GET", join_url(url, "", [urlencode(query)]))
+
+
+def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> Query:
+    """Return the query string's pairs, without the key: the function first, then the arguments in the schema's order.
+
+    Booleans are sent in lower case; an array sends its key once per item, and an object is sent as JSON; a default that
+    differs from the upstream's own is sent even when the caller left it out.
+
+    Args:
+        source: the source of ``tool``.
+        tool: the tool that is called.
+        arguments: the validated arguments (``execution.validation``).
+    """
+    call = tool.call
+    values = {**call.get("sends", {}), **arguments}
+    query: Query = [(source.function_key, call["function"])]
+    for name in dict.fromkeys((*properties(tool.parameters), *values)):
+        value = values.get(name)
+        if value is not None:
+            key = call.get("query", {}).get(name, name)
+            query += [(key, _as_text(item)) for item in (value if isinstance(value, list) else [value])]
+    return query
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, bool | dict | list | None) else str(value)
