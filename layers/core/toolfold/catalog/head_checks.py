@@ -105,6 +105,8 @@ def _check_source(entry: Mapping[str, Any]) -> None:
     _check_texts("instructions of a source", (entry.get("instructions", ""),), _MAX_PARAGRAPH)
     connection = entry.get("connection", {})
     _require(isinstance(connection, dict) and len(repr(connection)) <= MAX_TEXT, "connection")
+    for limit in ("timeout_s", "max_response_bytes"):
+        _require(limit not in connection or _is_positive(connection[limit]), f"connection.{limit}")
     _require(is_name(entry["kind"]), "kind")
     _require(isinstance(entry["base_url"], str) and len(entry["base_url"]) <= _MAX_URL, "base_url")
     _require(_is_key(entry["function_key"]) and _is_key(entry.get("format_parameter", "")), "function_key")
@@ -286,6 +288,10 @@ def _require(condition: bool, what: str) -> None:
 
 def _is_integer(value: Any, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
+
+
+def _is_positive(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < _MAX_TOKENS
 
 
 def _is_key(value: Any, most: int = _MAX_LABEL) -> bool:

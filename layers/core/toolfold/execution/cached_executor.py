@@ -167,7 +167,9 @@ class CachedExecutor:
         """
         log = CallLog(tool.name, source.id)
         log.is_operator_key = credentials.api_key == operator_key != ""
-        end = self._clock.monotonic() + self._settings.timeout_s
+        # A catalog may ask for less time than the operator allows, not for more.
+        timeout_s = min(self._settings.timeout_s, source.connection.get("timeout_s", self._settings.timeout_s))
+        end = self._clock.monotonic() + timeout_s
         end = end if deadline is None else min(end, deadline)
         known_keys = (credentials.api_key, operator_key)
         try:
