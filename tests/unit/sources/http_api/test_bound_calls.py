@@ -1,0 +1,433 @@
+"""Calls of tools with a binding over real HTTP: credentials, redirects, responses of every kind, and errors."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
+from toolfold.catalog.model import Auth, Effect, Source, Tool
+from toolfold.errors import (
+    AnswerTooLarge,
+    AuthRejected,
+    AuthRequired,
+    CallError,
+    CatalogUnavailable,
+    InvalidArguments,
+    NoData,
+    RateLimited,
+    UpstreamError,
+)
+from toolfold.models import ParsedResponse, SourceCredentials
+from toolfold.network.session import HttpClient
+from toolfold.settings import Settings
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.http_api.adapter import HttpApiAdapter
+from toolfold.sources.http_api.bound_parser import MAX_BLOCK_BYTES
+
+KEY = "CANARY+KEY/0123456"
+VARIABLE = "TOOLFOLD_SOURCE_PETS_KEY"
+GET = {"path": "/pets"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[HttpService]:
+    with HttpService() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[HttpService]:
+    with HttpService() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _nothing_received(service: HttpService, other: HttpService) -> None:
+    for one in (service, other):
+        one.received.clear()
+        one.answer = as_json({"ok": True})
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    client.close()
+
+
+class Pets:
+    """A source at ``service``, and calls of its tools."""
+
+    def __init__(self, url: str, client: HttpClient, auth: Auth | None = None, **connection: Any) -> None:
+        source = Source("pets", "Pets", "http_api", url, "", auth, {"default": 60}, "Try another.", (), ())
+        context = AdapterContext(Settings.from_environment({}), lambda: client)
+        self.adapter = HttpApiAdapter(source._replace(connection=connection), context)
+
+    def call(
+        self,
+        call: Mapping[str, Any] = GET,
+        arguments: Mapping[str, Any] | None = None,
+        key: str = "",
+        effect: Effect = "read",
+    ) -> ParsedResponse:
+        tool = Tool(
+            "pets__x", "pets", "pets", "X", "x", "x", (), "free", effect, "default", ("json",), {}, "", {}, {}, (),
+            json.dumps(call), {"function": "x", **call}, {"csv": None, "rows": [], "kind": None},
+        )  # fmt: skip
+        given, credentials = arguments or {}, SourceCredentials(key)
+        self.adapter.check_call(tool, given, credentials)
+        response = self.adapter.call(tool, given, credentials, time.monotonic() + 5)
+        return self.adapter.parse(tool, given, response, credentials)
+
+
+@pytest.fixture
+def pets(service: HttpService, client: HttpClient) -> Pets:
+    return Pets(f"{service.url}/v1?version=2", client)
+
+
+def failure(pets: Pets, **how: Any) -> CallError:
+    with pytest.raises(CallError) as caught:
+        pets.call(**how)
+    assert KEY not in json.dumps(caught.value.as_dict())
+    return caught.value
+
+
+class TestRequests:
+    def test_every_part_of_a_request_arrives(self, pets: Pets, service: HttpService) -> None:
+        call = {
+            "method": "PUT",
+            "path": "/owners/{owner}/pets",
+            "parameters": {"trace": {"in": "header", "name": "X-Trace"}, "session": {"in": "cookie"}, "tags": {}},
+            "body": {"fields": {"pet_name": "name"}},
+        }
+        arguments = {"owner": "ä b", "trace": "t-1", "session": "s;1", "tags": ["a", "b&c"], "pet_name": "Rex é"}
+        pets.call(call, arguments, effect="write")
+        received = service.last
+        assert (received.method, received.path) == ("PUT", "/v1/owners/ä b/pets")
+        assert received.query == [("version", "2"), ("tags", "a"), ("tags", "b&c")]
+        assert (received.headers["x-trace"], received.cookies) == ("t-1", {"session": "s%3B1"})
+        assert (received.json, received.headers["content-type"]) == ({"name": "Rex é"}, "application/json")
+
+    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"])
+    def test_every_method_is_sent(self, pets: Pets, service: HttpService, method: str) -> None:
+        pets.call({"method": method, "path": "/pets"}, effect="destructive")
+        assert [received.method for received in service.received] == [method]
+
+    def test_headers_of_the_source_are_sent_and_cannot_be_for_credentials(
+        self, service: HttpService, client: HttpClient
+    ) -> None:
+        headers = {"Accept": "application/vnd.pets+json", "User-Agent": "pets-client"}
+        Pets(service.url, client, headers=headers).call()
+        assert service.last.headers["accept"] == "application/vnd.pets+json"
+        assert service.last.headers["user-agent"] == "pets-client"
+        for name in ("Authorization", "Cookie", "Host", "X\r\nY"):
+            with pytest.raises(CatalogUnavailable):
+                Pets(service.url, client, headers={name: "x"}).call()
+
+    def test_arguments_that_cannot_be_sent_are_named_and_nothing_is_sent(
+        self, pets: Pets, service: HttpService
+    ) -> None:
+        for call, arguments in (
+            ({"path": "/pets/{id}"}, {"id": "../owners"}),
+            ({"path": "/pets", "parameters": {"id": {"in": "header"}}}, {"id": "a\r\nX-Evil: 1"}),
+            ({"path": "/pets"}, {"id": "x" * 20_000}),
+            ({"path": "/pets", "parameters": {"id": {"in": "header"}}}, {"id": "x" * 9_000}),
+        ):
+            error = failure(pets, call=call, arguments=arguments)
+            assert isinstance(error, InvalidArguments)
+            assert "nothing was sent" in error.suggestion
+        assert service.received == []
+
+    def test_a_damaged_binding_is_the_fault_of_the_catalog(self, pets: Pets, service: HttpService) -> None:
+        for call in ({"path": "//evil.example/x"}, {"path": "/x", "method": "GET /y"}, {"path": 5}):
+            assert isinstance(failure(pets, call=call), CatalogUnavailable)
+        assert service.received == []
+
+    def test_a_response_is_limited_by_what_the_source_asks_for(self, service: HttpService, client: HttpClient) -> None:
+        service.answer = as_json("x" * 5000)
+        assert isinstance(failure(Pets(service.url, client, max_response_bytes=1000)), AnswerTooLarge)
+
+
+AUTHS = {
+    "query": (Auth(VARIABLE, query_key="key"), KEY),
+    "header": (Auth(VARIABLE, header="X-Api-Key"), KEY),
+    "prefix": (Auth(VARIABLE, header="Authorization", prefix="Token"), KEY),
+    "cookie": (Auth(VARIABLE, cookie="session"), KEY),
+    "bearer": (Auth(VARIABLE, bearer=True), KEY),
+    "basic": (Auth(VARIABLE, basic=True), f"user:{KEY}"),
+}
+
+
+def credentials_in(received: Received) -> str:
+    """Return what a request has for credentials, as text."""
+    authorization = received.headers.get("authorization", "")
+    if authorization.startswith("Basic "):
+        authorization = f"Basic {base64.b64decode(authorization[6:]).decode()}"
+    return f"{received.query} {received.headers.get('x-api-key')} {received.cookies} {authorization}"
+
+
+class TestCredentials:
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("query", f"[('key', '{KEY}')] None {{}} "),
+            ("header", f"[] {KEY} {{}} "),
+            ("prefix", f"[] None {{}} Token {KEY}"),
+            ("cookie", f"[] None {{'session': '{KEY.replace('+', '%2B').replace('/', '%2F')}'}} "),
+            ("bearer", f"[] None {{}} Bearer {KEY}"),
+            ("basic", f"[] None {{}} Basic user:{KEY}"),
+        ],
+    )
+    def test_the_key_arrives_in_its_place_alone(
+        self, service: HttpService, client: HttpClient, name: str, expected: str
+    ) -> None:
+        auth, key = AUTHS[name]
+        Pets(service.url, client, auth).call(key=key)
+        assert credentials_in(service.last) == expected
+
+    @pytest.mark.parametrize("name", AUTHS)
+    def test_what_a_service_repeats_of_the_parts_of_a_key_is_no_data(
+        self, service: HttpService, client: HttpClient, name: str
+    ) -> None:
+        service.answer = echo
+        auth, key = AUTHS[name]
+        found = Pets(service.url, client, auth).call(key=key)
+        if name == "basic":  # the whole key is redacted by the executor, which knows it
+            assert KEY not in found.body
+            assert base64.b64encode(key.encode()).decode() not in found.body
+
+    def test_no_argument_can_replace_the_key(self, service: HttpService, client: HttpClient) -> None:
+        pets = Pets(service.url, client, AUTHS["query"][0])
+        for arguments in ({"key": "mine"}, {"filter": {"key": "mine"}}):
+            assert isinstance(failure(pets, arguments=arguments, key=KEY), InvalidArguments)
+        assert service.received == []
+
+
+class TestOAuth:
+    @pytest.fixture
+    def endpoint(self) -> Iterator[TokenEndpoint]:
+        with TokenEndpoint("client:s3cret-0123456") as running:
+            yield running
+
+    @pytest.fixture
+    def protected(self, service: HttpService, client: HttpClient, endpoint: TokenEndpoint) -> Pets:
+        return Pets(service.url, client, Auth(VARIABLE, oauth2={"token_url": f"{endpoint.url}/token"}))
+
+    def test_a_token_is_requested_once_and_sent(
+        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
+    ) -> None:
+        for _ in range(3):
+            protected.call(key=endpoint.client)
+        assert {received.headers["authorization"] for received in service.received} == {
+            f"Bearer access-token-001-of-{endpoint.server_port}"
+        }
+        assert [received.path for received in endpoint.received] == ["/token"]
+        assert "s3cret" not in repr(service.received)
+
+    def test_a_refused_token_is_replaced_once_for_a_read(
+        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
+    ) -> None:
+        service.answer = lambda request: as_json({}, 401 if "-001-" in request.headers["authorization"] else 200)
+        assert protected.call(key=endpoint.client).body == "{}"
+        assert (len(service.received), endpoint.issued) == (2, 2)
+        service.answer = as_json({}, 401)
+        assert isinstance(failure(protected, key=endpoint.client), AuthRejected)
+        assert len(service.received) == 4
+
+    def test_a_write_is_sent_once_and_the_next_has_a_new_token(
+        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
+    ) -> None:
+        service.answer = lambda request: as_json({}, 401 if "-001-" in request.headers["authorization"] else 200)
+        post = {"method": "POST", "path": "/pets"}
+        assert isinstance(failure(protected, call=post, key=endpoint.client, effect="write"), AuthRejected)
+        assert len(service.received) == 1
+        protected.call(post, key=endpoint.client, effect="write")
+        assert (len(service.received), endpoint.issued) == (2, 2)
+
+    def test_a_wrong_secret_is_an_error_without_it(
+        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
+    ) -> None:
+        error = failure(protected, key="client:wr0ng-secret")
+        assert isinstance(error, AuthRejected)
+        assert "wr0ng" not in json.dumps(error.as_dict())
+        assert service.received == []
+
+    def test_a_token_that_the_service_repeats_is_redacted(
+        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
+    ) -> None:
+        service.answer = echo
+        body = protected.call(key=endpoint.client).body
+        assert "access-token" not in body
+        assert json.loads(body)["headers"]["authorization"] == "Bearer [key]"
+        service.answer = lambda request: as_json({"error": request.headers["authorization"]}, 400)
+        assert "access-token" not in json.dumps(failure(protected, key=endpoint.client).as_dict())
+
+    def test_a_redirect_of_the_token_endpoint_is_not_followed(
+        self, protected: Pets, endpoint: TokenEndpoint, other: HttpService
+    ) -> None:
+        endpoint.answer = (307, {"location": f"{other.url}/token"}, b"")
+        assert isinstance(failure(protected, key=endpoint.client), UpstreamError)
+        assert other.received == []
+
+
+class TestRedirects:
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    def test_a_read_follows_one_on_its_own_host_with_its_key(
+        self, service: HttpService, client: HttpClient, status: int
+    ) -> None:
+        def answer(request: Received) -> Reply:
+            moved = status, {"location": "/v2/pets/?page=1"}, b""
+            return as_json({"moved": True}) if request.path == "/v2/pets/" else moved
+
+        service.answer = answer
+        for name in ("query", "bearer"):
+            auth, key = AUTHS[name]
+            assert Pets(service.url, client, auth).call(key=key).body == '{"moved": true}'
+            assert KEY in credentials_in(service.last)
+            assert ("page", "1") in service.last.query
+
+    @pytest.mark.parametrize("name", AUTHS)
+    @pytest.mark.parametrize(
+        "target",
+        ["http://{other}/x", "//{other}/x", "http://user@{own}/x", "https://{own}/x", "http://10.0.0.1/", "file:///etc/passwd",
+         "http://[::1]:{port}/x", "http://169.254.169.254/latest/meta-data/", "http://{own}@{other}/", "\\\\{other}\\x",
+         "http:\\\\{other}/x", "gopher://{own}/", "http://localhost:{port}/x", "http://[", ""],
+    )  # fmt: skip
+    def test_no_other_host_gets_the_request_or_the_key(
+        self, service: HttpService, other: HttpService, client: HttpClient, name: str, target: str
+    ) -> None:
+        hosts = {"own": service.url[7:], "other": other.url[7:], "port": str(service.server_port)}
+        location = target.format(**hosts)
+        service.answer = (302, {"location": location}, b"")
+        auth, key = AUTHS[name]
+        error = failure(Pets(service.url, client, auth), key=key)
+        assert isinstance(error, UpstreamError)
+        assert "/etc/passwd" not in error.message
+        assert (len(service.received), other.received) == (1, [])
+
+    def test_a_write_follows_none(self, pets: Pets, service: HttpService) -> None:
+        service.answer = (307, {"location": "/elsewhere"}, b"")
+        post = {"method": "POST", "path": "/pets"}
+        assert isinstance(failure(pets, call=post, effect="write"), UpstreamError)
+        assert len(service.received) == 1
+
+    def test_a_loop_ends(self, pets: Pets, service: HttpService) -> None:
+        service.answer = (302, {"location": "/loop"}, b"")
+        error = failure(pets)
+        assert "redirects to http://127.0.0.1" in error.message
+        assert len(service.received) == 4
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
+
+
+class TestResponses:
+    @pytest.mark.parametrize(
+        ("reply", "kind", "body"),
+        [
+            (as_json({"a": 1}), "json", '{"a": 1}'),
+            (as_json([]), "json", "[]"),
+            (as_json({}), "json", "{}"),
+            (as_json(None), "json", "null"),
+            (as_json({"a": 1}, 201, "application/vnd.api+json; charset=utf-8"), "json", '{"a": 1}'),
+            ((200, {}, b'{"a": 1}'), "json", '{"a": 1}'),
+            ((200, {"content-type": "text/plain"}, b'{"a": 1}'), "json", '{"a": 1}'),
+            ((200, {"content-type": "text/plain"}, b"{not json"), "text", "{not json"),
+            ((200, {"content-type": "application/x-ndjson"}, b'{"a":1}\n{"a":2}\n'), "json", '[{"a":1},{"a":2}]'),
+            ((200, {"content-type": "text/csv"}, b"a,b\n1,2\n"), "csv", "a,b\n1,2"),
+            ((200, {"content-type": "text/csv"}, b"one\ntwo\n"), "text", "one\ntwo"),
+            ((200, {"content-type": "text/plain"}, b"Hello, you\nthere"), "text", "Hello, you\nthere"),
+            ((200, {"content-type": "application/xml"}, b"<a>1</a>"), "text", "<a>1</a>"),
+            ((204, {}, b""), "json", '{"status": 204, "content": null}'),
+            ((200, {"content-type": "application/json"}, b""), "json", '{"status": 200, "content": null}'),
+            ((205, {}, b""), "json", '{"status": 205, "content": null}'),
+        ],
+    )
+    def test_a_response_has_the_kind_of_its_content(
+        self, pets: Pets, service: HttpService, reply: Reply, kind: str, body: str
+    ) -> None:
+        service.answer = reply
+        assert pets.call()[:2] == (kind, body)
+
+    def test_an_image_is_a_block(self, pets: Pets, service: HttpService) -> None:
+        service.answer = (200, {"content-type": "image/png"}, PNG)
+        found = pets.call()
+        assert json.loads(found.body) == {"content_type": "image/png", "bytes": len(PNG)}
+        (block,) = json.loads(found.blocks)
+        assert (block["type"], block["mimeType"], base64.b64decode(block["data"])) == ("image", "image/png", PNG)
+
+    @pytest.mark.parametrize(
+        ("reply", "error", "text"),
+        [
+            ((200, {"content-type": "image/png"}, bytes(MAX_BLOCK_BYTES + 1)), AnswerTooLarge, "image/png"),
+            ((200, {"content-type": "application/pdf"}, b"%PDF-1.4"), UpstreamError, "application/pdf of 8 bytes"),
+            ((200, {"content-type": "application/octet-stream"}, b"\x00\x01"), UpstreamError, "octet-stream"),
+            ((200, {"content-type": "text/html"}, b"<html><title>Log in</title>"), UpstreamError, "HTML page"),
+            ((200, {"content-type": "application/json"}, b'{"a": '), UpstreamError, "broken JSON"),
+        ],
+    )
+    def test_what_no_model_can_read_is_an_error_for_a_read_alone(
+        self, pets: Pets, service: HttpService, reply: Reply, error: type[CallError], text: str
+    ) -> None:
+        service.answer = reply
+        found = failure(pets)
+        assert isinstance(found, error)
+        assert text in found.message
+        if error is UpstreamError:
+            post = {"method": "POST", "path": "/pets"}
+            assert json.loads(pets.call(post, effect="write").body) == {"status": 200, "content": None}
+
+    def test_a_tool_may_return_pages_and_tables_whatever_their_type_says(
+        self, pets: Pets, service: HttpService
+    ) -> None:
+        service.answer = (200, {"content-type": "text/html"}, b"<p>hi</p>")
+        assert pets.call({"path": "/", "response": "text"})[:2] == ("text", "<p>hi</p>")
+        service.answer = (200, {"content-type": "text/plain"}, b"a,b\n1,2\n")
+        assert pets.call({"path": "/", "response": "csv"})[:2] == ("csv", "a,b\n1,2")
+
+    @pytest.mark.parametrize(
+        ("reply", "error", "says"),
+        [
+            (as_json({"detail": "limit is too large"}, 400, "application/problem+json"), InvalidArguments,
+             "limit is too large"),
+            (as_json({"detail": [{"loc": ["query", "n"], "msg": "not a number"}]}, 422), InvalidArguments,
+             "query.n: not a number"),
+            (as_json({"message": "No such pet"}, 404), NoData, "No such pet"),
+            ((410, {}, b""), NoData, None),
+            ((401, {}, b""), AuthRequired, None),
+            (as_json({"message": "forbidden"}, 403), AuthRequired, "forbidden"),
+            (as_json({"message": "exists"}, 409), UpstreamError, "exists"),
+            ((405, {"content-type": "text/plain"}, b"no such method"), UpstreamError, "no such method"),
+            ((429, {"retry-after": "7"}, b""), RateLimited, None),
+            ((500, {"content-type": "text/html"}, b"<html><title>Oops</title>"), UpstreamError, "Oops"),
+            ((503, {}, b""), UpstreamError, None),
+            ((304, {}, b""), UpstreamError, None),
+        ],
+    )  # fmt: skip
+    def test_an_error_has_a_code_and_says_what_the_service_says(
+        self, pets: Pets, service: HttpService, reply: Reply, error: type[CallError], says: str | None
+    ) -> None:
+        service.answer = reply
+        found = failure(pets, arguments={"id": 1})
+        assert isinstance(found, error)
+        assert found.details.get("upstream_says") == says
+
+    def test_a_missing_permission_is_about_the_key(self, service: HttpService, client: HttpClient) -> None:
+        pets = Pets(service.url, client, AUTHS["bearer"][0])
+        service.answer = as_json({"message": f"key {KEY} has no access"}, 403)
+        error = failure(pets, key=KEY)
+        assert isinstance(error, AuthRejected)
+        assert error.details["upstream_says"] == "key [key] has no access"
+        service.answer = (403, {"retry-after": "60"}, b"")
+        assert failure(pets, key=KEY).details["retry_after_s"] == 60
+
+    def test_after_a_failed_write_the_next_step_is_to_check(self, pets: Pets, service: HttpService) -> None:
+        service.answer = (502, {}, b"")
+        error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
+        assert "may have taken effect" in error.suggestion
