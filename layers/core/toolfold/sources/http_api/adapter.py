@@ -134,7 +134,7 @@ class HttpApiAdapter:
             return self._bound_calls
 
     def _exchange(self, request: HttpRequest, deadline: float, idempotent: bool) -> Response:
-        """Send a request and return the response, whatever its status is."""
+        """Send a request and return the response, of any status."""
         if time.monotonic() >= deadline:
             raise upstream_timeout(self.source)
         # A catalog may ask for less than the operator allows, not for more.

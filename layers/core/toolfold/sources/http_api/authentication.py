@@ -76,7 +76,7 @@ def basic_credentials(key: str) -> str:
 
 
 def secrets_of(auth: Auth | None, key: str) -> tuple[str, ...]:
-    """Return the parts of ``key`` that an upstream may repeat and nobody may see, besides the whole."""
+    """Return the parts of ``key`` that must not appear in a response, besides the whole."""
     if auth is None or not (auth.basic or auth.oauth2 is not None):
         return ()
     secret = key.partition(":")[2]

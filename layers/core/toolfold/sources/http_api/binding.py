@@ -76,7 +76,7 @@ _KEPT_IN_QUERY = "/:?@!$'()*,"
 
 
 class BindingError(ValueError):
-    """A binding that cannot be used: a catalog is damaged, or written by someone else."""
+    """A binding that cannot be used: the catalog is damaged, or another program wrote it."""
 
 
 class InvalidArgument(ValueError):

@@ -102,7 +102,7 @@ class BoundCalls:
         response = self._send(bound, token or key, deadline, is_read)
         if self._tokens is not None and response.status == 401:
             self._tokens.drop_token(key, token)
-            # A write is sent once, whatever the answer is: the next call has a new token.
+            # A write is sent once, regardless of the answer: the next call has a new token.
             if is_read:
                 token = self._tokens.get_token(key, deadline)
                 response = self._send(bound, token, deadline, is_read)

@@ -122,7 +122,7 @@ class TokenProvider:
             entry.lock.release()
 
     def drop_token(self, key: str, token: str) -> None:
-        """Forget ``token``, which the source has refused. A newer one, of another thread, is kept."""
+        """Drop ``token``, which the source has refused. A newer one, of another thread, is kept."""
         entry = self._entry(key)
         with entry.lock:
             if entry.text == token:

@@ -1,4 +1,4 @@
-"""Read ``Retry-After``: how long a service wants to be left alone."""
+"""Read ``Retry-After``: after how long a service accepts the next request."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def named_values(name: str, value: Any, style: str, explode: bool, encode: Encod
 
     Args:
         name: the name of the parameter.
-        value: a JSON value; None is no pair.
+        value: a JSON value; None has none.
         style: one of the styles of ``query``.
         explode: whether each item or member is a pair of its own.
         encode: percent-encodes a name or a value.
