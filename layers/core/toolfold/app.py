@@ -123,7 +123,13 @@ def build_app(
     if closed:
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
     executor = ToolExecutor(
-        settings, aws=aws, on_call=on_call, on_failure=on_failure, uses_own_keys=not closed, logs_audit=logs_audit
+        settings,
+        aws=aws,
+        on_call=on_call,
+        on_failure=on_failure,
+        uses_own_keys=not closed,
+        logs_audit=logs_audit,
+        read_file=lambda sha256: catalog_store().file(sha256),
     )
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
     authorization = _authorization(settings, executor)

@@ -8,6 +8,7 @@ and the same hash.
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 from collections import Counter
@@ -24,6 +25,7 @@ from toolfold.build.tool_references import renamed, renamed_vocabulary
 from toolfold.build.yaml_source import load_yaml_source
 from toolfold.catalog import json_schema
 from toolfold.catalog.model import RESERVED_NAMES, name_key, summary_suffix
+from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
@@ -80,8 +82,20 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
         "index": search_index.build(searchable, out_of_scope),
         "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
+        "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
+        "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
     }
     return writer.dumps(compiled)
+
+
+def _skill_root(tool: Mapping[str, Any]) -> str:
+    """Return the URI of the folder of a skill; empty for any other tool."""
+    return str(tool["call"].get("root", "")) if "front_matter" in tool["call"] else ""
+
+
+def _content(file: str | bytes) -> dict[str, str]:
+    """Return the content of a file as ``resources/read`` has it."""
+    return {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}
 
 
 def _load(folder: Path, adapters: Collection[str], problems: list[str]) -> list[LoadedSource]:

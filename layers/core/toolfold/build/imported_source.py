@@ -72,7 +72,7 @@ def load_imported_source(
     ]
     entry = emitter.imported_source_entry(settings, found, title, description)
     freshness = {FRESHNESS_CLASS: settings.freshness_s}
-    return LoadedSource(settings, entry, freshness, categories, Vocabulary(), is_imported=True)
+    return LoadedSource(settings, entry, freshness, categories, Vocabulary(), is_imported=True, files=found.files)
 
 
 def review_hash(tool: str, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolfold.build.schema import Category, SourceSettings, Vocabulary
@@ -27,6 +28,7 @@ class LoadedSource(NamedTuple):
         categories: Its categories, in the order of the listing.
         vocabulary: Further meanings of words.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
+        files: Content that calls return: its SHA-256 → text, or bytes.
     """
 
     settings: SourceSettings
@@ -35,3 +37,4 @@ class LoadedSource(NamedTuple):
     categories: Sequence[LoadedCategory]
     vocabulary: Vocabulary
     is_imported: bool = False
+    files: Mapping[str, str | bytes] = MappingProxyType({})

@@ -20,6 +20,9 @@ from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_k
 COMPILED = ("tools", "index", "spellings", "synonyms")
 """Mappings of the compiler that are written as sections without changes."""
 
+OPTIONAL = ("skills", "files")
+"""Mappings that are written as sections where there is anything in them."""
+
 BLOCK_BYTES = 256 << 10
 """Size of a block. Smaller blocks make the head of a large catalog longer, larger blocks make reading one line slower
 (docs/explanation/decisions/catalog-layout.md)."""
@@ -40,11 +43,12 @@ def dumps(compiled: Mapping[str, Any]) -> str:
 
     Args:
         compiled: ``sources``, ``categories``, ``listing`` and ``definition_tokens`` for the head, and the mappings of
-            :data:`COMPILED`. The tools are in the order of the listing.
+            :data:`COMPILED` and :data:`OPTIONAL`. The tools are in the order of the listing.
     """
     out = io.BytesIO()
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
-    sections: dict[str, Lines] = {name: sort_lines(tools if name == "tools" else compiled[name]) for name in COMPILED}
+    present = [*COMPILED, *(name for name in OPTIONAL if compiled.get(name))]
+    sections: dict[str, Lines] = {name: sort_lines(tools if name == "tools" else compiled[name]) for name in present}
     write(out, io.BytesIO(), compiled, compiled["tools"].items(), sections)
     return out.getvalue().decode()
 
@@ -66,7 +70,7 @@ def write(
     Args:
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
-        head: ``sources``, ``categories``, ``listing`` and ``definition_tokens``.
+        head: ``sources``, ``categories``, ``listing``, ``definition_tokens``, and ``skills`` where there are any.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
             confirm and tags are used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`.
@@ -97,6 +101,8 @@ def write(
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
+    if skills := head.get("skills"):
+        line["skills"] = len(skills)
     if confirmed := sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines):
         line["confirmed"] = confirmed
     out.write(_json(line)[:-1] + b"\n")

@@ -57,42 +57,60 @@ def load(path: Path) -> Document:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise SourceError([f"{path}:{line}: is not UTF-8"]) from None
+    return parse(path, text)
+
+
+def parse(path: Path, text: str, first_line: int = 1) -> Document:
+    """Parse YAML that is a file, or a part of one.
+
+    Args:
+        path: The file.
+        text: The YAML.
+        first_line: The line of the file at which it begins.
+
+    Raises:
+        SourceError: It is not YAML, or repeats a key in one mapping.
+    """
     try:
         loader = _Loader(text)
     except yaml.reader.ReaderError as error:  # PyYAML's own reader checks the text here, libyaml's below
-        raise _not_printable(path, text, error) from None
+        raise _not_printable(path, text, error, first_line) from None
     lines: dict[Location, int] = {}
     try:
         root = loader.get_single_node()
-        data = None if root is None else _build(loader, root, (), lines, path)
+        data = None if root is None else _build(loader, root, (), lines, path, first_line)
     except yaml.MarkedYAMLError as error:
-        line = 1 if error.problem_mark is None else error.problem_mark.line + 1
+        line = first_line if error.problem_mark is None else error.problem_mark.line + first_line
         raise SourceError([f"{path}:{line}: is not valid YAML: {error.problem or error.context}"]) from None
     except yaml.reader.ReaderError as error:
-        raise _not_printable(path, text, error) from None
+        raise _not_printable(path, text, error, first_line) from None
     finally:
         loader.dispose()
     return Document(path, data, lines)
 
 
-def _not_printable(path: Path, text: str, error: yaml.reader.ReaderError) -> SourceError:
+def _not_printable(path: Path, text: str, error: yaml.reader.ReaderError, first_line: int) -> SourceError:
     position = error.position if isinstance(error.position, int) else 0
-    line = text.encode()[:position].count(b"\n") + 1
+    line = text.encode()[:position].count(b"\n") + first_line
     return SourceError([f"{path}:{line}: contains a character that YAML does not allow"])
 
 
-def _build(loader: _Loader, node: yaml.Node, at: Location, lines: dict[Location, int], path: Path) -> Any:
-    lines.setdefault(at, node.start_mark.line + 1)
+def _build(
+    loader: _Loader, node: yaml.Node, at: Location, lines: dict[Location, int], path: Path, first_line: int
+) -> Any:
+    lines.setdefault(at, node.start_mark.line + first_line)
     if isinstance(node, yaml.SequenceNode):
-        return [_build(loader, child, (*at, index), lines, path) for index, child in enumerate(node.value)]
+        return [_build(loader, child, (*at, index), lines, path, first_line) for index, child in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):
         mapping: dict[Any, Any] = {}
         for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + 1
+            key: Any = loader.construct_object(key_node, deep=True)
+            line = key_node.start_mark.line + first_line
+            if isinstance(key, list | dict | set):
+                raise SourceError([f"{path}:{line}: a key must be text"])
             if key in mapping:
                 raise SourceError([f"{path}:{line}: key {key!r} is given twice"])
             lines[(*at, key)] = line
-            mapping[key] = _build(loader, value_node, (*at, key), lines, path)
+            mapping[key] = _build(loader, value_node, (*at, key), lines, path, first_line)
         return mapping
     return loader.construct_object(node, deep=True)

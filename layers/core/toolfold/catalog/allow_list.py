@@ -35,6 +35,10 @@ IN_ERROR = {"is_in_error": True}
 """Field of a line of the log that says no more than the error that is raised."""
 
 
+_WITHOUT_HOST = frozenset({"skills"})
+"""Kinds of sources that send no requests."""
+
+
 def own_variable(source_id: str) -> str:
     """Return the environment variable that any source may name for its key."""
     return f"TOOLFOLD_SOURCE_{source_id.upper()}_KEY"
@@ -120,7 +124,9 @@ class AllowList:
         for source in sources:
             if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
                 return _refusal(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
-            if source.id not in self._source_urls and not self._is_host_allowed(source.id, source.base_url):
+            sends = source.base_url or source.kind not in _WITHOUT_HOST
+            is_set = source.id in self._source_urls
+            if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
                 return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
             if source.auth is not None and source.auth.oauth2 is not None:
                 token_url = source.auth.oauth2["token_url"]

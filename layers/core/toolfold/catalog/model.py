@@ -183,6 +183,11 @@ _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synony
 - ``index``: term → postings
 - ``spellings``: first letter and length → words
 - ``synonyms``: word → terms
+
+Sections of a catalog with skills (``catalog.skills``):
+
+- ``skills``: URI of a SKILL.md → name of its tool
+- ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
 """
 
 _LISTS = frozenset({"tags", "formats", "see_also"})
@@ -399,6 +404,30 @@ class Catalog:
             raise UnknownSource("The tool catalog lacks a source.", "Tell the operator, whose log says more.")
         return found
 
+    @property
+    def skill_count(self) -> int:
+        """How many of the tools are skills."""
+        return int(self._head.get("skills", 0))
+
+    def skill_tool(self, uri: str) -> str | None:
+        """Return the name of the tool of the skill whose SKILL.md has ``uri``, or None."""
+        section = self._sections.get("skills")
+        found: str | None = None if section is None else section.get(uri, _is_text)
+        return found
+
+    def skill_tools(self) -> Iterator[tuple[str, str]]:
+        """Yield the URI of each skill and the name of its tool, in the order of the URIs."""
+        for uri, name in self._sections["skills"].items() if "skills" in self._sections else ():
+            if not _is_text(name):
+                raise damaged("a line of skills")
+            yield uri, name
+
+    def file(self, sha256: str) -> Mapping[str, str] | None:
+        """Return ``{"text"}`` or ``{"blob"}``, the content that has the digest, or None."""
+        section = self._sections.get("files")
+        found: Mapping[str, str] | None = None if section is None else section.get(sha256, _is_content)
+        return found
+
     def verify(self) -> None:
         """Read every value, to check a catalog before it is published.
 
@@ -408,6 +437,8 @@ class Catalog:
         sizes = {name: sum(1 for _ in section.items()) for name, section in self._sections.items()}
         if not sizes["tools"] == sizes["names"] == sizes["lines"] == len(self):
             raise damaged(f"not every section has {len(self)} tools")
+        if sizes.get("skills", 0) != self.skill_count:
+            raise damaged(f"there are not {self.skill_count} skills")
 
     def _is_tool(self, value: Any) -> bool:
         if not (
@@ -462,6 +493,15 @@ def name_key(name: str) -> str:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_content(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and len(value) == 1
+        and all(isinstance(value.get(key), str) for key in value)
+        and (value.keys() <= {"text", "blob"})
+    )
 
 
 def _is_texts(value: Any) -> bool:

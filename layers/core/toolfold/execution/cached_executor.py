@@ -100,6 +100,7 @@ class CachedExecutor:
         on_failure: called with ``CACHE_UNAVAILABLE`` at each failure of the cache that is not a throttle.
         adapters: finds the adapters of sources.
         clock: the clocks.
+        read_file: returns content of the current catalog by its SHA-256.
     """
 
     def __init__(
@@ -112,8 +113,9 @@ class CachedExecutor:
         on_failure: Callable[[str], None] | None = None,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
+        read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
     ) -> None:
-        self._settings, self._on_call = settings, on_call
+        self._settings, self._on_call, self._read_file = settings, on_call, read_file
         self._adapters, self._clock = adapters or AdapterRegistry(), clock or Clock()
         self._memory = MemoryStore(settings.cache_memory_bytes)
         self._on_failure = on_failure
@@ -329,7 +331,7 @@ class CachedExecutor:
 
     def _connect(self, source: Source) -> Upstream:
         settings, clock = self._settings, self._clock
-        adapter = self._adapters.create(source, AdapterContext(settings, self._get_http_client))
+        adapter = self._adapters.create(source, AdapterContext(settings, self._get_http_client, self._read_file))
         limiter = RateLimiter(source.title, adapter.quota_resets_at, settings, self._memory, self._shared, clock)
         return Upstream(source, adapter, RetryingClient(adapter, limiter, settings, clock), settings, clock)
 

@@ -55,6 +55,7 @@ class ToolExecutor:
         logs_audit: whether the audit log goes to the log of this process, where no file is set for it.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
+        read_file: returns content of the current catalog by its SHA-256, for sources whose answers are in it.
     """
 
     def __init__(
@@ -68,12 +69,13 @@ class ToolExecutor:
         logs_audit: bool = False,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
+        read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
     ) -> None:
         self.settings = settings
         self.aws = aws or AwsClients()
         self._allow_list = AllowList.from_settings(settings)
         self._secrets: SecretProvider | None = None
-        self._on_call, self._adapters, self._clock = on_call, adapters, clock
+        self._on_call, self._adapters, self._clock, self._read_file = on_call, adapters, clock, read_file
         self._on_failure, self._uses_own_keys = on_failure, uses_own_keys
         self._client_limits: ClientLimits | None = None
         self._cached_executor: CachedExecutor | None = None
@@ -342,6 +344,7 @@ class ToolExecutor:
                     on_failure=self._on_failure,
                     adapters=self._adapters,
                     clock=self._clock,
+                    read_file=self._read_file,
                 )
             return self._cached_executor
 

@@ -34,10 +34,12 @@ class AdapterContext:
         settings: the settings in force.
         get_http_client: returns what sends HTTP requests, with one pool of connections for all sources. Called when
             something is to be sent: importing requests takes longer than answering from the cache.
+        read_file: returns content of the current catalog by its SHA-256 (``Catalog.file``), or None.
     """
 
     settings: Settings
     get_http_client: Callable[[], HttpClient]
+    read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None
 
 
 class SourceAdapter(Protocol):

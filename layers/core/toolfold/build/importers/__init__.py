@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPORTERS", "base", "find_importer"]
 
-IMPORTERS: Mapping[str, str] = {}
+IMPORTERS: Mapping[str, str] = {
+    "skills": "toolfold.build.importers.skills.importer:SkillsImporter",
+}
 """Kind of source → module and class. A kind without an importer is written by hand, in files of categories."""
 
 

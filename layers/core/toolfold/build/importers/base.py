@@ -101,6 +101,7 @@ class ImportedSource:
         version: Of the source.
         instructions: What the source says about the use of its tools.
         fetched_at: When it was read, in ISO 8601.
+        files: Content that calls return: its SHA-256 in hexadecimal digits → text, or bytes.
     """
 
     tools: Sequence[ImportedTool]
@@ -111,6 +112,7 @@ class ImportedSource:
     version: str = ""
     instructions: str = ""
     fetched_at: str = ""
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

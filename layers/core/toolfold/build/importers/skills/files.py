@@ -1,0 +1,158 @@
+"""Find the skills in a folder, and read their files without leaving it.
+
+Nothing is executed, and no file outside of the folder is read: a symbolic link may lead to another place in it. Every
+file is opened once, checked to be a regular file after that, and read up to its limit.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["SKILL_FILE", "Limits", "UnsafeFile", "find_skills", "list_files", "read_file"]
+
+SKILL_FILE = "SKILL.md"
+
+_MAX_DEPTH = 12
+"""Folders inside each other, from the folder of skills to a file."""
+
+_MAX_ENTRIES = 20_000
+"""Names that are looked at: a folder with more is not a folder of skills."""
+
+_LEFT_OUT = frozenset({"__pycache__", "node_modules", "Thumbs.db"})
+"""What programs leave behind. Hidden names (``.git``, ``.env``, ``.DS_Store``) are left out, too."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a skill may have. The defaults are those that every host of the skills extension accepts (SEP-2640).
+
+    Attributes:
+        max_file_bytes: size of one file.
+        max_files: files of one skill.
+        max_skill_bytes: all files of one skill.
+        max_source_bytes: all files of all skills of the source.
+    """
+
+    max_file_bytes: int = 1 << 20
+    max_files: int = 512
+    max_skill_bytes: int = 16 << 20
+    max_source_bytes: int = 64 << 20
+
+
+class UnsafeFile(Exception):
+    """A file that is not read. ``path`` says which, ``str()`` why."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+def find_skills(folder: Path, root: Path) -> Iterator[Path]:
+    """Yield every folder in ``folder``, itself included, that has a SKILL.md; in order, nested ones after theirs.
+
+    Args:
+        folder: where to look.
+        root: the folder that no symbolic link may leave.
+
+    Raises:
+        UnsafeFile: a symbolic link leaves ``root``, or leads back to a folder that it is in.
+    """
+    for directory, names in _walk(folder, root):
+        if SKILL_FILE in names:
+            yield directory
+
+
+def list_files(skill: Path, root: Path) -> list[Path]:
+    """Return all files below ``skill`` in order, those of nested skills included.
+
+    Args:
+        skill: a folder with a SKILL.md.
+        root: as for :func:`find_skills`.
+
+    Raises:
+        UnsafeFile: as for :func:`find_skills`.
+    """
+    return [directory / name for directory, names in _walk(skill, root) for name in names]
+
+
+def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield each folder with the names of its files, both in order."""
+    top = root.resolve()
+    entries = 0
+    pending = [(folder, 0)]
+    while pending:
+        directory, depth = pending.pop()
+        names: list[str] = []
+        folders: list[Path] = []
+        try:
+            found = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        except OSError as error:
+            raise UnsafeFile(directory, f"cannot be read: {error.strerror}") from None
+        for entry in found:
+            entries += 1
+            if entry.name.startswith(".") or entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
+                continue
+            path = directory / entry.name
+            _check_name(path, entry.name)
+            if entry.is_symlink():
+                _check_link(path, top)
+            if entry.is_dir():
+                folders.append(path)
+            else:
+                names.append(entry.name)
+        if entries > _MAX_ENTRIES or depth > _MAX_DEPTH:
+            raise UnsafeFile(directory, "has too many files, or folders inside each other, for a folder of skills")
+        yield directory, names
+        pending += [(path, depth + 1) for path in reversed(folders)]
+
+
+def _check_name(path: Path, name: str) -> None:
+    # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
+    if not name.isprintable() or "\\" in name:
+        raise UnsafeFile(path.parent, f"has a file whose name is not plain text, {name!a}; rename it")
+
+
+def _check_link(path: Path, top: Path) -> None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UnsafeFile(path, "is a symbolic link that leads nowhere") from None
+    if not target.is_relative_to(top):
+        raise UnsafeFile(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+    if any(part.startswith(".") for part in target.relative_to(top).parts):
+        raise UnsafeFile(path, "is a symbolic link to a hidden file, and hidden files are not served")
+    if target.is_dir() and path.parent.resolve().is_relative_to(target):
+        raise UnsafeFile(path, "is a symbolic link to a folder that it is in")
+
+
+def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
+    """Return the content of a file inside ``root``.
+
+    Raises:
+        UnsafeFile: it is not a regular file of at most ``max_bytes``, or cannot be read.
+    """
+    target = path.resolve()
+    if not target.is_relative_to(root.resolve()):
+        raise UnsafeFile(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+    # Without O_NONBLOCK, opening a named pipe would wait for its writer.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        if not stat.S_ISREG(target.lstat().st_mode):
+            raise UnsafeFile(path, "is not a regular file")
+        descriptor = os.open(target, flags)
+    except OSError as error:
+        reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+        raise UnsafeFile(path, reason) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise UnsafeFile(path, "is not a regular file")
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise UnsafeFile(path, f"has {max(status.st_size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
+    return content

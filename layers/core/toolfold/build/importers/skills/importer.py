@@ -1,0 +1,189 @@
+"""Compile skills: each folder with a SKILL.md becomes a tool whose answer is its text, or one of its files."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
+from toolfold.build.importers.skills.files import SKILL_FILE, Limits, UnsafeFile, find_skills, list_files, read_file
+from toolfold.build.importers.skills.front_matter import parse_skill
+from toolfold.build.importers.skills.media_types import media_type
+from toolfold.build.yaml_loader import Document
+from toolfold.catalog.skills import root_uri
+from toolfold.errors import SourceError
+
+__all__ = ["SkillsImporter", "SkillsSettings"]
+
+LIMITS = Limits()
+
+_MAX_LINE_BYTES = 3 << 20
+"""Bytes of a file as a line of the catalog, of which a reader accepts blocks of 4 MiB."""
+
+_MAX_NAMED_FILES = 40
+"""Files that the schema of a skill names. Of a skill with more, SKILL.md has to name them."""
+
+
+def _inside(path: str) -> str:
+    """Check the path of a folder: it stays in the folder of the source."""
+    parts = PurePosixPath(path).parts
+    if not path.strip() or path.startswith(("/", "~")) or "\\" in path or ":" in path or ".." in parts:
+        raise ValueError(
+            "must be a folder in the folder of the source, without .. (toolfold source add skills copies others)"
+        )
+    return path
+
+
+class SkillsSettings(ImporterSettings):
+    """A source of skills: folders with a SKILL.md."""
+
+    kind: Literal["skills"] = "skills"
+    folders: list[Annotated[str, AfterValidator(_inside)]] = Field(default=["."], min_length=1, max_length=100)
+    """Folders in the folder of the source. Each is a skill, or has skills in it at any depth."""
+    exclude: list[str] = Field(default=[], max_length=100)
+    """Patterns of files that are left out, by their path in the folder: ``*/tests/*``, ``*.png``."""
+    binary_files: bool = False
+    """Whether files that are not text are served, as images and Base64. Otherwise they are an error."""
+    copied_from: list[str] = Field(default=[], max_length=100)
+    """Where ``toolfold source refresh`` copies the folders from, one for each of ``folders``: an absolute path, or one
+    from the folder of the source. Compiling does not read it."""
+
+
+@dataclass
+class _Reading:
+    """What was read so far: the files by digest, the bytes of all, and what is wrong."""
+
+    settings: SkillsSettings
+    problems: list[str]
+    files: dict[str, str | bytes] = field(default_factory=dict)
+    size: int = 0
+
+
+class SkillsImporter:
+    """Read skills. See :class:`toolfold.build.importers.base.Importer`."""
+
+    settings_model = SkillsSettings
+
+    def read(
+        self, folder: Path, settings: SkillsSettings, document: Document, problems: list[str]
+    ) -> ImportedSource | None:
+        """Return the skills in the folders of ``settings``, with all their files."""
+        reading = _Reading(settings, problems)
+        tools: list[ImportedTool] = []
+        seen: dict[str, str] = {}
+        for number, name in enumerate(settings.folders):
+            top = folder / name
+            where = document.where(("folders", number))
+            if not top.is_dir():
+                problems.append(f"{where}: {top} is not a folder")
+                continue
+            found = 0
+            for skill, path in _skills(top, folder, problems):
+                found += 1
+                tool = _tool(reading, skill, path, folder)
+                if tool is None:
+                    continue
+                if path in seen:
+                    problems.append(f"{tool.where}: skill {path} is already at {seen[path]}")
+                seen[path] = tool.where
+                tools.append(tool)
+            if not found:
+                problems.append(f"{where}: {top} has no folder with a {SKILL_FILE}")
+        if reading.size > LIMITS.max_source_bytes:
+            problems.append(
+                f"{document.where(('folders',))}: the skills have {reading.size:,} bytes together; "
+                f"{LIMITS.max_source_bytes:,} are allowed for a source"
+            )
+        if not tools:
+            return None
+        described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
+        return ImportedSource(tools=tools, description=described, files=reading.files)
+
+
+def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """Yield each skill in ``top`` and its path there, which for ``top`` itself is its name."""
+    try:
+        for skill in find_skills(top, root):
+            inner = skill.relative_to(top).as_posix()
+            yield skill, skill.resolve().name if inner == "." else inner
+    except UnsafeFile as error:
+        problems.append(f"{error.path}:1: {error}")
+
+
+def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool | None:
+    """Return the tool of one skill, or None where it cannot be read."""
+    try:
+        text = _text_of(read_file(skill / SKILL_FILE, root, LIMITS.max_file_bytes))
+        if text is None:
+            raise UnsafeFile(skill / SKILL_FILE, "is not plain text in UTF-8")
+        parsed = parse_skill(skill / SKILL_FILE, text)
+        name = parsed.front_matter["name"]
+        if name != (folder_name := path.rpartition("/")[2]):
+            where = parsed.document.where(("name",))
+            problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
+            raise SourceError([f"{where}: {problem}"])
+        files = list(_files(reading, skill, root))
+    except UnsafeFile as error:
+        reading.problems.append(f"{error.path}:1: {error}")
+        return None
+    except SourceError as error:
+        reading.problems += error.problems
+        return None
+    named = [file[0] for file in files]
+    rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
+    rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
+    return ImportedTool(
+        name=path,
+        where=f"{skill / SKILL_FILE}:1",
+        title=name,
+        description=" ".join(parsed.front_matter["description"].split()),
+        parameters={"type": "object", "properties": {"file": rule}, "additionalProperties": False},
+        effect="read",
+        call={"root": root_uri(reading.settings.id, path), "front_matter": parsed.front_matter, "files": files},
+        returns="text",
+        tags=["skill"],
+        example={},
+    )
+
+
+def _files(reading: _Reading, skill: Path, root: Path) -> Iterator[list[Any]]:
+    """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and keep its content."""
+    size = number = 0
+    for file in list_files(skill, root):
+        path = file.relative_to(skill).as_posix()
+        if path != SKILL_FILE and _is_excluded(reading.settings, file.relative_to(root).as_posix()):
+            continue
+        content = read_file(file, root, LIMITS.max_file_bytes)
+        number, size = number + 1, size + len(content)
+        if number > LIMITS.max_files or size > LIMITS.max_skill_bytes:
+            most = f"{LIMITS.max_files} files and {LIMITS.max_skill_bytes:,} bytes are allowed for a skill"
+            raise UnsafeFile(skill / SKILL_FILE, f"is of a skill with too many files; {most}")
+        text = _text_of(content)
+        if text is None and not reading.settings.binary_files:
+            raise UnsafeFile(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
+        digest = hashlib.sha256(content).hexdigest()
+        reading.files[digest] = content if text is None else text
+        reading.size += len(content)
+        yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
+
+
+def _is_excluded(settings: SkillsSettings, path: str) -> bool:
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in settings.exclude)
+
+
+def _text_of(content: bytes) -> str | None:
+    """Return ``content`` as text, or None where it is not UTF-8, or has what text does not have."""
+    if b"\0" in content:
+        return None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if len(json.dumps(text, ensure_ascii=False).encode()) <= _MAX_LINE_BYTES else None

@@ -1,0 +1,168 @@
+"""The skills of a catalog: their front matter, and the list of their files with digests.
+
+A skill is a tool of a source of kind ``skills``. Its ``call`` has all but the content of the files, which is in the
+section ``files`` of the catalog, by its digest. Imported by the first request that is about skills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from toolfold.catalog.reader import damaged
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Tool
+
+__all__ = ["SKILL_FILE", "Skill", "SkillFile", "all_skills", "find_file", "root_uri", "skill_at", "skill_of"]
+
+SKILL_FILE = "SKILL.md"
+
+_SCHEME = "skill://"
+_MAX_FILES, _MAX_TEXT, _MAX_SEGMENTS = 512, 2000, 64
+_DIGEST_CHARS = 64
+_PATH_CHARACTERS = "!$&'()*+,;=:@-._~"
+"""Characters of a segment of a path that are not encoded (RFC 3986, section 3.3)."""
+
+
+class SkillFile(NamedTuple):
+    """One file of a skill.
+
+    Attributes:
+        path: from the folder of the skill, with ``/``.
+        sha256: of its bytes, in hexadecimal digits.
+        size: in bytes.
+        media_type: such as ``text/markdown``.
+        is_text: whether its content is text in UTF-8.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    media_type: str
+    is_text: bool
+
+
+class Skill(NamedTuple):
+    """A skill.
+
+    Attributes:
+        tool: the name of its tool.
+        root: the URI of its folder, without a slash at its end.
+        front_matter: what its SKILL.md begins with.
+        files: all files, by path, SKILL.md among them.
+    """
+
+    tool: str
+    root: str
+    front_matter: Mapping[str, Any]
+    files: Mapping[str, SkillFile]
+
+    @property
+    def uri(self) -> str:
+        """The URI of its SKILL.md."""
+        return f"{self.root}/{SKILL_FILE}"
+
+    def uri_of(self, path: str) -> str:
+        """Return the URI of a file or folder of the skill."""
+        return f"{self.root}/{_encode(path)}" if path else self.root
+
+    def children(self, folder: str) -> list[tuple[str, SkillFile | None]]:
+        """Return the files and folders directly in ``folder``, in order: path, and the file or None for a folder.
+
+        Args:
+            folder: a path in the skill; empty: its root.
+
+        Returns:
+            Nothing for a folder that the skill does not have.
+        """
+        prefix = f"{folder}/" if folder else ""
+        found: dict[str, SkillFile | None] = {}
+        for path, file in self.files.items():
+            if path.startswith(prefix):
+                name, inner, _ = path[len(prefix) :].partition("/")
+                found.setdefault(f"{prefix}{name}", None if inner else file)
+        return sorted(found.items())
+
+
+def root_uri(source_id: str, path: str) -> str:
+    """Return the URI of the folder of a skill. It begins with the id of the source: no two skills have the same."""
+    return f"{_SCHEME}{source_id}/{_encode(path)}"
+
+
+def _encode(path: str) -> str:
+    return quote(path, safe=_PATH_CHARACTERS + "/")
+
+
+def skill_of(tool: Tool) -> Skill:
+    """Return the skill that ``tool`` is. A catalog may be forged: everything is checked.
+
+    Raises:
+        CatalogUnavailable: its entry is not that of a skill.
+    """
+    call = tool.call
+    root, front_matter, files = call.get("root"), call.get("front_matter"), call.get("files")
+    if not (
+        isinstance(root, str)
+        and root.startswith(_SCHEME)
+        and len(root) <= _MAX_TEXT
+        and isinstance(front_matter, dict)
+        and isinstance(files, list)
+        and len(files) <= _MAX_FILES
+        and all(map(_is_file, files))
+    ):
+        raise damaged(f"skill {tool.name[:64]!a}")
+    found = {entry[0]: SkillFile(*entry) for entry in files}
+    if SKILL_FILE not in found:
+        raise damaged(f"skill {tool.name[:64]!a}")
+    return Skill(tool.name, root, front_matter, found)
+
+
+def _is_file(entry: Any) -> bool:
+    match entry:
+        case [str(path), str(sha256), int(size), str(media_type), bool()]:
+            return (
+                0 < len(path) <= _MAX_TEXT
+                and len(sha256) == _DIGEST_CHARS
+                and sha256.isalnum()
+                and size >= 0
+                and 0 < len(media_type) <= _MAX_TEXT
+            )
+    return False
+
+
+def skill_at(catalog: Catalog, uri: str) -> Skill | None:
+    """Return the skill whose SKILL.md has ``uri``, or None."""
+    name = catalog.skill_tool(uri)
+    tool = None if name is None else catalog.get(name)
+    return None if tool is None else skill_of(tool)
+
+
+def find_file(catalog: Catalog, uri: str) -> tuple[Skill, str] | None:
+    """Return the skill that ``uri`` is in and the path in it, which may not exist; None: it is in no skill.
+
+    Of nested skills the innermost is returned.
+    """
+    from urllib.parse import unquote
+
+    if not uri.startswith(_SCHEME) or len(uri) > _MAX_TEXT:
+        return None
+    segments = uri.removeprefix(_SCHEME).split("/")
+    if len(segments) > _MAX_SEGMENTS:
+        return None
+    for end in range(len(segments), 0, -1):
+        root = _SCHEME + "/".join(segments[:end])
+        skill = skill_at(catalog, f"{root}/{SKILL_FILE}")
+        if skill is not None:
+            path = unquote("/".join(segments[end:]))
+            # One spelling for each file: another encoding of its name is another URI.
+            return (skill, path) if skill.uri_of(path) == uri else None
+    return None
+
+
+def all_skills(catalog: Catalog, after: str = "") -> Iterator[Skill]:
+    """Yield the skills whose URI comes after ``after``, in the order of their URIs."""
+    for uri, name in catalog.skill_tools():
+        if uri > after and (tool := catalog.get(name)) is not None:
+            yield skill_of(tool)

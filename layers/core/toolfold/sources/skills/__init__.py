@@ -1,0 +1,8 @@
+"""Skills: folders with a SKILL.md, whose text and files a call returns as data. Nothing in them is executed.
+
+Imports nothing of ``execution``; listed in ``sources.registry``.
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []
