@@ -61,6 +61,8 @@ ROADS: Mapping[str, str] = {
     "demo.py client.request": "stdio, handshake",
     "demo.py self.request": "stdio, handshake",
     "protocol/mcp.py self.tools.call": "http, handshake",
+    # tests/unit/protocol/test_skills.py reads a skill that needs approval.
+    "protocol/skills.py tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_message": "lambda",

@@ -111,6 +111,11 @@ class MetaTools:
         """Return the instructions for a client that connects."""
         return instructions(self._catalog_or_none(), self._now())
 
+    def has_skills(self) -> bool:
+        """Return whether the catalog has skills, which clients may list and read as resources."""
+        catalog = self._catalog_or_none()
+        return catalog is not None and catalog.skill_count > 0
+
     def _catalog_or_none(self) -> Catalog | None:
         try:
             return self.catalog()

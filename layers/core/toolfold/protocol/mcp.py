@@ -1,6 +1,7 @@
 """The methods of MCP, for both eras: versions that open with ``initialize``, and the stateless 2026-07-28.
 
-The server offers tools only and keeps no session: every request is answered from its own content.
+The server offers tools, and the skills of its catalog as resources (``protocol.skills``). It keeps no session: every
+request is answered from its own content.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ LIST_TTL_MS = 3_600_000
 """How long a client may cache ``tools/list``: the tools change with a release or a catalog, not with a request."""
 
 _CAPABILITIES: Mapping[str, Any] = {"tools": {}}
+_SKILL_CAPABILITIES: Mapping[str, Any] = {
+    "tools": {},
+    "resources": {},
+    "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}},
+}
+"""For a catalog with skills."""
+
 _CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
 _EMPTY_LISTS: Mapping[str, str] = {
     "prompts/list": "prompts",
@@ -34,6 +42,11 @@ _EMPTY_LISTS: Mapping[str, str] = {
     "resources/templates/list": "resourceTemplates",
 }
 """Method that lists what the server does not offer → the member of its result."""
+
+_SKILL_METHODS = frozenset(
+    {"skills/list", "skills/get", "resources/list", "resources/read", "resources/directory/read"}
+)
+"""Methods that have an answer of their own for a catalog with skills."""
 
 _NO_HTTP_REQUEST = http.Request("", (), b"")
 
@@ -136,10 +149,16 @@ class Server:
     def _result(
         self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str | int | float]
     ) -> Mapping[str, Any]:
+        result: Mapping[str, Any]
         method = _METHODS[stateless].get(message.method)
-        if method is None:
+        if message.method in _SKILL_METHODS and self.tools.has_skills():
+            from toolfold.protocol import skills  # for a catalog with skills only
+
+            result = skills.answer(self.tools, request, message, log_fields, stateless=stateless)
+        elif method is None:
             raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
-        result: Mapping[str, Any] = method(self, request, message, log_fields)
+        else:
+            result = method(self, request, message, log_fields)
         if stateless:
             if log_fields.get("error") == ApprovalRequired.code:
                 from toolfold.protocol import input_required  # few calls need it
@@ -154,10 +173,13 @@ class Server:
         requested = message.params.get("protocolVersion")
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
-            "capabilities": _CAPABILITIES,
+            "capabilities": self._capabilities(),
             "serverInfo": SERVER_INFO,
             "instructions": self.tools.instructions(),
         }
+
+    def _capabilities(self) -> Mapping[str, Any]:
+        return _SKILL_CAPABILITIES if self.tools.has_skills() else _CAPABILITIES
 
     def _ping(
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
@@ -169,7 +191,7 @@ class Server:
     ) -> dict[str, Any]:
         return {
             "supportedVersions": list(versions.STATELESS),
-            "capabilities": _CAPABILITIES,
+            "capabilities": self._capabilities(),
             "instructions": self.tools.instructions(),
             **_CACHE_HINTS,
         }

@@ -1,9 +1,9 @@
 """MCP over stdio: one JSON-RPC message per line, for an agent on the same machine.
 
 Four kinds of thread, so that a slow call delays nothing else. A reader thread reads stdin and answers at once what
-needs no upstream. Worker threads run ``tools/call``, which may wait for an upstream; an answer is sent as soon as it is
-ready, in any order. A writer thread alone writes to stdout; logs go to stderr. The main thread waits for the end, of
-stdin or by a signal.
+needs no upstream. Worker threads run ``tools/call``, which may wait for an upstream, and ``resources/read``, which the
+limits of calls also apply to; an answer is sent as soon as it is ready, in any order. A writer thread alone writes to
+stdout; logs go to stderr. The main thread waits for the end, of stdin or by a signal.
 
 A client that does not read its answers is not read from either: when :data:`MAX_UNSENT_BYTES` of answers or
 :data:`MAX_QUEUED_CALLS` calls wait, no more lines are read and no more calls are started.
@@ -286,7 +286,7 @@ class StdioSession:
             return  # a response: this server sends no requests
         if message.id is None:
             self._handle_notification(message)
-        elif message.method == "tools/call":
+        elif message.method in ("tools/call", "resources/read"):
             self._queue_call(_Call(message, len(line)))
         else:
             self._send(self._answer(message))
