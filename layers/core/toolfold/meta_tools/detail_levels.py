@@ -66,7 +66,9 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
 
 
 def full_description(tool: Tool) -> str:
-    """Return the summary and the description."""
+    """Return the summary and the description, or the description alone where it begins with the summary."""
+    if tool.description.startswith(tool.summary.removesuffix("…")):
+        return tool.description
     return f"{tool.summary}. {tool.description}"
 
 
