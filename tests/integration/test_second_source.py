@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,7 @@ class Calls:
         if tool.needs_approval:
             with pytest.raises(ApprovalRequired) as required:
                 self.executor.call(self._catalog, tool, arguments, credentials)
-            credentials = replace(credentials, approval_token=required.value.details["approval_token"])
+            credentials = credentials._replace(approval_token=required.value.details["approval_token"])
         return self.executor.call(self._catalog, tool, arguments, credentials, bypass_cache=bypass_cache)
 
 

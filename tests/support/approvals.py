@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def by_meta_tool(
     world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any], caller: str = ""
 ) -> Outcome:
     """Call TOOL_CALL, as a caller with an access token where ``caller`` is its principal."""
-    credentials = replace(NO_CREDENTIALS, caller=caller)
+    credentials = NO_CREDENTIALS._replace(caller=caller)
     given = {"tool_name": tool, "arguments": dict(arguments), **beside}
     return outcome_of(world.app.server.tools.call("TOOL_CALL", given, credentials).structured)
 

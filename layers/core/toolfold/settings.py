@@ -445,11 +445,12 @@ BUILT_IN_SOURCES: Mapping[str, BuiltInSource] = {
 _PREFIX = "TOOLFOLD_"
 _SHORT_NAMES = frozenset(name.removeprefix(_PREFIX) for name in VARIABLES if "<" not in name)
 
-SOURCE_VARIABLE = re.compile(r"TOOLFOLD_SOURCE_(.+)_(URL|KEY)", re.DOTALL)
-"""Name of a variable of one source: its id, and what the variable holds."""
+_OF_SOURCE = "TOOLFOLD_SOURCE_"
 
-_OF_KUBERNETES = re.compile(
-    r"TOOLFOLD(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+# Not compiled: the first response needs it for unknown names alone.
+_OF_KUBERNETES = (
+    r"TOOLFOLD(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
+    r"|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
 )
 """What Kubernetes sets in every container beside a service whose name begins with "toolfold"
 (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables)."""
@@ -639,14 +640,22 @@ def is_ignored(name: str, ignored: Sequence[str]) -> bool:
     return any(name == item or (item[-1:] == "*" and name.startswith(item[:-1])) for item in ignored)
 
 
+def source_of(name: str) -> tuple[str, str] | None:
+    """Return the source and the end, ``URL`` or ``KEY``, of a variable of one source; None for any other name."""
+    id_, separator, end = name.removeprefix(_OF_SOURCE).rpartition("_")
+    if not (name.startswith(_OF_SOURCE) and id_ and separator and end in ("URL", "KEY")):
+        return None
+    return id_.lower(), end
+
+
 def _looks_like_setting(name: str) -> bool:
     if name.startswith(_PREFIX):
-        return SOURCE_VARIABLE.fullmatch(name) is None and _OF_KUBERNETES.fullmatch(name) is None
+        return source_of(name) is None and re.fullmatch(_OF_KUBERNETES, name) is None
     # Another spelling of the prefix: in lower case, divided, without the underscore, with a typo.
     upper = name.upper()
     head = next((head for head in ("TOOLFOLD", "TOOL_FOLD", "TOOL-FOLD") if upper.startswith(head)), "")
     short = upper.removeprefix(head).lstrip("_-") if head else upper.partition("_")[2]
-    if short not in _SHORT_NAMES and SOURCE_VARIABLE.fullmatch(_PREFIX + short) is None:
+    if short not in _SHORT_NAMES and source_of(_PREFIX + short) is None:
         return False
     return bool(head) or _has_letters_of_prefix(upper.partition("_")[0])
 
@@ -664,14 +673,13 @@ def _source_urls(variables: Mapping[str, str], ignored: Sequence[str]) -> dict[s
     """Return source → URL, from the variables named ``TOOLFOLD_SOURCE_<ID>_URL``."""
     urls = {}
     for name, value in variables.items():
-        match = SOURCE_VARIABLE.fullmatch(name)
-        if match is not None and match[2] == "URL" and value.strip() and not is_ignored(name, ignored):
-            urls[match[1].lower()] = _encodable(name, value.strip())
+        found = source_of(name)
+        if found is not None and found[1] == "URL" and value.strip() and not is_ignored(name, ignored):
+            urls[found[0]] = _encodable(name, value.strip())
     return urls
 
 
 def _source_keys(variables: Mapping[str, str], ignored: Sequence[str]) -> tuple[str, ...]:
     """Return the sources of the variables named ``TOOLFOLD_SOURCE_<ID>_KEY``; the keys are read at each call."""
     names = (name for name, value in variables.items() if value.strip() and not is_ignored(name, ignored))
-    matches = filter(None, map(SOURCE_VARIABLE.fullmatch, names))
-    return tuple(match[1].lower() for match in matches if match[2] == "KEY")
+    return tuple(found[0] for found in map(source_of, names) if found is not None and found[1] == "KEY")

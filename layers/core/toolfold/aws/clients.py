@@ -22,7 +22,7 @@ from typing import Any
 
 from toolfold import __version__
 
-_CODE = re.compile(r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z")
+_CODE = r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z"
 """What AWS's error codes look like. Other text in their place could quote a request."""
 
 
@@ -192,7 +192,7 @@ def error_code(error: BaseException) -> str:
     if isinstance(response, dict):
         code = str(response.get("Error", {}).get("Code", ""))
         status = str(response.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
-        return code if _CODE.match(code) else status or type(error).__name__
+        return code if re.match(_CODE, code) else status or type(error).__name__
     return type(error).__name__
 
 

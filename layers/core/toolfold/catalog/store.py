@@ -15,7 +15,6 @@ import errno
 import json
 import logging
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Sequence
@@ -48,7 +47,7 @@ _MAX_HEAD_BYTES = 4 << 20
 _MAX_POINTER_BYTES = 64 << 10
 
 _GAP_BYTES = 64 << 10
-_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+_HASH_CHARACTERS, _HASH_LENGTH = frozenset("0123456789abcdef"), 64
 _RETRY_S = 5.0
 """Seconds between a failed request to S3 and the next, so that not every request waits for a timeout in an outage."""
 
@@ -267,7 +266,8 @@ class S3Store:
             return self._embedded()
         match _parse_pointer(pointer):
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
-                known = _SHA256.match(sha256) and 0 < length <= min(size, _MAX_HEAD_BYTES)
+                is_hash = len(sha256) == _HASH_LENGTH and _HASH_CHARACTERS.issuperset(sha256)
+                known = is_hash and 0 < length <= min(size, _MAX_HEAD_BYTES)
             case _:
                 known = False
         if not known:

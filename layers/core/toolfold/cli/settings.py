@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.errors import SettingsError
-from toolfold.settings import BUILT_IN_SOURCES, SOURCE_VARIABLE, VARIABLES, describe_unknown, unknown_names
+from toolfold.settings import BUILT_IN_SOURCES, VARIABLES, describe_unknown, source_of, unknown_names
 
 _EXAMPLES = """examples:
   toolfold settings                          what is in force here
@@ -79,7 +79,7 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
         value = _HIDDEN if environment.get(known.variable, "").strip() else ""
         origin = _origin(known.variable, environment, from_file)
         yield Row(known.variable, value, "", origin, "API key used when a request has none.")
-    for name in sorted(name for name in environment if SOURCE_VARIABLE.fullmatch(name)):
+    for name in sorted(name for name in environment if source_of(name)):
         value = _HIDDEN if name.endswith("_KEY") else _without_secrets(environment[name])
         meaning = VARIABLES[f"TOOLFOLD_SOURCE_<ID>_{name[-3:]}"].meaning
         yield Row(name, value, "", _origin(name, environment, from_file), meaning)

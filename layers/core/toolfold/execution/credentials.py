@@ -21,8 +21,8 @@ import binascii
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.errors import AuthRequired, InsufficientScope
 
@@ -47,8 +47,7 @@ _JWT_PARTS = (3, 5)
 """Parts of a signed (RFC 7515) and of an encrypted token (RFC 7516)."""
 
 
-@dataclass(frozen=True)
-class RequestCredentials:
+class RequestCredentials(NamedTuple):
     """The keys that an MCP request carries, each empty when absent. ``repr`` hides them.
 
     Attributes:
@@ -66,17 +65,21 @@ class RequestCredentials:
         is_declined: whether the user has declined the call of that token.
     """
 
-    bearer: str = field(default="", repr=False)
-    x_api_key: str = field(default="", repr=False)
-    query: str = field(default="", repr=False)
-    named: Mapping[str, str] = field(default_factory=dict, repr=False)
+    bearer: str = ""
+    x_api_key: str = ""
+    query: str = ""
+    named: Mapping[str, str] = MappingProxyType({})
     unused: str = ""
     conflict: str = ""
     scopes: frozenset[str] | None = None
     caller: str = ""
-    address: str = field(default="", repr=False)
-    approval_token: str = field(default="", repr=False)
+    address: str = ""
+    approval_token: str = ""
     is_declined: bool = False
+
+    def __repr__(self) -> str:
+        """Return the values that are no secrets."""
+        return f"RequestCredentials(scopes={self.scopes!r}, caller={self.caller!r}, unused={self.unused!r})"
 
     def require_scopes(self, *scopes: str) -> None:
         """Check what the access token of the caller allows.

@@ -173,7 +173,7 @@ def open_call(base: CallBase, arguments: Mapping[str, Any]) -> tuple[Call, Mappi
     output_options = _output_options(executor, raw_by, options, base.whole)
     bypass_cache = call_arguments.parse_fresh(options["fresh"])
     if options["approval_token"] is not None:
-        credentials = replace(credentials, approval_token=options["approval_token"])
+        credentials = credentials._replace(approval_token=options["approval_token"])
     budget, turn = base.budget, base.turn
     call = Call(catalog, executor, tool, credentials, output_options, bypass_cache, budget, base.fetch_deadline, turn)
     return call, call_arguments.without_redundant_format(tool, tool_arguments, format_parameter)

@@ -8,7 +8,6 @@ Clients that have not declared the capability get the error APPROVAL_REQUIRED, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
@@ -59,7 +58,7 @@ def add_answer(message: Message, credentials: RequestCredentials) -> RequestCred
         return credentials
     if answer is None:  # without an answer the call is as one without the state
         return credentials
-    return replace(credentials, approval_token=state, is_declined=not answer)
+    return credentials._replace(approval_token=state, is_declined=not answer)
 
 
 def _question(error: Mapping[str, Any]) -> str:

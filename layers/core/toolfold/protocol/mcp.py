@@ -7,7 +7,6 @@ request is answered from its own content.
 from __future__ import annotations
 
 import binascii
-import re
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -51,9 +50,9 @@ _SKILL_METHODS = frozenset(
 _NO_HTTP_REQUEST = http.Request("", (), b"")
 
 # What may be logged of a client's words: short, and without characters that could forge a log line.
-_LOGGABLE_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
-_LOGGABLE_METHOD = re.compile(r"[A-Za-z0-9._/-]{1,64}\Z")
-_BASE64_HEADER = re.compile(r"=\?base64\?(.*)\?=\Z")
+_LOGGABLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/")
+_MAX_LOGGED = 64
+_BASE64_START, _BASE64_END = "=?base64?", "?="
 
 
 class Server:
@@ -236,7 +235,7 @@ class Server:
             raise JsonRpcError(versions.INVALID_PARAMS, self.tools.unknown_tool(name))
         log_fields["tool"] = call.name
         inner_tool = call.arguments.get("tool_name")
-        if isinstance(inner_tool, str) and _LOGGABLE_NAME.match(inner_tool):
+        if isinstance(inner_tool, str) and "/" not in inner_tool and _is_loggable(inner_tool):
             log_fields["inner_tool"] = inner_tool
         credentials = read_credentials(
             request.headers,
@@ -299,7 +298,12 @@ def _accept(request: http.Request, message: Message | None) -> http.Response:
 
 
 def _loggable_method(message: Message) -> str:
-    return message.method if _LOGGABLE_METHOD.match(message.method) else "?"
+    return message.method if _is_loggable(message.method) else "?"
+
+
+def _is_loggable(name: str) -> bool:
+    """Return whether a name of a client may stand in the log as it is."""
+    return 0 < len(name) <= _MAX_LOGGED and _LOGGABLE.issuperset(name)
 
 
 def _meta(message: Message) -> Mapping[str, Any]:
@@ -360,12 +364,12 @@ def _unsupported_version(version: str) -> JsonRpcError:
 
 def _decode_header(value: str | None) -> str | None:
     """Decode ``=?base64?…?=``; return other values as they are, and None for one that is absent or malformed."""
-    match = None if value is None else _BASE64_HEADER.match(value)
-    if match is None:
+    if value is None or not (value.startswith(_BASE64_START) and value.endswith(_BASE64_END)):
         return value
+    encoded = value[len(_BASE64_START) : -len(_BASE64_END)]
     try:
-        decoded = binascii.a2b_base64(match[1], strict_mode=True)
+        decoded = binascii.a2b_base64(encoded, strict_mode=True)
         # Only the canonical encoding: two headers that differ must not name the same tool.
-        return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == match[1] else None
+        return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == encoded else None
     except ValueError:  # not base64, not ASCII, not UTF-8
         return None
