@@ -218,6 +218,20 @@ def _names(name: str, value: str) -> tuple[str, ...]:
     return tuple(items)
 
 
+def _commands(name: str, value: str) -> tuple[str, ...]:
+    """Parse the first words of commands, each after ``SOURCE=`` where it is for one source."""
+    for item in (items := _items(value)):
+        try:
+            import shlex  # few deployments need it
+
+            words = shlex.split(re.sub(r"^[a-z][a-z0-9_]*=", "", item))
+        except ValueError:
+            words = []
+        if not (words and words[0]):
+            raise SettingsError(f"{name} must be commands, separated by commas, not {_shown(item)}.")
+    return tuple(items)
+
+
 class Variable(NamedTuple):
     """An environment variable.
 
@@ -257,6 +271,12 @@ VARIABLES: Mapping[str, Variable] = {
         "",
         "Further hosts that a catalog may name for a source, separated by commas, each with :PORT if it is not 443; "
         "ID=HOST is for the source ID alone.",
+    ),
+    "TOOLFOLD_ALLOWED_COMMANDS": Variable(
+        _commands,
+        "",
+        "Commands that a catalog may start as MCP servers, separated by commas: the first words of each, such as "
+        "`uvx mcp-server-time`; ID=WORDS is for the source ID alone. Not on Lambda.",
     ),
     "TOOLFOLD_CONNECT_TIMEOUT_S": Variable(_timeout, "5", "Seconds to wait for a connection to a source."),
     "TOOLFOLD_TIMEOUT_S": Variable(_timeout, "25", "Total seconds a request to a source may take."),
@@ -473,6 +493,7 @@ class Settings(NamedTuple):
     source_keys: tuple[str, ...]
     key_variables: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
+    allowed_commands: tuple[str, ...]
     connect_timeout_s: float
     timeout_s: float
     deadline_margin_s: float

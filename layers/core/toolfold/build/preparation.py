@@ -14,7 +14,7 @@ from pathlib import Path
 from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.publisher import check_catalog
-from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.allow_list import AllowList, command_of
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CatalogRejected
 
@@ -73,6 +73,13 @@ def check_allowed(catalog: Catalog, allow_list: AllowList) -> None:
     Raises:
         CatalogRejected: It would not.
     """
+    for source in catalog.sources:
+        if command_of(source):
+            raise CatalogRejected(
+                f"Source {source.id} is a program that is started where toolfold runs (transport: stdio), which a "
+                "Lambda function cannot do.",
+                "Run the server where it has a URL and use transport: http, or leave its folder out of this catalog.",
+            )
     refusal = allow_list.first_refusal(catalog.sources)
     if refusal is not None:
         raise CatalogRejected(

@@ -7,6 +7,7 @@ reach is therefore decided by code (``settings.BUILT_IN_SOURCES``) and by the op
 key of a source           the variable of a built-in source; ``TOOLFOLD_SOURCE_<ID>_KEY``; ``TOOLFOLD_KEY_VARIABLES``
 host of a source          the host of a built-in source; ``TOOLFOLD_SOURCE_<ID>_URL``; ``TOOLFOLD_ALLOWED_HOSTS``
 host of its token_url     ``TOOLFOLD_ALLOWED_HOSTS``: it gets the secret of the source
+command of a source       ``TOOLFOLD_ALLOWED_COMMANDS``, not on Lambda
 ========================  =============================================================================================
 
 The key of a built-in source is sent to the host of that source, or to the one that the operator sets for it, and to no
@@ -16,20 +17,23 @@ other. An entry ``ID=NAME`` in a setting binds a variable or a host to one sourc
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.head_checks import host_of
-from toolfold.errors import CatalogUnavailable
+from toolfold.errors import CatalogUnavailable, UpstreamError
 from toolfold.settings import BUILT_IN_SOURCES
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source
     from toolfold.settings import Settings
 
-__all__ = ["IN_ERROR", "AllowList", "Refusal", "own_variable"]
+__all__ = ["IN_ERROR", "AllowList", "Refusal", "command_of", "on_lambda", "own_variable"]
 
 logger = logging.getLogger("toolfold")
+
+_COMMANDS = "TOOLFOLD_ALLOWED_COMMANDS"
 
 IN_ERROR = {"is_in_error": True}
 """Field of a line of the log that says no more than the error that is raised."""
@@ -65,6 +69,7 @@ class AllowList:
         key_variables: Names of environment variables, each ``NAME`` or ``ID=NAME``.
         allowed_hosts: Hosts, each ``HOST`` or ``ID=HOST``.
         source_keys: Sources for which the operator set ``TOOLFOLD_SOURCE_<ID>_KEY``.
+        allowed_commands: First words of commands, each ``WORDS`` or ``ID=WORDS``.
     """
 
     def __init__(
@@ -73,14 +78,22 @@ class AllowList:
         key_variables: Collection[str] = (),
         allowed_hosts: Collection[str] = (),
         source_keys: Collection[str] = (),
+        allowed_commands: Collection[str] = (),
     ) -> None:
         self._source_urls, self._source_keys = source_urls, source_keys
+        self._allowed_commands = frozenset(allowed_commands)
         self._key_variables, self._allowed_hosts = frozenset(key_variables), frozenset(allowed_hosts)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> AllowList:
         """Return the allow-list that ``settings`` make."""
-        return cls(settings.source_urls, settings.key_variables, settings.allowed_hosts, settings.source_keys)
+        return cls(
+            settings.source_urls,
+            settings.key_variables,
+            settings.allowed_hosts,
+            settings.source_keys,
+            settings.allowed_commands,
+        )
 
     def check_all(self, sources: Collection[Source]) -> None:
         """Check each of ``sources``, and that the operator's variables for a source are about one of them.
@@ -91,7 +104,11 @@ class AllowList:
             CatalogUnavailable: A source names what is not allowed, or a variable names no source.
         """
         for source in sources:
-            self.check(source)
+            refusal = self._refusal_of(source)
+            if refusal is not None:
+                raise _refused(refusal)
+            if command_of(source):
+                self._warn_of_command(source)
         if not (self._source_urls or self._source_keys):
             return
         ids = {*BUILT_IN_SOURCES, *(source.id for source in sources)}
@@ -114,25 +131,80 @@ class AllowList:
 
         Raises:
             CatalogUnavailable: It does. The log says what, and which setting allows it.
+            UpstreamError: It is a program that may not be started here.
         """
-        refusal = self.first_refusal([source])
+        refusal = self._refusal_of(source)
         if refusal is not None:
             raise _refused(refusal)
+        if command_of(source):
+            self._check_command(source)
 
     def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
         """Return the first thing that a source names and that is not allowed, or None."""
         for source in sources:
-            if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
-                return _refusal(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
-            sends = source.base_url or source.kind not in _WITHOUT_HOST
-            is_set = source.id in self._source_urls
-            if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
-                return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
-            if source.auth is not None and source.auth.oauth2 is not None:
-                token_url = source.auth.oauth2["token_url"]
-                if not self._is_host_allowed(source.id, token_url):
-                    return _refusal(source.id, "a host", host_of(token_url), "TOOLFOLD_ALLOWED_HOSTS")
+            refusal = self._refusal_of(source) or self._refusal_of_command(source)
+            if refusal is not None:
+                return refusal
         return None
+
+    def _refusal_of(self, source: Source) -> Refusal | None:
+        """Return which variable or host a source names that is not allowed. One that is a program has no host."""
+        if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
+            return _refusal(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
+        sends = source.base_url or not (source.kind in _WITHOUT_HOST or command_of(source))
+        is_set = source.id in self._source_urls
+        if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
+            return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
+        if source.auth is not None and source.auth.oauth2 is not None:
+            token_url = source.auth.oauth2["token_url"]
+            if not self._is_host_allowed(source.id, token_url):
+                return _refusal(source.id, "a host", host_of(token_url), "TOOLFOLD_ALLOWED_HOSTS")
+        return None
+
+    def _refusal_of_command(self, source: Source) -> Refusal | None:
+        """Return the command of a source, if it is not allowed: none of the entries is what it begins with."""
+        command = command_of(source)
+        if not command:
+            return None
+        import shlex  # few catalogs have commands
+
+        for entry in self._allowed_commands:
+            owner, separator, words = entry.partition("=")
+            if separator and owner.isidentifier() and owner == owner.lower():
+                if owner != source.id:
+                    continue
+            else:
+                words = entry
+            allowed = shlex.split(words)
+            if command[: len(allowed)] == allowed:
+                return None
+        shown = [word for word in command if "," not in word] if "," in "".join(command) else command
+        line = shlex.join(shown)
+        return Refusal(
+            ascii(source.id[:64]), "a command", ascii(line[:100]), f"{source.id}={ascii(line[:400])[1:-1]}", _COMMANDS
+        )
+
+    def _check_command(self, source: Source) -> None:
+        if on_lambda():
+            raise UpstreamError(
+                f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
+                "Tell the operator: only MCP servers with a URL can be called from here.",
+            )
+        refusal = self._refusal_of_command(source)
+        if refusal is not None:
+            logger.error("source %s was not started: to allow its command, add %s to %s", *_of_command(refusal))
+            raise UpstreamError(
+                f"{source.title} is a program that may not be started here; nothing was called.",
+                f"Tell the operator: {_COMMANDS} says what may be started, and the log says what is missing.",
+            )
+
+    def _warn_of_command(self, source: Source) -> None:
+        """Log that calls of a source will be refused. The other sources of the catalog are not affected."""
+        refusal = self._refusal_of_command(source)
+        if on_lambda():
+            logger.warning("source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
+        elif refusal is not None:
+            logger.warning("source %s will not be started: to allow it, add %s to %s", *_of_command(refusal))
 
     def _is_variable_allowed(self, source_id: str, name: str) -> bool:
         known = BUILT_IN_SOURCES.get(source_id)
@@ -151,6 +223,21 @@ class AllowList:
             # Its key belongs to its own host: an entry for every source does not extend it.
             return host == known.host or f"{source_id}={host}" in self._allowed_hosts
         return host in self._allowed_hosts or f"{source_id}={host}" in self._allowed_hosts
+
+
+def command_of(source: Source) -> list[str]:
+    """Return program and arguments of a source that is a program; empty for any other, or where they are damaged."""
+    command = source.connection.get("command")
+    return command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
+
+
+def on_lambda() -> bool:
+    """Return whether this process is a Lambda function, which starts no programs."""
+    return bool(os.environ.get("AWS_LAMBDA_FUNCTION_NAME"))
+
+
+def _of_command(refusal: Refusal) -> tuple[str, str, str]:
+    return refusal.source_id, refusal.entry, refusal.setting
 
 
 def _misspelt(sentence: str) -> CatalogUnavailable:
