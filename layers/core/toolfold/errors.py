@@ -19,6 +19,8 @@
     │   ├── NoData                NO_DATA              the call is valid, but there is no data for it
     │   ├── UpstreamError         UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
     │   ├── UpstreamTimeout       UPSTREAM_TIMEOUT     the upstream took too long
+    │   ├── SourceChanged         SOURCE_CHANGED       the source has changed the tool since it was described
+    │   ├── CallCancelled         CANCELLED            the client has cancelled the call
     │   ├── AnswerTooLarge        ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
     │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
     │   └── InternalError         INTERNAL_ERROR       a bug in toolfold; only the log has details
@@ -175,6 +177,18 @@ class UpstreamTimeout(CallError):
     code = "UPSTREAM_TIMEOUT"
 
 
+class SourceChanged(CallError):
+    """The source has changed the tool since its description was read, so a call could mean something else."""
+
+    code = "SOURCE_CHANGED"
+
+
+class CallCancelled(CallError):
+    """The client has cancelled the call. It is logged; no client waits for it."""
+
+    code = "CANCELLED"
+
+
 class AnswerTooLarge(CallError):
     """The answer is over a limit of size, time or memory."""
 
@@ -211,6 +225,8 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         NoData,
         UpstreamError,
         UpstreamTimeout,
+        SourceChanged,
+        CallCancelled,
         AnswerTooLarge,
         CatalogUnavailable,
         InternalError,

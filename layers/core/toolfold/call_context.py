@@ -1,0 +1,106 @@
+"""What a transport knows of the call that it runs: whether the client has cancelled it, and where its progress goes.
+
+A transport puts a :class:`CallContext` around a call (:func:`running`); a source adapter that waits for a server reads
+it (:func:`current`). Threads that work for the same call take it over with ``contextvars.copy_context``.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["CallContext", "SendProgress", "current", "is_cancelled", "running"]
+
+SendProgress = Callable[[float, float | None, str], None]
+"""Sends progress, total and message to the client."""
+
+MAX_MESSAGE_CHARS = 300
+"""Characters of a progress message that are passed on: it is text of a server, for one line of a window."""
+
+MIN_INTERVAL_S = 0.1
+"""Seconds between two notifications of one call. A server may send thousands."""
+
+
+class CallContext:
+    """One call of a client, from its arrival to its answer. Safe to use from many threads.
+
+    Args:
+        send_progress: sends progress to the client; None: it has not requested it.
+    """
+
+    __slots__ = ("_callbacks", "_last", "_lock", "_send_progress", "_sent_at", "is_cancelled")
+
+    def __init__(self, send_progress: SendProgress | None = None) -> None:
+        self._send_progress = send_progress
+        self._callbacks: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+        self._last, self._sent_at = -math.inf, -math.inf
+        self.is_cancelled = False
+
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the client has requested progress."""
+        return self._send_progress is not None
+
+    def cancel(self) -> None:
+        """End the call: call what waits for a source, so that it stops."""
+        with self._lock:
+            self.is_cancelled = True
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+    @contextmanager
+    def on_cancel(self, callback: Callable[[], object]) -> Iterator[None]:
+        """Call ``callback`` once if the call is cancelled inside the ``with`` statement, or was before."""
+        with self._lock:
+            is_late = self.is_cancelled
+            if not is_late:
+                self._callbacks.append(callback)
+        if is_late:
+            callback()
+        try:
+            yield
+        finally:
+            with self._lock:
+                if callback in self._callbacks:
+                    self._callbacks.remove(callback)
+
+    def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Pass on the progress of a source. It must increase with each notification, says the specification."""
+        now = time.monotonic()
+        with self._lock:
+            is_due = now - self._sent_at >= MIN_INTERVAL_S and math.isfinite(progress) and progress > self._last
+            if self._send_progress is None or self.is_cancelled or not is_due:
+                return
+            self._last, self._sent_at = progress, now
+        total = total if total is not None and math.isfinite(total) else None
+        self._send_progress(progress, total, (message or "")[:MAX_MESSAGE_CHARS])
+
+
+_current: ContextVar[CallContext | None] = ContextVar("call_context", default=None)
+
+
+def current() -> CallContext | None:
+    """Return the context of the call that this thread works for; None where the transport made none."""
+    return _current.get()
+
+
+def is_cancelled() -> bool:
+    """Return whether the client has cancelled the call that this thread works for."""
+    context = _current.get()
+    return context is not None and context.is_cancelled
+
+
+@contextmanager
+def running(context: CallContext) -> Iterator[None]:
+    """Make ``context`` the one of what runs inside the ``with`` statement."""
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)

@@ -1,0 +1,264 @@
+"""The adapter of other MCP servers: each call is a ``tools/call`` over a connection that is reused."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import threading
+import time
+import weakref
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from toolfold import call_context
+from toolfold.catalog.reader import damaged
+from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
+from toolfold.messages import READ_NOTICE
+from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
+from toolfold.sources.base import CachePolicy
+from toolfold.sources.errors import ConnectionNotPossible
+from toolfold.sources.http_api.transport_errors import upstream_timeout
+from toolfold.sources.mcp.connection import is_usable_url, read_connection
+from toolfold.sources.mcp.event_loop import EventLoopThread
+from toolfold.sources.mcp.faults import FaultTexts, McpFault
+from toolfold.sources.mcp.keys import token_provider, with_key
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source, Tool
+    from toolfold.sources.base import AdapterContext
+    from toolfold.sources.mcp.session import Session, ToolRequest
+    from toolfold.sources.mcp.sessions import Sessions
+
+__all__ = ["MAX_ARGUMENT_BYTES", "McpAdapter", "import_sdk"]
+
+MAX_ARGUMENT_BYTES = 4_000_000
+"""Of one call: the size that servers of the SDK accept, less what surrounds the arguments."""
+
+_STOP_S = 4.0
+"""Seconds that this process waits at its end for its children to end: as long as one of them may take."""
+
+
+@dataclass(frozen=True)
+class _McpResponse(UpstreamResponse):
+    """A result, parsed already.
+
+    Attributes:
+        result: of ``tools/call``.
+    """
+
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+
+class McpAdapter:
+    """Call the tools of an MCP server. See :class:`toolfold.sources.base.SourceAdapter`.
+
+    Its connections are closed when the adapter is dropped, and at the end of the process.
+    """
+
+    smaller_response_hint: ClassVar[str] = "Ask for less, where the tool has arguments for that."
+
+    def __init__(self, source: Source, context: AdapterContext) -> None:
+        self.source, self._settings = source, context.settings
+        self._connection = read_connection(source)
+        settings = context.settings
+        self._max_bytes = min(
+            self._connection.max_response_bytes or settings.max_response_bytes, settings.max_response_bytes
+        )
+        self._texts = FaultTexts(
+            source,
+            is_child=bool(self._connection.command),
+            max_bytes=self._max_bytes,
+            smaller_response_hint=self.smaller_response_hint,
+        )
+        self._tokens = token_provider(source, context.get_http_client, settings.connect_timeout_s)
+        self._runner = _Runner(source.id)
+        weakref.finalize(self, self._runner.stop).atexit = False
+
+    @property
+    def endpoint(self) -> str:
+        """Where calls are sent: the server's address, or the one that the operator set; for a child its command."""
+        if self._connection.command:
+            return self._connection.endpoint
+        return self._settings.source_urls.get(self.source.id, self._connection.url)
+
+    def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
+        """Raise an error for a call that cannot be sent.
+
+        Raises:
+            InvalidArguments: the arguments are larger than :data:`MAX_ARGUMENT_BYTES`.
+            ConnectionNotPossible: the server cannot be reached from here.
+        """
+        size = len(json.dumps(arguments))
+        if size > MAX_ARGUMENT_BYTES:
+            raise InvalidArguments(
+                f"{tool.name}: the arguments have {size:,} bytes; {MAX_ARGUMENT_BYTES:,} are allowed.",
+                "Split the call into several with less in each; nothing was sent.",
+            )
+        if not self._connection.command and not is_usable_url(self.endpoint):
+            raise ConnectionNotPossible(
+                "The URL set for this source is not https, so nothing was sent to it.",
+                "Tell the operator to set an https URL (http is allowed for this machine only).",
+            )
+
+    def call(
+        self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
+    ) -> UpstreamResponse:
+        """Send one call and wait for its result before ``deadline``. A call that is given up is cancelled there.
+
+        Raises:
+            CallError: see :class:`toolfold.sources.mcp.faults.FaultTexts`.
+        """
+        self.check_call(tool, arguments, credentials)
+        key = credentials.api_key
+        if self._tokens is None:
+            return self._call(tool, arguments, credentials, key, deadline)
+        token = self._tokens.get_token(key, deadline)
+        try:
+            return self._call(tool, arguments, credentials, token, deadline)
+        except AuthRejected:
+            self._tokens.drop_token(key, token)
+            if tool.effect != "read":  # a write is sent once; the next call has a new token
+                raise
+        token = self._tokens.get_token(key, deadline)
+        return self._call(tool, arguments, credentials, token, deadline)
+
+    def _call(
+        self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, sent_key: str, deadline: float
+    ) -> UpstreamResponse:
+        context = call_context.current() or call_context.CallContext()
+        request = _request(tool, arguments, context)
+        future = self._runner.submit(self._open_session, sent_key, request)
+        with context.on_cancel(future.cancel):
+            try:
+                result = future.result(max(0.0, deadline - time.monotonic()))
+            except McpFault as fault:
+                raise self._texts.to_call_error(fault, tool, credentials) from None
+            except CancelledError:
+                raise CallCancelled("The client cancelled this call.", "Call again if the answer is needed.") from None
+            except TimeoutError:
+                future.cancel()
+                raise upstream_timeout(self.source) from None
+        return _McpResponse(200, "", result=result)
+
+    def parse(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        """Return the data in ``response``, unaltered. See :mod:`toolfold.sources.mcp.answers`.
+
+        Raises:
+            UpstreamError: the server says that the call failed, or sent no result of a call.
+        """
+        from toolfold.sources.mcp.answers import parse_result, result_text
+
+        assert isinstance(response, _McpResponse)  # noqa: S101 - `call` has made it
+        title = self.source.title
+        try:
+            if response.result.get("isError"):
+                said = self._texts.said(result_text(response.result), credentials)
+                raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE.for_model, upstream_says=said)
+            return parse_result(response.result)
+        except ValueError:
+            raise UpstreamError(
+                f"{title} sent something that is not the result of a call.",
+                "Do not repeat this call; tell the operator that the server must be checked.",
+            ) from None
+
+    def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
+        """Keep an answer as long as the source says; for its key alone where callers bring their own."""
+        auth = self.source.auth
+        return CachePolicy(self.source.freshness.get(tool.freshness, 0), auth is not None and auth.caller_key)
+
+    def quota_resets_at(self, now: float) -> float:
+        """Return the next midnight in UTC."""
+        tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)
+        return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
+
+    def warm_up(self) -> None:
+        """Import what a call needs. Nothing is opened."""
+        import_sdk(self.source.title)
+
+    def _open_session(self, api_key: str) -> Session:
+        from toolfold.sources.mcp.client import SessionLimits
+        from toolfold.sources.mcp.session import Session
+
+        connection, headers, environment = with_key(self._connection, self.endpoint, self.source.auth, api_key)
+        limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes)
+        return Session(connection, limits, headers, environment)
+
+
+class _Runner:
+    """The event loop of one adapter and its sessions, without a reference to the adapter, which can be dropped."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._loop: EventLoopThread | None = None
+        self._sessions: Sessions | None = None
+
+    def submit(self, open_session: Any, api_key: str, request: ToolRequest) -> Any:
+        """Start a call, and return the future of its result."""
+        import_sdk(self._name)
+        from toolfold.sources.mcp.sessions import Sessions
+
+        with self._lock:
+            if self._loop is None:
+                self._loop = EventLoopThread(f"mcp {self._name}", self._close)
+                atexit.register(self._stop_at_exit)
+            loop = self._loop
+
+        def call() -> Coroutine[Any, Any, dict[str, Any]]:
+            if self._sessions is None:
+                self._sessions = Sessions()
+            return self._sessions.call(api_key, request, open_session)
+
+        return loop.submit(call)
+
+    def stop(self) -> None:
+        """End all connections, without waiting for that."""
+        self._stop(0.0)
+        atexit.unregister(self._stop_at_exit)
+
+    def _stop_at_exit(self) -> None:
+        self._stop(_STOP_S)
+
+    def _stop(self, wait_s: float) -> None:
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.stop(wait_s)
+
+    async def _close(self) -> None:
+        if self._sessions is not None:
+            await self._sessions.close()
+
+
+def _request(tool: Tool, arguments: Mapping[str, Any], context: call_context.CallContext) -> ToolRequest:
+    from toolfold.sources.mcp.session import ToolRequest
+
+    name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
+    if not isinstance(name, str) or not isinstance(fingerprint, str):
+        raise damaged(f"the call of {tool.name!a}")
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        context.report_progress(progress, total, message)
+
+    return ToolRequest(name, arguments, fingerprint, report if context.wants_progress else None)
+
+
+def import_sdk(title: str) -> None:
+    """Import the SDK's client, which takes about a second.
+
+    Raises:
+        CatalogUnavailable: it is not installed; ``title`` is what cannot be called then.
+    """
+    try:
+        import mcp.client  # noqa: F401 - see above
+    except ImportError:
+        raise CatalogUnavailable(
+            f"{title} cannot be called: the package mcp is not installed here.",
+            'Tell the operator to run: pip install "toolfold[mcp]"',
+        ) from None

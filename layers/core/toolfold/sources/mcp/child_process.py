@@ -1,0 +1,200 @@
+"""A transport of the SDK's client that starts an MCP server as a child and exchanges lines with it.
+
+Ours, because the SDK's own has no limit for a line, copies what it has read of one with every chunk, passes stderr on
+and logs lines that it cannot parse: a server that prints a secret would print it into this process's log.
+
+The child gets an environment that is made for it (:func:`child_environment`), no stderr, and a process group of its
+own, so that it can be ended with the processes that it has started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge, TransportError
+
+__all__ = ["ChildState", "child_environment", "child_process"]
+
+_INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ",
+              "USER")  # fmt: skip
+"""Variables that programs need and that hold no secrets."""
+
+_INHERITED_ON_WINDOWS = ("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROGRAMDATA",
+                         "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "USERNAME", "USERPROFILE", "WINDIR")  # fmt: skip
+
+_GRACE_S = 1.0
+"""Seconds that a child has to end after its stdin was closed, and again after SIGTERM."""
+
+_POLL_S = 0.01
+_MAX_STRAY_LINES = 1_000
+"""Lines that are no JSON and are skipped: banners and logs of servers that should write them to stderr."""
+
+
+class ChildState:
+    """What is known of a child.
+
+    Attributes:
+        fault: why its output cannot be read any further; None: it can.
+        is_ended: whether its output has ended.
+        stray_lines: lines on its stdout that are not JSON.
+    """
+
+    def __init__(self) -> None:
+        self.fault: TransportError | None = None
+        self.is_ended = False
+        self.stray_lines = 0
+
+
+def child_environment(given: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a child: what programs need of this process's, and what its source gives it.
+
+    Args:
+        given: variables of the source; they come first.
+        environment: of this process.
+    """
+    names = _INHERITED + (_INHERITED_ON_WINDOWS if os.name == "nt" else ())
+    # A value that begins so is a shell function (CVE-2014-6271).
+    inherited = {name: environment[name] for name in names if name in environment}
+    return {name: value for name, value in inherited.items() if not value.startswith("()")} | dict(given)
+
+
+@asynccontextmanager
+async def child_process(
+    command: Sequence[str], environment: Mapping[str, str], cwd: str, max_line_bytes: int, state: ChildState
+) -> AsyncIterator[Any]:
+    """Start ``command`` and yield the streams that an SDK client reads and writes.
+
+    Args:
+        command: program and arguments.
+        environment: all of its variables.
+        cwd: its folder; empty: that of this process.
+        max_line_bytes: longest line that is read. A longer one ends the child.
+        state: receives what happens to it.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    import anyio
+
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        env=dict(environment),
+        cwd=cwd or None,
+        start_new_session=True,
+        limit=max_line_bytes,
+    )
+    received, incoming = anyio.create_memory_object_stream[Any](0)
+    outgoing, sent = anyio.create_memory_object_stream[Any](0)
+    loop = asyncio.get_running_loop()
+    tasks = [
+        loop.create_task(_read_lines(process, received, state)),
+        loop.create_task(_write_lines(process, sent, received)),
+    ]
+    try:
+        yield incoming, outgoing
+    finally:
+        for task in tasks:
+            task.cancel()
+        for stream in (received, incoming, outgoing, sent):
+            stream.close()
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+
+
+async def _read_lines(process: Process, received: Any, state: ChildState) -> None:
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    assert process.stdout is not None  # noqa: S101 - it was made with a pipe
+    try:
+        async with received:
+            while line := await _read_line(process.stdout):
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    state.stray_lines += 1
+                    if line.lstrip()[:1] not in (b"{", b"[") and state.stray_lines < _MAX_STRAY_LINES:
+                        continue
+                    # A message that cannot be parsed has no id, so whose answer it is cannot be known.
+                    state.fault = InvalidResponse()
+                    return
+                await received.send(SessionMessage(message))
+            state.fault = ConnectionBroken()
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+        pass  # the session has ended
+    except asyncio.LimitOverrunError:
+        state.fault = ResponseTooLarge()
+    finally:
+        state.is_ended = True
+
+
+async def _read_line(stdout: asyncio.StreamReader) -> bytes:
+    """Return the next line that is not blank; empty at the end."""
+    while True:
+        try:
+            line = await stdout.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            return b""
+        if line.strip():
+            return line
+
+
+async def _write_lines(process: Process, sent: Any, received: Any) -> None:
+    assert process.stdin is not None  # noqa: S101 - it was made with a pipe
+    try:
+        async with sent:
+            async for item in sent:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(text.encode("utf-8", "replace") + b"\n")
+                await process.stdin.drain()
+    except (OSError, RuntimeError):
+        received.close()  # so that no request waits for an answer
+
+
+async def _end(process: Process) -> None:
+    """End a child as the specification says: close its stdin, wait, then end its process group."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        if await _has_ended(process, _GRACE_S):
+            return
+        _signal(process, "SIGTERM")
+        if not await _has_ended(process, _GRACE_S):
+            _signal(process, "SIGKILL")
+            await _has_ended(process, _GRACE_S)
+    finally:
+        _signal(process, "SIGKILL")  # what it has started and left, and the child itself if this task is cancelled
+        transport = getattr(process, "_transport", None)  # asyncio keeps the pipes open as long as a grandchild does
+        if transport is not None:
+            with contextlib.suppress(OSError):
+                transport.close()
+
+
+async def _has_ended(process: Process, wait_s: float) -> bool:
+    """Return whether the child has ended. ``process.wait`` waits for the pipes too, which a grandchild may hold."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + wait_s
+    while process.returncode is None:
+        if loop.time() >= end:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True
+
+
+def _signal(process: Process, name: str) -> None:
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, getattr(signal, name))
+        elif process.returncode is None:
+            process.kill()

@@ -1,0 +1,168 @@
+"""Open the SDK's client for a server, and turn what can go wrong with a request into the faults of this package."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from toolfold import __version__
+from toolfold.sources.mcp.child_process import ChildState, child_environment, child_process
+from toolfold.sources.mcp.exchange import Exchange, current_exchange
+from toolfold.sources.mcp.faults import CallRefused, ServerFault
+from toolfold.sources.mcp.refusals import RefusedRequests, refusing
+
+if TYPE_CHECKING:
+    from mcp.client import Client
+    from mcp.client.session import MessageHandlerFnT
+    from mcp.shared.exceptions import MCPError
+
+    from toolfold.sources.mcp.connection import Connection
+
+__all__ = ["SessionLimits", "ask", "first_error", "is_closed", "open_client"]
+
+T = TypeVar("T")
+
+_HANDSHAKE_ERAS = ("2024-", "2025-")
+_CONNECTION_CLOSED, _PARSE_ERROR = -32000, -32700
+_REFUSED_SESSION = (-32000, -32600, -32603)
+"""Codes with which status 400 means an unknown session: those of servers, and what the SDK makes of other bodies."""
+
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """Limits of one connection.
+
+    Attributes:
+        connect_timeout_s: seconds for a TCP connection.
+        max_bytes: of one message of the server.
+    """
+
+    connect_timeout_s: float
+    max_bytes: int
+
+
+async def ask(send: Callable[[], Awaitable[T]], child: ChildState, *, is_call: bool) -> T:
+    """Send one request and return its result.
+
+    Args:
+        send: sends it with the SDK's client.
+        child: the state of the child process, if the server is one.
+        is_call: whether the request calls a tool.
+
+    Raises:
+        ServerFault: the server could not be reached, or its answer cannot be used.
+        CallRefused: the server answered with an error of the protocol.
+    """
+    from mcp.shared.exceptions import MCPError
+    from pydantic import ValidationError
+
+    if child.is_ended:
+        raise ServerFault("closed", was_sent=False, cause=child.fault)
+    exchange = Exchange()
+    token = current_exchange.set(exchange)
+    try:
+        return await send()
+    except MCPError as error:
+        if exchange.fault is not None or _is_failure_of_http(exchange.status, error.code) or is_closed(error):
+            cause = exchange.fault or child.fault
+            raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause) from None
+        if error.code == _PARSE_ERROR and error.message.startswith("Failed to parse "):
+            raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
+        raise CallRefused(error.code, error.message) from None
+    except (ValidationError, RuntimeError, ValueError):
+        raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
+    finally:
+        current_exchange.reset(token)
+
+
+def _is_failure_of_http(status: int, code: int) -> bool:
+    """Return whether a response was refused before a tool saw it; other errors of the protocol have a status too."""
+    return status >= 401 or (status == 400 and code in _REFUSED_SESSION)
+
+
+def is_closed(error: MCPError) -> bool:
+    """Return whether the SDK made this error because the connection has ended. Servers use its code for their own."""
+    return error.code == _CONNECTION_CLOSED and error.message.startswith(("Connection closed", "SSE stream "))
+
+
+def first_error(error: BaseException, kind: type[Any]) -> Any:
+    """Return the first exception of a kind in ``error``, which may be a group."""
+    if isinstance(error, kind):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for inner in error.exceptions if (found := first_error(inner, kind)) is not None), None)
+    return None
+
+
+@asynccontextmanager
+async def open_client(
+    connection: Connection,
+    limits: SessionLimits,
+    headers: Mapping[str, str],
+    environment: Mapping[str, str],
+    child: ChildState,
+    refused: RefusedRequests,
+    on_notification: MessageHandlerFnT,
+) -> AsyncIterator[Client]:
+    """Connect to a server and yield the SDK's client, after the versions were negotiated.
+
+    A server that spoke a version with a handshake when its snapshot was written is greeted with one; any other receives
+    `server/discover` first.
+    """
+    from mcp.client import Client
+    from mcp_types import Implementation
+
+    _silence_sdk()
+    legacy = connection.protocol_version.startswith(_HANDSHAKE_ERAS)
+    async with _transport(connection, limits, headers, environment, child) as transport:
+        client = Client(
+            refusing(transport, refused),
+            mode="legacy" if legacy else "auto",
+            cache=None,
+            message_handler=on_notification,
+            client_info=Implementation(name="toolfold", version=__version__),
+        )
+        async with client:
+            yield client
+
+
+@asynccontextmanager
+async def _transport(
+    connection: Connection,
+    limits: SessionLimits,
+    headers: Mapping[str, str],
+    environment: Mapping[str, str],
+    child: ChildState,
+) -> AsyncIterator[AbstractAsyncContextManager[Any]]:
+    if connection.command:
+        yield child_process(
+            connection.command,
+            child_environment({**connection.environment, **environment}),
+            connection.cwd,
+            limits.max_bytes,
+            child,
+        )
+        return
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    from toolfold.sources.mcp.http_transport import GuardedTransport
+
+    guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes)
+    agent = {"User-Agent": f"toolfold/{__version__}"}
+    async with httpx2.AsyncClient(
+        transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False
+    ) as http_client:
+        yield streamable_http_client(
+            connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
+        )
+
+
+def _silence_sdk() -> None:
+    """Keep the SDK from logging: it quotes messages of servers, with the data and keys in them."""
+    import logging
+
+    for name in ("mcp", "client", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -1,0 +1,128 @@
+"""How an MCP server is reached: what ``source.yaml`` says, as the compiled catalog has it.
+
+A catalog may be damaged or hostile, so everything is checked again where it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from toolfold.catalog.reader import damaged
+from toolfold.network.ssrf import LOOPBACK
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source
+
+__all__ = ["Connection", "command_line", "is_forbidden_variable", "is_usable_url", "read_connection"]
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_FORBIDDEN = re.compile(
+    r"PATH|IFS|ENV|BASH_ENV|SHELLOPTS|LD_.*|DYLD_.*|PYTHON.*|NODE_.*|NPM_.*|UV_.*|PIP_.*|PERL.*|RUBY.*|GEM_.*|JAVA_.*|"
+    r"_JAVA_.*|JDK_.*|CLASSPATH|DOTNET_.*|GIT_.*|SSH_.*|EDITOR|VISUAL|PAGER|BROWSER|PROMPT_COMMAND|GLIBC_.*|GCONV_PATH|"
+    r"MALLOC_.*|BUN_.*|DENO_.*|PATHEXT|COMSPEC",
+    re.IGNORECASE,
+)
+"""Variables by which a catalog could make an allowed command run another program."""
+
+_MAX_ARGUMENTS = 200
+_MAX_CHARS = 4_000
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One server.
+
+    Attributes:
+        url: of a server that is reached over HTTP; empty for a child process.
+        command: program and arguments of a child process; empty for HTTP.
+        environment: variables that the child gets beside those of ``child_process``.
+        cwd: folder of the child; empty: that of this process.
+        key_variable: variable of the child that gets the key of the source; empty: none.
+        protocol_version: version that the server spoke when the snapshot was written; empty: unknown.
+        max_response_bytes: most bytes of one answer; None: as the settings say.
+    """
+
+    url: str = ""
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    key_variable: str = ""
+    protocol_version: str = ""
+    max_response_bytes: int | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """Where calls go, as one text: answers of another endpoint are other cache entries."""
+        return self.url or f"stdio:{' '.join(self.command)}"
+
+
+def read_connection(source: Source) -> Connection:
+    """Return the connection of a source of the catalog.
+
+    Raises:
+        CatalogUnavailable: the catalog is damaged.
+    """
+    given = source.connection
+    command = command_line(given)
+    environment = given.get("env", {})
+    max_bytes = given.get("max_response_bytes")
+    texts = [given.get(name, "") for name in ("cwd", "key_variable", "protocol_version")]
+    is_sound = (
+        all(isinstance(text, str) and len(text) <= _MAX_CHARS and "\0" not in text for text in texts)
+        and _is_environment(environment)
+        and (max_bytes is None or (type(max_bytes) is int and 0 < max_bytes <= 1 << 30))
+        and (not texts[1] or _is_environment({texts[1]: ""}))
+        and bool(command) != bool(source.base_url)
+    )
+    if not is_sound:
+        raise damaged(f"the connection of {source.id!a}")
+    cwd, key_variable, protocol_version = texts
+    return Connection(source.base_url, command, environment, cwd, key_variable, protocol_version, max_bytes)
+
+
+def command_line(connection: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return program and arguments that a catalog names for a child process; empty for a server over HTTP.
+
+    Raises:
+        CatalogUnavailable: the catalog is damaged.
+    """
+    command = connection.get("command", [])
+    if not (
+        isinstance(command, list)
+        and len(command) <= _MAX_ARGUMENTS
+        and all(isinstance(word, str) and len(word) <= _MAX_CHARS and "\0" not in word for word in command)
+        and (not command or command[0].strip())
+    ):
+        raise damaged("the command of a source")
+    return tuple(command)
+
+
+def is_forbidden_variable(name: str) -> bool:
+    """Return whether a source may not give a child the variable ``name``: it changes which program runs."""
+    return _FORBIDDEN.fullmatch(name) is not None
+
+
+def is_usable_url(url: str) -> bool:
+    """Return whether ``url`` is one of HTTPS, or of this machine."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    except ValueError:
+        return False
+
+
+def _is_environment(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str)
+        and _VARIABLE.fullmatch(name)
+        and not is_forbidden_variable(name)
+        and isinstance(text, str)
+        and len(text) <= _MAX_CHARS
+        and "\0" not in text
+        for name, text in value.items()
+    )

@@ -1,0 +1,207 @@
+"""What can go wrong with a call of an MCP server, and the error of the call that it becomes.
+
+::
+
+    McpFault
+    ├── ServerFault      the server could not be reached, or its answer cannot be used
+    ├── ToolChanged      the tool is not what it was when the snapshot was written
+    ├── CallRefused      the server answered with an error of the protocol
+    └── InputRequested   the server requested something that this client does not offer
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from toolfold.errors import (
+    TRY_AGAIN,
+    WAIT,
+    AnswerTooLarge,
+    AuthRejected,
+    CallError,
+    InvalidArguments,
+    RateLimited,
+    SourceChanged,
+    UpstreamError,
+)
+from toolfold.messages import CHECK_KEY, READ_NOTICE
+from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
+from toolfold.redaction import Redactor
+from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.text_safety import encodable
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Source, Tool
+    from toolfold.models import SourceCredentials
+    from toolfold.sources.mcp.exchange import Exchange
+
+__all__ = ["CallRefused", "FaultTexts", "InputRequested", "McpFault", "ServerFault", "ToolChanged"]
+
+MAX_SAID_CHARS = 2_000
+"""Characters of a server's own text in an error: enough for a list of wrong arguments, too few to fill a context."""
+
+_INVALID_PARAMS = -32602
+_DEFAULT_RETRY_AFTER_S = 60
+_UNAVAILABLE = (408, 502, 503, 504)
+_REFUSED_KEY = (401, 403)
+
+_CHECK_SERVER = "Do not repeat this call; tell the operator that the server must be checked."
+_AT_TERMINAL = "Tell the operator to run the server's command at a terminal, which shows what it writes."
+_UNKNOWN_EFFECT = "It is not known whether the call took effect: check that before it is repeated."
+
+
+class McpFault(Exception):
+    """A call without a result."""
+
+
+class ServerFault(McpFault):
+    """The server could not be reached, or its answer cannot be used.
+
+    Args:
+        kind: ``start``: there is no connection; ``timeout``: it is not there in time; ``closed``: it ended;
+            ``malformed``: the answer is not one of MCP.
+        was_sent: whether the call may have reached the server.
+        exchange: what the HTTP request met; None: there was none.
+        cause: what is known of the reason.
+        reason: why a program could not be started, as the system says it.
+        server_text: what the server answered.
+    """
+
+    def __init__(
+        self,
+        kind: Literal["start", "timeout", "closed", "malformed"],
+        *,
+        was_sent: bool,
+        exchange: Exchange | None = None,
+        cause: TransportError | None = None,
+        reason: str = "",
+        server_text: str = "",
+    ) -> None:
+        super().__init__(kind)
+        self.kind, self.was_sent, self.exchange = kind, was_sent, exchange
+        self.cause = cause or (None if exchange is None else exchange.fault)
+        self.reason, self.server_text = reason, server_text
+
+
+class ToolChanged(McpFault):
+    """The tool is not what it was when the snapshot was written; it was not called."""
+
+    def __init__(self, *, is_gone: bool) -> None:
+        super().__init__("gone" if is_gone else "changed")
+        self.is_gone = is_gone
+
+
+class CallRefused(McpFault):
+    """The server answered with an error of the protocol."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(code)
+        self.code, self.message = code, message
+
+
+class InputRequested(McpFault):
+    """The server requested ``methods``, separated by commas, which this client does not offer."""
+
+    def __init__(self, methods: str) -> None:
+        super().__init__(methods)
+        self.methods = methods
+
+
+class FaultTexts:
+    """Make the errors of the calls of one source.
+
+    Args:
+        source: the source.
+        is_child: whether it is a child process.
+        max_bytes: of an answer.
+        smaller_response_hint: the next step after an answer that is larger.
+    """
+
+    def __init__(self, source: Source, *, is_child: bool, max_bytes: int, smaller_response_hint: str) -> None:
+        self._source, self._is_child, self._max_bytes = source, is_child, max_bytes
+        self._hint = smaller_response_hint
+
+    def to_call_error(self, fault: McpFault, tool: Tool, credentials: SourceCredentials) -> CallError:
+        """Return the error of a call that ended in ``fault``."""
+        title = self._source.title
+        if isinstance(fault, ToolChanged):
+            what = "no longer has" if fault.is_gone else "has changed"
+            return SourceChanged(
+                f"{title} {what} {tool.name} since its description was read; nothing was sent.",
+                f"Do not call it again; tell the operator to run: toolfold source refresh {self._source.id}",
+            )
+        if isinstance(fault, InputRequested):
+            return UpstreamError(
+                f"{title} asked for {fault.methods}, which is refused: toolfold offers servers nothing but calls.",
+                "Do not repeat this call; use another tool, or give in the arguments what it asks for.",
+                refused=fault.methods,
+            )
+        if isinstance(fault, CallRefused):
+            said = self.said(fault.message, credentials)
+            if fault.code == _INVALID_PARAMS:
+                return InvalidArguments(
+                    f"{title} does not accept these arguments.", READ_NOTICE.for_model, upstream_says=said
+                )
+            return UpstreamError(f"{title} refused the call.", READ_NOTICE.for_model, upstream_says=said)
+        assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
+        error = self._server_error(fault, credentials)
+        if fault.was_sent and tool.effect != "read" and not isinstance(error, AuthRejected | RateLimited):
+            error.suggestion = _UNKNOWN_EFFECT
+        return error
+
+    def to_description_error(self, fault: McpFault, credentials: SourceCredentials) -> CallError:
+        """Return the error of a request for the list of tools."""
+        if isinstance(fault, ServerFault):
+            return self._server_error(fault, credentials)
+        said = self.said(str(getattr(fault, "message", fault)), credentials)
+        return UpstreamError(f"{self._source.title} refused to list its tools.", "", upstream_says=said)
+
+    def said(self, text: str, credentials: SourceCredentials) -> str:
+        """Return text of the server as it may be shown: without the key, and shortened after that."""
+        return encodable(Redactor((credentials.api_key,)).redact_text(text)[:MAX_SAID_CHARS])
+
+    def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> CallError:
+        title = self._source.title
+        status = 0 if fault.exchange is None or fault.cause is not None else fault.exchange.status
+        if status >= 400:
+            return self._status_error(status, fault)
+        if isinstance(fault.cause, TransportError) and fault.cause.host:
+            from toolfold.sources.http_api.transport_errors import to_call_error
+
+            return to_call_error(fault.cause, self._source, self._max_bytes, self._hint)
+        if isinstance(fault.cause, ResponseTooLarge):
+            return AnswerTooLarge(f"The response is larger than {self._max_bytes / 1e6:g} MB.", self._hint)
+        if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
+            failure = UpstreamError if fault.was_sent else ConnectionNotPossible
+            return failure(f"{title} sent something that is not a message of MCP.", _CHECK_SERVER)
+        if fault.kind == "timeout":
+            return ConnectTimeout(f"{title} did not start in time.", TRY_AGAIN, retryable=True)
+        if fault.reason:
+            return ConnectionNotPossible(f"{title} cannot be started: {fault.reason}.", _AT_TERMINAL)
+        if fault.server_text:
+            said = self.said(fault.server_text, credentials)
+            return ConnectionNotPossible(f"{title} refuses to connect.", READ_NOTICE.for_model, upstream_says=said)
+        if not fault.was_sent:
+            message = f"{title} ended while it was starting." if fault.kind == "start" else f"{title} has ended."
+            return NotConnected(message, _AT_TERMINAL if self._is_child else TRY_AGAIN, retryable=True)
+        what = "ended before it answered" if self._is_child else "closed the connection before it answered"
+        return ConnectionFailed(f"{title} {what}.", TRY_AGAIN, retryable=True)
+
+    def _status_error(self, status: int, fault: ServerFault) -> CallError:
+        title = self._source.title
+        wait_s = None if fault.exchange is None else fault.exchange.retry_after_s
+        if status == 429:
+            seconds = _DEFAULT_RETRY_AFTER_S if wait_s is None else max(1, wait_s)
+            return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=seconds)
+        if status in _REFUSED_KEY:
+            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY.for_model)
+        message = f"{title} answered with HTTP status {status}."
+        if status in _UNAVAILABLE:
+            if not wait_s:
+                return ConnectionFailed(message, TRY_AGAIN, retryable=True)
+            failure = ConnectionFailed(message, WAIT, retryable=True, retry_after_s=wait_s)
+            failure.retry_after_s = wait_s
+            return failure
+        if status >= 500:
+            return UpstreamError(message, TRY_AGAIN, retryable=True)
+        return UpstreamError(message, _CHECK_SERVER)

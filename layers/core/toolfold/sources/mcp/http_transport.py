@@ -1,0 +1,203 @@
+"""The HTTP below the SDK's client: which addresses it may reach, how much it may read, and what went wrong.
+
+httpcore connects and frames. This adds what ``network.session`` adds to requests: addresses are checked before a
+connection, a response has a size limit, and a failure is noted in the :class:`~toolfold.sources.mcp.exchange.Exchange`
+of its request. The SDK ends a session at an exception of the transport, so failures are answered with status 502.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from toolfold.network import errors
+from toolfold.network.proxies import proxy_for
+from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
+from toolfold.network.ssrf import is_allowed_address
+from toolfold.sources.mcp.exchange import Exchange, current_exchange
+
+__all__ = ["GuardedTransport"]
+
+_KEEP_ALIVE_S = 30.0
+_MAX_CONNECTIONS = 50
+_RETRY_AFTER_CHARS = 30
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Send the requests of one session.
+
+    Args:
+        url: of the server.
+        connect_timeout_s: seconds for a connection.
+        max_bytes: of one response. The stream of notifications, a GET, may last as long as the session.
+
+    Raises:
+        TransportError: the proxy or the file of trusted certificates cannot be used.
+    """
+
+    def __init__(self, url: str, connect_timeout_s: float, max_bytes: int) -> None:
+        self._connect_timeout_s, self._max_bytes = connect_timeout_s, max_bytes
+        self._host = httpx2.URL(url).host
+        proxy = proxy_for(url)
+        try:
+            context = create_tls_context(ca_bundle()[1])
+        except OSError:
+            raise errors.CertificateBundleError(self._host) from None
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context,
+            proxy=_proxy(proxy) if proxy else None,
+            max_connections=_MAX_CONNECTIONS,
+            keepalive_expiry=_KEEP_ALIVE_S,
+            # Through a proxy it is the proxy that resolves names: see network.ssrf.
+            network_backend=httpcore2.AnyIOBackend() if proxy else _CheckedBackend(),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; a failure is the response 502."""
+        exchange = current_exchange.get() or Exchange()
+        exchange.has_session = "mcp-session-id" in request.headers
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"accept-encoding"]
+        timeouts = {"connect": self._connect_timeout_s, "pool": self._connect_timeout_s, "read": None, "write": None}
+        try:
+            response = await self._pool.handle_async_request(
+                httpcore2.Request(
+                    method=request.method,
+                    url=httpcore2.URL(
+                        scheme=request.url.raw_scheme,
+                        host=request.url.raw_host,
+                        port=request.url.port,
+                        target=request.url.raw_path,
+                    ),
+                    # A compressed response could be any size once it is decompressed.
+                    headers=[*headers, (b"Accept-Encoding", b"identity")],
+                    content=request.stream,
+                    extensions={"timeout": timeouts},
+                )
+            )
+        except Exception as error:  # noqa: BLE001 - no exception may end the session
+            exchange.fault = self._to_fault(error)
+            return httpx2.Response(502, request=request)
+        exchange.status = response.status
+        encoding = dict(response.headers).get(b"content-encoding", b"identity").strip().lower()
+        if encoding not in (b"", b"identity"):
+            exchange.fault = errors.InvalidResponse(self._host)
+            await response.aclose()
+            return httpx2.Response(502, request=request)
+        if response.status in (429, 503):
+            exchange.retry_after_s = _retry_after(response.headers)
+        limit = self._max_bytes if request.method == "POST" else None
+        stream = _LimitedStream(response, limit, exchange, self)
+        return httpx2.Response(response.status, headers=response.headers, stream=stream, request=request)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+    def _to_fault(self, error: Exception) -> errors.TransportError:
+        """Return what an error of httpcore is in the terms of ``network.errors``."""
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, errors.TransportError):
+                return cause
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return _of_host(certificate_error(cause), self._host)
+            if isinstance(cause, ssl.SSLError):
+                return errors.TlsError(self._host)
+            if isinstance(cause, ConnectionRefusedError):
+                return errors.ConnectionRefused(self._host)
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(error, httpcore2.ConnectTimeout | httpcore2.PoolTimeout):
+            return errors.ConnectTimeout(self._host)
+        if isinstance(error, httpcore2.ProxyError):
+            return errors.ProxyRefused(self._host)
+        if isinstance(error, httpcore2.ConnectError):
+            return errors.ConnectError(self._host)
+        if isinstance(error, httpcore2.RemoteProtocolError):
+            return errors.InvalidResponse(self._host)
+        if isinstance(error, httpcore2.LocalProtocolError | httpcore2.UnsupportedProtocol):
+            return errors.InvalidRequest(self._host)
+        return errors.ConnectionBroken(self._host)
+
+
+class StreamEnded(httpx2.StreamError):
+    """The body cannot be read any further. The SDK ends the request at this class of errors, not the session."""
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of a response, up to a number of bytes."""
+
+    def __init__(
+        self, response: httpcore2.Response, max_bytes: int | None, exchange: Exchange, transport: GuardedTransport
+    ) -> None:
+        self._response, self._left, self._exchange, self._transport = response, max_bytes, exchange, transport
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._response.stream:  # type: ignore[union-attr]  # of an asynchronous pool
+                if self._left is not None:
+                    self._left -= len(part)
+                    if self._left < 0:
+                        self._exchange.fault = errors.ResponseTooLarge(self._transport._host)
+                        raise StreamEnded("the response is larger than allowed")
+                yield part
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
+            self._exchange.fault = self._transport._to_fault(error)
+            raise StreamEnded("the connection was closed before the response was complete") from None
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class _CheckedBackend(httpcore2.AnyIOBackend):
+    """Connect to addresses that a host may have (``network.ssrf``), and to those alone."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Resolve ``host``, check all of its addresses, and connect to the first that answers."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout):
+                found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except TimeoutError:
+            raise errors.ConnectTimeout(host) from None
+        except (OSError, UnicodeError):
+            raise errors.NameResolutionError(host) from None
+        addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+        if not addresses:
+            raise errors.NameResolutionError(host)
+        if not all(is_allowed_address(host, address) for address in addresses):
+            raise errors.ForbiddenAddress(host)
+        for address in addresses[:-1]:
+            try:
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+
+
+def _proxy(url: str) -> httpcore2.Proxy:
+    parsed = httpx2.Proxy(url)
+    return httpcore2.Proxy(url=str(parsed.url), auth=parsed.raw_auth)
+
+
+def _of_host(error: errors.CertificateError, host: str) -> errors.CertificateError:
+    return type(error)(host)
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    from toolfold.sources.http_api.retry_after import parse_retry_after
+
+    found = {name.lower(): value.decode("latin-1")[:_RETRY_AFTER_CHARS] for name, value in headers}
+    return parse_retry_after(found.get(b"retry-after", ""), found.get(b"date", ""))

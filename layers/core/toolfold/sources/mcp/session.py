@@ -1,0 +1,259 @@
+"""One connection to an MCP server: it is opened once, serves many calls, and is replaced when it has ended.
+
+Everything here runs in the event loop of :mod:`toolfold.sources.mcp.event_loop`. The SDK's client has to be entered and
+left by the same task, so each session has one, which waits for the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolfold.sources.mcp.child_process import ChildState
+from toolfold.sources.mcp.client import SessionLimits, ask, first_error, is_closed, open_client
+from toolfold.sources.mcp.exchange import Exchange, current_exchange
+from toolfold.sources.mcp.faults import CallRefused, InputRequested, ServerFault, ToolChanged
+from toolfold.sources.mcp.listing import Listing, list_all
+from toolfold.sources.mcp.refusals import REFUSED, RefusedRequests
+
+if TYPE_CHECKING:
+    from mcp.client import Client
+    from mcp.shared.dispatcher import ProgressFnT
+    from mcp_types import ListToolsResult
+
+    from toolfold.sources.mcp.connection import Connection
+
+__all__ = ["Description", "Session", "ToolRequest"]
+
+START_TIMEOUT_S = 60.0
+"""Seconds for a server to start. A call waits until its own deadline only; the next one finds the server started."""
+
+_INVALID_PARAMS, _HEADER_MISMATCH = -32602, -32020
+
+
+@dataclass(frozen=True)
+class ToolRequest:
+    """One call to be made.
+
+    Attributes:
+        name: of the tool, as the server has it.
+        arguments: validated.
+        fingerprint: of the tool in the snapshot; empty: it is not compared.
+        on_progress: receives its progress; None: it is not wanted.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    fingerprint: str = ""
+    on_progress: ProgressFnT | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a server says about itself.
+
+    Attributes:
+        protocol_version: the version of MCP that was agreed on.
+        server: ``name``, ``title`` and ``version``, as far as it says them.
+        instructions: for the use of its tools; may be empty.
+        tools: entries of ``tools/list``.
+    """
+
+    protocol_version: str
+    server: Mapping[str, str]
+    instructions: str
+    tools: list[dict[str, Any]]
+
+
+class Session:
+    """A connection that is being opened, or open.
+
+    Args:
+        connection: the server.
+        limits: of this connection.
+        headers: of each HTTP request, with the key.
+        environment: variables of a child beside those of the connection, with the key.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        limits: SessionLimits,
+        headers: Mapping[str, str],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._child, self._refused, self._listing = ChildState(), RefusedRequests(), Listing()
+        self._start = Exchange()
+        self._is_stopping = False
+        loop = asyncio.get_running_loop()
+        self._client: asyncio.Future[Client] = loop.create_future()
+        self._client.add_done_callback(_read_exception)
+        self._open: Callable[[], AbstractAsyncContextManager[Client]] = lambda: open_client(
+            connection, limits, headers, environment, self._child, self._refused, self._on_notification
+        )
+        self.calls = 0
+        self.used_at = time.monotonic()
+        self.has_answered = False
+        self._task = loop.create_task(self._run())
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a call may be sent: the connection is open, or being opened."""
+        return not (self._task.done() or self._is_stopping or self._child.is_ended)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the connection has ended, and a child with it."""
+        return self._task.done()
+
+    def close(self) -> None:
+        """End the connection as soon as its calls have ended."""
+        self._is_stopping = True
+        if not self._client.done() or not self.calls:
+            self._task.cancel()
+
+    async def wait_closed(self) -> None:
+        """Wait until the connection has ended, and a child with it."""
+        await asyncio.wait([self._task])
+
+    async def call(self, request: ToolRequest) -> dict[str, Any]:
+        """Return the result of ``tools/call`` as the server sent it.
+
+        Raises:
+            ServerFault: the server could not be reached, or its answer cannot be used.
+            ToolChanged: the tool is not what it was in the snapshot; it was not called.
+            CallRefused: the server answered with an error of the protocol.
+            InputRequested: the server requested something that a client may offer, and this one does not.
+        """
+        self.calls += 1
+        try:
+            client = await asyncio.shield(self._client)
+            refused = len(self._refused.methods)
+            await self._check_tool(client, request)
+            result = await self._send(client, request)
+            self.has_answered = True
+            return _checked_result(result, self._refused.since(refused))
+        finally:
+            self.calls -= 1
+            self.used_at = time.monotonic()
+            if self._is_stopping and not self.calls:
+                self._task.cancel()
+
+    async def describe(self, is_wanted: Callable[[str], bool], max_tools: int) -> Description:
+        """Return what the server says about itself and those of its tools that are wanted.
+
+        Raises:
+            ServerFault: the server could not be reached, or its answer cannot be used.
+            CallRefused: the server answered with an error of the protocol.
+            TooManyTools: it lists more than ``max_tools``, or does not end.
+        """
+        client = await asyncio.shield(self._client)
+        session = client.session
+        tools = await list_all(lambda cursor: self._read_page(client, cursor), is_wanted, max_tools)
+        info = session.server_info
+        names = {} if info is None else {"name": info.name, "title": info.title, "version": info.version}
+        server = {name: value for name, value in names.items() if value}
+        return Description(session.protocol_version or "", server, session.instructions or "", tools)
+
+    async def _run(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - this is a task
+        timer = asyncio.get_running_loop().call_later(START_TIMEOUT_S, task.cancel)
+        current_exchange.set(self._start)
+        try:
+            async with self._open() as client:
+                timer.cancel()
+                self._client.set_result(client)
+                await asyncio.Event().wait()
+        except BaseException as error:
+            if not self._client.done():
+                self._client.set_exception(self._start_fault(error))
+            if isinstance(error, asyncio.CancelledError):
+                raise
+        finally:
+            timer.cancel()
+
+    def _start_fault(self, error: BaseException) -> ServerFault:
+        from mcp.shared.exceptions import MCPError
+
+        from toolfold.network.errors import TransportError
+
+        if isinstance(error, asyncio.CancelledError):
+            return ServerFault("timeout", was_sent=False)
+        fault = first_error(error, TransportError)  # of the proxy or the certificates, before anything was sent
+        cause = fault or self._child.fault
+        if cause is None and (found := first_error(error, OSError)) is not None:
+            return ServerFault("start", was_sent=False, reason=found.strerror or type(found).__name__)
+        refusal = first_error(error, MCPError)
+        reason = "" if refusal is None or is_closed(refusal) else refusal.message
+        return ServerFault("start", was_sent=False, exchange=self._start, cause=cause, server_text=reason)
+
+    async def _on_notification(self, message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._listing.expire()
+
+    async def _check_tool(self, client: Client, request: ToolRequest) -> None:
+        """Compare the tool with the snapshot."""
+        if not request.fingerprint:
+            return
+        found = await self._listing.find(request.name, lambda cursor: self._read_page(client, cursor))
+        if found != request.fingerprint:
+            raise ToolChanged(is_gone=found is None)
+
+    async def _read_page(self, client: Client, cursor: str | None) -> ListToolsResult:
+        from mcp_types import PaginatedRequestParams
+
+        params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
+        return await ask(lambda: client.session.list_tools(params=params), self._child, is_call=False)
+
+    async def _send(self, client: Client, request: ToolRequest) -> dict[str, Any]:
+        try:
+            return await self._request(client, request)
+        except CallRefused as refusal:
+            if refusal.code not in (_INVALID_PARAMS, _HEADER_MISMATCH) or not request.fingerprint:
+                raise
+            # Either the caller or the snapshot is wrong; the server was called, so one more request is cheap.
+            self._listing.expire()
+            await self._check_tool(client, request)
+            if refusal.code == _INVALID_PARAMS:
+                raise
+        return await self._request(client, request)  # with the headers of the schema that was just listed
+
+    async def _request(self, client: Client, request: ToolRequest) -> dict[str, Any]:
+        from mcp_types import CallToolRequest, CallToolRequestParams
+        from pydantic import TypeAdapter
+
+        call = CallToolRequest(params=CallToolRequestParams(name=request.name, arguments=dict(request.arguments)))
+        # The result as it was sent: the models of the SDK leave out what they do not know.
+        as_sent: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
+        result: dict[str, Any] = await ask(
+            lambda: client.session.send_request(call, as_sent, progress_callback=request.on_progress),
+            self._child,
+            is_call=True,
+        )
+        return result
+
+
+def _read_exception(future: asyncio.Future[Any]) -> None:
+    """Let no future complain that its exception was not read: a call may have been given up."""
+    if not future.cancelled():
+        future.exception()
+
+
+def _checked_result(result: dict[str, Any], refused: str) -> dict[str, Any]:
+    """Return a result, unless the server requested something that was refused."""
+    if result.get("resultType", "complete") == "input_required":
+        requests = result.get("inputRequests")
+        methods = [
+            str(request.get("method"))
+            for request in (requests.values() if isinstance(requests, dict) else ())
+            if isinstance(request, dict) and request.get("method") in REFUSED
+        ]
+        raise InputRequested(", ".join(dict.fromkeys(methods)) or "more input")
+    if refused and result.get("isError"):
+        raise InputRequested(refused)
+    return result

@@ -1,0 +1,78 @@
+"""What an answer of an MCP server becomes: data for ``select``, text, and content that is passed on as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolfold.sources.mcp.answers import parse_result, result_text
+
+ROWS = [{"city": "Oslo", "people": 717710}, {"city": "Bergen", "people": 291940}]
+IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png", "annotations": {"audience": ["user"]}}
+AUDIO = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav", "_meta": {"x": 1}}
+RESOURCE = {"type": "resource", "resource": {"uri": "note://1", "text": "Low tide.", "_meta": {"page": 2}}}
+RETURNED = "The call returned:"
+HOLOGRAM = {"type": "hologram", "x": 1}
+LINK = {"type": "resource_link", "uri": "note://2", "name": "two"}
+
+
+def text(value: Any) -> dict[str, Any]:
+    return {"type": "text", "text": value if isinstance(value, str) else json.dumps(value, indent=2)}
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "body", "blocks"),
+    [
+        ({"content": [text("Hello\nthere")]}, "text", "Hello\nthere", []),
+        ({"content": [text(ROWS)]}, "json", ROWS, []),
+        ({"content": [text({"rows": ROWS})]}, "json", {"rows": ROWS}, []),
+        ({"content": [text(row) for row in ROWS]}, "json", ROWS, []),
+        ({"content": [text("42")]}, "text", "42", []),
+        ({"content": [text("{not json}")]}, "text", "{not json}", []),
+        ({"content": [text("one"), text("two")]}, "text", "one", [text("two")]),
+        ({"content": [], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, []),
+        ({"content": [text({"rows": ROWS})], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, []),
+        ({"content": [text("2 rows")], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, [text("2 rows")]),
+        # What frameworks wrap, as content again: a text, or one block for each item of a list.
+        ({"content": [text("noon")], "structuredContent": {"result": "noon"}}, "json", {"result": "noon"}, []),
+        ({"content": [text(row) for row in ROWS], "structuredContent": {"result": ROWS}}, "json", {"result": ROWS}, []),
+        # structuredContent may be any JSON since 2026-07-28.
+        ({"content": [text(ROWS)], "structuredContent": ROWS}, "json", ROWS, []),
+        ({"content": [], "structuredContent": []}, "json", [], []),
+        ({"content": [text("A picture"), IMAGE, AUDIO]}, "text", "A picture", [IMAGE, AUDIO]),
+        ({"content": [IMAGE, text("A picture")]}, "text", "A picture", [IMAGE]),
+        ({"content": [IMAGE, text(ROWS), LINK]}, "json", ROWS, [IMAGE, LINK]),
+        ({"content": [IMAGE] * 2 + [LINK]}, "text", f"{RETURNED} 2 × image, link to a resource.", [IMAGE, IMAGE, LINK]),
+        ({"content": [RESOURCE]}, "text", "The call returned: resource.", [RESOURCE]),
+        ({"content": [HOLOGRAM]}, "text", "The call returned: content block.", [HOLOGRAM]),
+        ({"content": []}, "text", "The call succeeded; it returned no content.", []),
+        ({}, "text", "The call succeeded; it returned no content.", []),
+    ],
+)  # fmt: skip
+def test_an_answer_keeps_all_that_the_server_sent(result: Any, kind: str, body: Any, blocks: list[Any]) -> None:
+    found = parse_result(result)
+    assert found.kind == kind
+    assert (json.loads(found.body) if kind == "json" else found.body) == body
+    assert (json.loads(found.blocks) if found.blocks else []) == blocks
+
+
+def test_text_that_is_json_is_kept_to_the_character() -> None:
+    exact = '{"id": 12345678901234567890, "price": 1.10}'
+    assert parse_result({"content": [text(exact)]}).body == exact
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"content": "hi"}, {"content": ["hi"]}, {"content": [{"text": "hi"}]}, {"content": [{"type": "text", "text": 1}]}],
+)
+def test_what_is_no_content_is_refused(result: Any) -> None:
+    with pytest.raises(ValueError, match="content"):
+        parse_result(result)
+
+
+def test_the_words_of_a_failure_are_all_of_its_text_or_its_data() -> None:
+    assert result_text({"content": [text("no"), IMAGE, text("berth")]}) == "no\nberth"
+    assert result_text({"content": [], "structuredContent": {"error": "full"}}) == '{"error":"full"}'
+    assert result_text({"content": []}) == ""

@@ -1,0 +1,63 @@
+"""Cancellation and progress between a transport and what it runs."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import threading
+
+import pytest
+
+from toolfold import call_context
+from toolfold.call_context import CallContext
+
+
+def test_a_cancelled_call_tells_what_waits_for_it_once() -> None:
+    context, told = CallContext(), []
+    with context.on_cancel(lambda: told.append("inner")):
+        context.cancel()
+        context.cancel()
+    with context.on_cancel(lambda: told.append("late")):
+        pass
+    assert told == ["inner", "late"]
+    assert context.is_cancelled
+
+
+def test_what_has_ended_is_not_told() -> None:
+    context, told = CallContext(), []
+    with context.on_cancel(lambda: told.append("ended")):
+        pass
+    context.cancel()
+    assert told == []
+
+
+def test_threads_that_copy_their_context_work_for_the_same_call() -> None:
+    found: list[bool] = []
+    with call_context.running(CallContext()) as _:
+        current = call_context.current()
+        assert current is not None
+        current.cancel()
+        copied = contextvars.copy_context()
+        thread = threading.Thread(target=copied.run, args=(lambda: found.append(call_context.is_cancelled()),))
+        thread.start()
+        thread.join()
+    assert found == [True]
+    assert call_context.current() is None
+    assert not call_context.is_cancelled()
+
+
+def test_progress_that_increases_is_passed_on_and_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[object] = []
+    now = [0.0]
+    monkeypatch.setattr(call_context.time, "monotonic", lambda: now[0])
+    context = CallContext(lambda *given: sent.append(given))
+    for at, progress, total in [(1, 1, 10), (1.01, 2, 10), (2, 1, 10), (3, math.nan, 10), (4, 3, math.inf)]:
+        now[0] = at
+        context.report_progress(progress, total, "half " * 100)
+    assert [given[:2] for given in sent] == [(1, 10), (3, None)]  # type: ignore[index]
+    assert all(len(given[2]) == 300 for given in sent)  # type: ignore[index]
+
+
+def test_a_call_without_interest_in_progress_sends_none() -> None:
+    CallContext().report_progress(1)
+    assert not CallContext().wants_progress
