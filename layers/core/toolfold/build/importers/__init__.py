@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["IMPORTERS", "base", "find_importer"]
 
 IMPORTERS: Mapping[str, str] = {
+    "mcp": "toolfold.build.importers.mcp.importer:McpImporter",
     "skills": "toolfold.build.importers.skills.importer:SkillsImporter",
 }
 """Kind of source → module and class. A kind without an importer is written by hand, in files of categories."""

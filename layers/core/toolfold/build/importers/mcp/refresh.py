@@ -1,0 +1,219 @@
+"""Ask an MCP server what it lists, and write it to the snapshot.
+
+This is the only code of the build side that starts a server or connects to one. Nothing is written unless everything
+was read: an error leaves the old snapshot as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolfold.build.importers.base import RefreshReport
+from toolfold.build.importers.mcp.settings import McpSettings
+from toolfold.build.importers.mcp.snapshot import (
+    MAX_BYTES,
+    MAX_TOOLS,
+    SNAPSHOT,
+    Snapshot,
+    compare,
+    encode_snapshot,
+    keep_fields,
+    parse_snapshot,
+    write_snapshot,
+)
+from toolfold.catalog.allow_list import AllowList, own_variable
+from toolfold.catalog.model import Auth, Source
+from toolfold.errors import CallError, SourceError
+
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
+    from toolfold.sources.mcp.session import Description
+
+__all__ = ["refresh"]
+
+TIMEOUT_S = 120.0
+"""Seconds for all of it. A server that is started with npx or uvx may have to be downloaded first."""
+
+
+def refresh(
+    folder: Path,
+    settings: McpSettings,
+    process_settings: Settings,
+    *,
+    check: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+    timeout_s: float = TIMEOUT_S,
+) -> RefreshReport:
+    """Read what the server of a source lists, and write the snapshot in ``folder`` if it differs.
+
+    Args:
+        folder: the folder of the source.
+        settings: its ``source.yaml``.
+        process_settings: the settings of this process, which say what a source may start or reach.
+        check: whether to report differences and write nothing.
+        progress: called with each step.
+        timeout_s: seconds for all of it.
+
+    Raises:
+        SourceError: the server cannot be reached, or its answer cannot be used. Nothing was written.
+    """
+    source = _as_source(settings)
+    _check_allowed(source, process_settings)
+    key = _key(source, process_settings)
+    place = process_settings.source_urls.get(settings.id, settings.url) or " ".join(
+        (settings.command or "", *settings.args)
+    )
+    progress(f"Asking {place} …")
+    found = _ask(source, settings, process_settings, key, timeout_s)
+    new = Snapshot(
+        fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        protocol_version=found.protocol_version,
+        server=found.server,
+        instructions=found.instructions,
+        tools=[keep_fields(tool) for tool in found.tools],
+    )
+    if not new.tools:
+        raise _failure(settings.id, "the server lists no tool that is included.")
+    text = encode_snapshot(new)
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        raise _failure(
+            settings.id,
+            f"the descriptions of {len(new.tools)} tools are larger than {MAX_BYTES >> 20} MB; name the tools that are "
+            "needed under include.",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _failure(settings.id, "a text of the server has half of a surrogate pair.") from None
+    path = folder / SNAPSHOT
+    old = _old_snapshot(path)
+    report = compare(old, new)
+    if check or (old is not None and not report):
+        return report
+    write_snapshot(path, text)
+    progress(f"Wrote {path}: {len(new.tools)} tools.")
+    return report
+
+
+def _ask(source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float) -> Description:
+    from toolfold.models import SourceCredentials
+    from toolfold.sources.mcp.adapter import import_sdk
+    from toolfold.sources.mcp.faults import FaultTexts, McpFault
+    from toolfold.sources.mcp.listing import TooManyTools
+
+    max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
+    texts = FaultTexts(source, is_child=bool(settings.command), max_bytes=max_bytes, smaller_response_hint="")
+    try:
+        import_sdk(source.title)
+        key = _sent_key(source, process, key, timeout_s)
+        return asyncio.run(_describe(source, settings, process, key, max_bytes, timeout_s))
+    except TooManyTools as error:
+        raise _failure(settings.id, f"{error}; name those that are needed under include in source.yaml.") from None
+    except TimeoutError:
+        raise _failure(settings.id, f"the server did not answer in {timeout_s:g} s.") from None
+    except McpFault as fault:
+        found = texts.to_description_error(fault, SourceCredentials(key))
+        said = found.details.get("upstream_says")
+        says = f" It says: {said!r}." if said else ""
+        step = " Run its command at a terminal: that shows what it writes." if settings.command else ""
+        raise _failure(settings.id, f"{found.message}{says}{step}") from None
+    except CallError as error:
+        raise _failure(settings.id, f"{error.message} {error.suggestion}") from None
+
+
+def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> str:
+    """Return what is sent for a key: an access token, where the source gives those for it."""
+    from toolfold.network.session import HttpClient
+    from toolfold.sources.mcp.keys import token_provider
+
+    tokens = token_provider(source, HttpClient, process.connect_timeout_s)
+    return key if tokens is None or not key else tokens.get_token(key, time.monotonic() + timeout_s)
+
+
+async def _describe(
+    source: Source, settings: McpSettings, process: Settings, key: str, max_bytes: int, timeout_s: float
+) -> Description:
+    from toolfold.sources.mcp.client import SessionLimits
+    from toolfold.sources.mcp.connection import read_connection
+    from toolfold.sources.mcp.keys import with_key
+    from toolfold.sources.mcp.session import Session
+
+    url = process.source_urls.get(source.id, source.base_url)
+    connection, headers, environment = with_key(read_connection(source), url, source.auth, key)
+    session = Session(connection, SessionLimits(process.connect_timeout_s, max_bytes), headers, environment)
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await session.describe(settings.includes, MAX_TOOLS)
+    finally:
+        session.close()
+        await session.wait_closed()
+
+
+def _as_source(settings: McpSettings) -> Source:
+    """Return the source as a catalog would have it, as far as it matters for its connection."""
+    from toolfold.build.importers.mcp.importer import connection_of
+
+    auth = None
+    if settings.auth is not None:
+        given = settings.auth.model_dump(exclude_defaults=True)
+        auth = Auth(**{"environment": own_variable(settings.id), **given})
+    return Source(
+        id=settings.id,
+        title=settings.title or settings.id,
+        kind="mcp",
+        base_url=settings.url,
+        function_key="",
+        auth=auth,
+        freshness={},
+        faults=(),
+        no_data="",
+        unknown_notice=(),
+        connection=connection_of(settings, ""),
+    )
+
+
+def _check_allowed(source: Source, process: Settings) -> None:
+    refusal = AllowList.from_settings(process).first_refusal([source])
+    if refusal is not None:
+        raise _failure(
+            source.id,
+            f"{refusal.what} is not allowed here: {refusal.name}. To allow it, set "
+            f"{refusal.setting}='{refusal.entry}'.",
+        )
+
+
+def _key(source: Source, process: Settings) -> str:
+    """Return the key of this environment for a source; empty where it needs none, or none is set.
+
+    A server may list its tools without one. Otherwise its refusal is the error.
+    """
+    if source.auth is None:
+        return ""
+    value = os.environ.get(source.auth.environment, "").strip()
+    if not value.startswith(("arn:", "ssm:")):
+        return value
+    from toolfold.aws.clients import AwsClients
+    from toolfold.execution.secrets import SecretProvider
+
+    try:
+        secrets = SecretProvider(AwsClients(), process.secret_ttl_s, process.secret_timeout_s)
+        return secrets.get_secret(value)
+    except CallError as error:
+        raise _failure(source.id, f"{error.message} {error.suggestion}") from None
+
+
+def _old_snapshot(path: Path) -> Snapshot | None:
+    try:
+        return parse_snapshot(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # there is no file, or it is replaced
+
+
+def _failure(source_id: str, problem: str) -> SourceError:
+    return SourceError([f"{source_id}: {problem} Nothing was written."])

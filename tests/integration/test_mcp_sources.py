@@ -1,0 +1,304 @@
+"""MCP servers as sources: real processes and real HTTP, from the snapshot to the answer of TOOL_CALL."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
+from tests.support.mcp_sources import Sources, child, remote
+from toolfold.errors import SourceError
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    """Return a catalog of two servers without faults: ``harbour`` over stdio and ``bay`` over HTTP."""
+    with HttpServer("sse") as server:
+        sources = Sources(tmp_path_factory.mktemp("harbour"))
+        sources.add("harbour", child(), overlay={"tools": {"count": {"effect": "read"}}}, freshness_s=1)
+        sources.add("bay", remote(server.url))
+        yield sources
+
+
+SERVERS = ("harbour", "bay")
+
+
+def test_a_snapshot_has_all_pages_and_what_the_server_says_of_itself(harbour: Sources) -> None:
+    found = harbour.snapshot("harbour")
+    assert len(found["tools"]) == 11
+    assert found["server"] == {"name": "harbour", "version": "1.2.3"}
+    assert (found["instructions"], found["protocol_version"]) == ("Ask for cities first.", "2025-11-25")
+    source = harbour.app.catalog_store().source("harbour")
+    assert (source.kind, source.version, source.instructions) == ("mcp", "1.2.3", "Ask for cities first.")
+    assert source.fetched_at == found["fetched_at"]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_structured_rows_and_rows_in_a_text_can_be_selected(harbour: Sources, server: str) -> None:
+    for tool in ("cities", "cities_as_text"):
+        found = harbour.call(f"{server}__{tool}", select="city, people where people > 200000")
+        assert found.structured["result"]["rows"] == [[row["city"], row["people"]] for row in ROWS[:2]]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sources, server: str) -> None:
+    for _ in range(2):  # the second time from the cache
+        image, audio = harbour.call(f"{server}__picture").blocks
+        assert image == {
+            "type": "image",
+            "data": PIXEL,
+            "mimeType": "image/png",
+            "annotations": {"audience": ["user"]},
+        }
+        assert audio == {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}
+    found = harbour.call(f"{server}__documents")
+    assert [block["type"] for block in found.blocks] == ["resource", "resource", "resource_link"]
+    assert found.blocks[2] == {"type": "resource_link", "uri": "note://3", "name": "third", "_meta": {"pages": 2}}
+    assert "2 × resource, link to a resource" in found.text
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_failure_that_the_server_reports_is_data_of_the_error(harbour: Sources, server: str) -> None:
+    error = harbour.call(f"{server}__fail").structured["error"]
+    assert error["code"] == "UPSTREAM_ERROR"
+    assert error["upstream_says"].startswith("No such berth")
+
+
+def test_effects_come_from_the_annotations_that_are_trusted(harbour: Sources) -> None:
+    effects = {
+        name: tool.effect for name in harbour.app.catalog_store() if (tool := harbour.app.catalog_store().get(name))
+    }
+    assert effects["harbour__echo"] == effects["harbour__count"] == "read"  # the latter by overlay.yaml
+    assert effects["harbour__save"] == "write"
+    assert effects["harbour__remove"] == effects["bay__count"] == "destructive"
+    assert harbour.code("harbour__remove") == "APPROVAL_REQUIRED"
+
+
+def test_a_call_reuses_the_process_and_a_dead_one_is_started_again(harbour: Sources) -> None:
+    before = int(harbour.call("harbour__count", fresh=True).structured["result"])
+    assert int(harbour.call("harbour__count", fresh=True).structured["result"]) == before + 1
+
+
+def test_a_child_has_a_clean_environment(harbour: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    names = harbour.call("harbour__environment", fresh=True).structured["result"].split()
+    assert {"PATH", "HOME"} <= set(names)
+    assert not [name for name in names if name.startswith(("AWS", "TOOLFOLD", "PYTEST", "UV"))]
+
+
+def test_the_key_reaches_its_server_and_is_in_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-harbour-0123456789"
+    monkeypatch.setenv("TOOLFOLD_SOURCE_HARBOUR_KEY", key)
+    monkeypatch.setenv("TOOLFOLD_SOURCE_BAY_KEY", "sk-bay-0123456789")
+    sources = Sources(tmp_path, SOURCE_HARBOUR_KEY=key, SOURCE_BAY_KEY="sk-bay-0123456789")
+    auth = {"environment": "TOOLFOLD_SOURCE_HARBOUR_KEY"}
+    with HttpServer() as server:
+        sources.write("harbour", {**child(), "key_variable": "HARBOUR_KEY", "auth": auth})
+        sources.write("bay", remote(server.url), auth={"environment": "TOOLFOLD_SOURCE_BAY_KEY"})
+        sources.refresh("harbour")
+        sources.refresh("bay")
+        sources.compile()
+        found = sources.call("harbour__fail")
+        assert found.structured["error"]["upstream_says"] == "No such berth; the key was [key]"
+        assert key not in found.text
+        assert sources.code("bay__echo", {"text": "hi"}) == ""
+        assert {headers.get("authorization") for headers, _ in server.requests} == {"Bearer sk-bay-0123456789"}
+        assert key not in json.dumps(server.requests)
+
+
+STDIO_FAULTS = {
+    "dies": "UPSTREAM_ERROR",
+    "dies_at_start": "UPSTREAM_ERROR",
+    "malformed": "UPSTREAM_ERROR",
+    "not_mcp": "UPSTREAM_ERROR",
+    "refuses": "UPSTREAM_ERROR",
+    "large": "ANSWER_TOO_LARGE",
+    "changed": "SOURCE_CHANGED",
+    "gone": "SOURCE_CHANGED",
+    "sampling": "UPSTREAM_ERROR",
+    "hang": "UPSTREAM_TIMEOUT",
+    "slow_list": "UPSTREAM_TIMEOUT",
+}
+
+
+@pytest.mark.parametrize("fault", STDIO_FAULTS)
+def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
+    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sources = Sources(tmp_path, MAX_RESPONSE_BYTES="1000000", TIMEOUT_S="2", BREAKER_FAILURES="50")
+    sources.add("well", child())
+    sources.add("harbour", child(), fault)
+    found = sources.call("harbour__echo", {"text": "hi"})
+    assert found.structured["error"]["code"] == STDIO_FAULTS[fault], found.text
+    assert sources.code("well__echo", {"text": "hi"}) == ""
+    if fault == "sampling":
+        assert found.structured["error"]["refused"] == "sampling/createMessage"
+    if fault == "changed":  # its other tools are as they were
+        assert sources.code("harbour__cities") == ""
+    out, err = capfd.readouterr()
+    assert SECRET not in found.text + out + err
+    assert "Traceback" not in out + err
+
+
+HTTP_FAULTS = {
+    "large": "ANSWER_TOO_LARGE",
+    "malformed": "UPSTREAM_ERROR",
+    "not_mcp": "UPSTREAM_ERROR",
+    "sampling": "UPSTREAM_ERROR",
+    "status_503": "UPSTREAM_ERROR",
+    "refuses": "UPSTREAM_ERROR",
+    "changed": "SOURCE_CHANGED",
+    "hang": "UPSTREAM_TIMEOUT",
+}
+
+
+@pytest.mark.parametrize("fault", HTTP_FAULTS)
+def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_path: Path) -> None:
+    sources = Sources(tmp_path, MAX_RESPONSE_BYTES="1000000", TIMEOUT_S="2")
+    with HttpServer() as well, HttpServer(fault) as faulty:
+        sources.write("bay", remote(well.url))
+        sources.refresh("bay")
+        sources.write("bay", remote(faulty.url))
+        sources.compile()
+        found = sources.call("bay__echo", {"text": "hi"})
+        assert found.structured["error"]["code"] == HTTP_FAULTS[fault], found.text
+        assert SECRET not in found.text
+
+
+def test_a_server_without_handshake_is_spoken_to_in_its_own_version(tmp_path: Path) -> None:
+    with HttpServer("stateless") as server:
+        sources = Sources(tmp_path)
+        sources.add("bay", remote(server.url))
+        assert sources.snapshot("bay")["protocol_version"] == "2026-07-28"
+        assert sources.code("bay__cities") == ""
+        methods = [message["method"] for _, message in server.requests]
+        assert "initialize" not in methods
+        assert server.requests[-1][0]["mcp-name"] == "cities"
+
+
+def test_what_a_tool_asks_for_in_its_result_is_refused_by_name(tmp_path: Path) -> None:
+    with HttpServer("elicits") as server:
+        sources = Sources(tmp_path)
+        sources.add("bay", remote(server.url))
+        assert sources.call("bay__echo").structured["error"]["refused"] == "elicitation/create"
+
+
+def test_a_session_that_the_server_has_forgotten_is_opened_again(tmp_path: Path) -> None:
+    with HttpServer() as server:
+        sources = Sources(tmp_path, CACHE="off")
+        sources.add("bay", remote(server.url))
+        assert sources.code("bay__save", {"note": "one"}) == ""
+        server.forget_sessions()
+        assert sources.code("bay__save", {"note": "two"}) == ""
+        saved = [
+            message["params"]["arguments"]["note"]
+            for headers, message in server.requests
+            if message.get("method") == "tools/call" and headers["mcp-session-id"] in server.sessions
+        ]
+        assert saved == ["two"]
+
+
+def test_a_process_that_died_in_a_read_is_started_again_and_a_write_is_not_repeated(tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    marker = tmp_path / "died"
+    sources.add("harbour", child(), "dies_once", str(marker))
+    assert sources.code("harbour__echo", {"text": "hi"}) == ""
+    marker.unlink()
+    error = sources.call("harbour__save", {"note": "hi"}).structured["error"]
+    assert error["code"] == "UPSTREAM_ERROR"
+    assert "not known whether the call took effect" in error["suggestion"]
+
+
+def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    marker = tmp_path / "cancelled"
+    sources.add("harbour", child(), "", str(marker), timeout_s=0.5)
+    sources.call("harbour__echo")
+    assert sources.code("harbour__wait", {"seconds": 20}) == "UPSTREAM_TIMEOUT"
+    end = time.monotonic() + 10
+    while not marker.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert marker.read_text() == "cancelled"
+
+
+REFUSED_AT_REFRESH: dict[str, tuple[dict[str, Any], str]] = {
+    "many_tools": ({}, "lists more than 2,000 tools"),
+    "endless": ({}, "more than 500 pages"),
+    "hang": ({}, "did not answer in"),
+    "dies_at_start": ({}, "ended while it was starting"),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED_AT_REFRESH)
+def test_a_refresh_that_fails_writes_nothing(fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sources = Sources(tmp_path)
+    folder = sources.write("harbour", child())
+    sources.refresh("harbour")
+    before = (folder / "snapshot.json").read_bytes()
+    sources.write("harbour", child(fault))
+    with pytest.raises(SourceError, match=REFUSED_AT_REFRESH[fault][1]) as caught:
+        sources.refresh("harbour", timeout_s=5)
+    assert (folder / "snapshot.json").read_bytes() == before
+    assert sorted(os.listdir(folder)) == ["snapshot.json", "source.yaml"]
+    out, err = capfd.readouterr()
+    assert SECRET not in str(caught.value) + out + err
+
+
+def test_some_of_many_tools_can_be_included(tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    sources.write("harbour", child("many_tools"), include=["tool_99?", "tool_5"], exclude=["tool_999"])
+    assert len(sources.refresh("harbour").added) == 10
+    assert [tool["name"] for tool in sources.snapshot("harbour")["tools"]][:2] == ["tool_5", "tool_990"]
+
+
+def test_a_check_reports_what_changed_and_writes_nothing(tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    folder = sources.write("harbour", child())
+    sources.refresh("harbour")
+    before = (folder / "snapshot.json").read_bytes()
+    assert not sources.refresh("harbour")
+    assert (folder / "snapshot.json").read_bytes() == before  # a date alone is no change
+    sources.write("harbour", child("changed"))
+    report = sources.refresh("harbour", check=True)
+    assert (list(report.added), list(report.removed), list(report.changed)) == ([], [], ["echo"])
+    sources.write("harbour", child("gone"))
+    assert list(sources.refresh("harbour", check=True).removed) == ["echo"]
+    assert (folder / "snapshot.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("allowed", ["", "other", "bay={python}", "{python} -m"])
+def test_a_program_that_is_not_allowed_is_not_started(
+    allowed: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sources = Sources(tmp_path)
+    sources.add("harbour", child())
+    sources.environment["TOOLFOLD_ALLOWED_COMMANDS"] = allowed.format(python=child()["command"])
+    error = sources.call("harbour__echo").structured["error"]
+    assert error["code"] == "UPSTREAM_ERROR"
+    assert "may not be started here" in error["message"]
+    assert "harbour=" in caplog.text
+    with pytest.raises(SourceError, match="TOOLFOLD_ALLOWED_COMMANDS='harbour="):
+        sources.refresh("harbour")
+
+
+@pytest.mark.parametrize("allowed", ["harbour={python} -P", "other, {python}", "harbour='{python}'"])
+def test_an_entry_allows_what_begins_with_its_words(allowed: str, tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    sources.environment["TOOLFOLD_ALLOWED_COMMANDS"] = allowed.format(python=child()["command"])
+    sources.add("harbour", child())
+    assert sources.code("harbour__echo") == ""
+
+
+def test_a_program_is_refused_on_lambda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = Sources(tmp_path)
+    sources.add("harbour", child())
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "gateway")
+    assert "a Lambda function cannot do" in sources.call("harbour__echo").structured["error"]["message"]

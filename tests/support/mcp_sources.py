@@ -1,0 +1,105 @@
+"""Catalogs of MCP servers for tests: written, refreshed, compiled and opened as an operator does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support import mcp_server
+from toolfold.app import App, build_app
+from toolfold.build.compiler import compile_folder
+from toolfold.build.importers.base import RefreshReport
+from toolfold.build.importers.mcp.refresh import refresh
+from toolfold.build.importers.mcp.settings import McpSettings
+from toolfold.meta_tools.result import Result
+from toolfold.settings import Settings
+
+PROGRAM = (sys.executable, "-P", str(Path(mcp_server.__file__)))
+"""The misbehaving server as a program."""
+
+
+def child(*words: str) -> dict[str, Any]:
+    """Return the settings of a source that starts the misbehaving server with ``words``."""
+    return {"transport": "stdio", "command": PROGRAM[0], "args": [*PROGRAM[1:], *words]}
+
+
+def remote(url: str) -> dict[str, Any]:
+    """Return the settings of a source at ``url``."""
+    return {"transport": "http", "url": url}
+
+
+class Sources:
+    """A folder of sources, and a server with their catalog.
+
+    Args:
+        folder: an empty folder.
+        environment: settings, without ``TOOLFOLD_``.
+    """
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder, self.catalog = folder / "sources", folder / "catalog.json"
+        self.environment = {
+            "TOOLFOLD_CATALOG": str(self.catalog),
+            "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
+            "TOOLFOLD_ALLOWED_COMMANDS": sys.executable,
+            **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
+        }
+        self._app: App | None = None
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.from_environment(self.environment)
+
+    def write(self, id_: str, how: Mapping[str, Any], overlay: Mapping[str, Any] | None = None, **more: Any) -> Path:
+        """Write ``source.yaml``, and the hosts that it needs into the settings."""
+        folder = self.folder / id_
+        folder.mkdir(parents=True, exist_ok=True)
+        source = {"id": id_, "kind": "mcp", "title": id_.title(), "trust_annotations": True, **how, **more}
+        (folder / "source.yaml").write_text(yaml.safe_dump(source))
+        if overlay is not None:
+            (folder / "overlay.yaml").write_text(yaml.safe_dump(overlay))
+        if how.get("url"):
+            hosts = self.environment.get("TOOLFOLD_ALLOWED_HOSTS", "")
+            host = how["url"].partition("://")[2].partition("/")[0]
+            self.environment["TOOLFOLD_ALLOWED_HOSTS"] = ",".join(filter(None, (hosts, host)))
+        return folder
+
+    def refresh(self, id_: str, **how: Any) -> RefreshReport:
+        folder = self.folder / id_
+        settings = McpSettings.model_validate(yaml.safe_load((folder / "source.yaml").read_text()))
+        return refresh(folder, settings, self.settings, **how)
+
+    def snapshot(self, id_: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / id_ / "snapshot.json").read_text())
+        return found
+
+    def compile(self) -> None:
+        self.catalog.write_text(compile_folder(self.folder))
+        self._app = None
+
+    def add(self, id_: str, how: Mapping[str, Any], *faulty: str, **more: Any) -> None:
+        """Add a source: its snapshot comes from a server without faults, its calls go to one with ``faulty``."""
+        self.write(id_, how, **more)
+        self.refresh(id_)
+        if faulty:
+            self.write(id_, {**how, "args": [*how.get("args", []), *faulty]}, **more)
+        self.compile()
+
+    @property
+    def app(self) -> App:
+        if self._app is None:
+            self._app = build_app(self.settings)
+        return self._app
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **beside: Any) -> Result:
+        given = {"tool_name": tool, "arguments": dict(arguments or {}), **beside}
+        return self.app.server.tools.call("TOOL_CALL", given)
+
+    def code(self, tool: str, arguments: Mapping[str, Any] | None = None, **beside: Any) -> str:
+        """Return the code of the error of a call; empty when it succeeds."""
+        return str(self.call(tool, arguments, **beside).structured.get("error", {}).get("code", ""))
