@@ -47,14 +47,31 @@ class ArgumentParser(argparse.ArgumentParser):
     hint_for_unknown: Callable[[Sequence[str]], str] = staticmethod(lambda _: "")
     """Returns a hint for arguments that the command does not have and that are like no option; set by a command."""
 
+    rest_name = ""
+    """Name of the argument that has the words after ``--``, where they are the command line of another program."""
+
     def parse_args(  # type: ignore[override]  # the namespace is never the caller's
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
         """Parse ``args``, or end the process with the usage, what is wrong, and what may have been meant."""
-        options, unknown = self.parse_known_args(args)
+        words = list(sys.argv[1:] if args is None else args)
+        rest_name = self._leaf(words).rest_name if "--" in words else ""
+        # argparse would match them with the first group of positional arguments alone.
+        end = words.index("--") if rest_name else len(words)
+        options, unknown = self.parse_known_args(words[:end])
+        if rest_name:
+            setattr(options, rest_name, words[end + 1 :])
         if unknown:
             options.parser.reject(unknown)
         return options
+
+    def _leaf(self, words: Sequence[str]) -> ArgumentParser:
+        """Return the parser of the command that ``words`` name."""
+        parser = self
+        for word in words:
+            groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+            parser = groups[0].choices.get(word, parser) if groups else parser
+        return parser
 
     def reject(self, unknown: Sequence[str]) -> NoReturn:
         """End the process because of arguments that this command does not have."""

@@ -17,6 +17,7 @@ from toolfold.cli import (
     mock_api,
     serve,
     settings,
+    source,
     stats,
     stdio,
 )
@@ -65,7 +66,22 @@ _HELP_EXAMPLES = """examples:
   toolfold help settings            the environment variables
 """
 
-_COMMANDS = (demo, install, doctor, catalog, call, approve, stdio, serve, stats, settings, cache, completion, mock_api)
+_COMMANDS = (
+    demo,
+    install,
+    doctor,
+    catalog,
+    source,
+    call,
+    approve,
+    stdio,
+    serve,
+    stats,
+    settings,
+    cache,
+    completion,
+    mock_api,
+)
 
 
 def make_parser() -> ArgumentParser:

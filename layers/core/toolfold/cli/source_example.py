@@ -1,0 +1,134 @@
+"""Make the first tool of an HTTP API from a request that works, written as a URL."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from toolfold.catalog.head_checks import host_of
+from toolfold.cli.questions import Questions
+from toolfold.cli.source_writer import Draft
+
+__all__ = ["draft_http", "tool_of"]
+
+_VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
+"""A part of a path that is a value: a number, or an id in hexadecimal digits."""
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_SECRET = re.compile(r"(api[-_]?)?(key|token|secret|password)|apikey|access[-_]?token|auth", re.IGNORECASE)
+"""Names of parameters that hold a key, which is never written into the catalog."""
+
+_NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
+
+
+def draft_http(
+    options: argparse.Namespace,
+    questions: Questions,
+    settings: Callable[[argparse.Namespace, str, Mapping[str, Any]], dict[str, Any]],
+    key_variables: Sequence[tuple[str, str]],
+) -> Draft:
+    """Return the draft of an HTTP API.
+
+    Args:
+        options: those of the command.
+        questions: gets the request from the person.
+        settings: returns the content of source.yaml with the keys of this kind.
+        key_variables: the variables with the key.
+    """
+    request = questions.text(
+        options.request,
+        "A request that works, as a URL with its parameters",
+        "URL",
+        check=lambda url: "" if host_of(url.partition("#")[0]) else "must be an https URL, or http:// and this machine",
+    )
+    parts = urlsplit(request)
+    base_url = f"{parts.scheme}://{parts.netloc}"
+    dropped = [name for name, _ in parse_qsl(parts.query) if _SECRET.fullmatch(name)]
+    tool = tool_of(request, options.tool)
+    tool["description"] = questions.text(
+        None,
+        "What does it return, in a sentence or two",
+        "description",
+        default=f"{tool['name'].replace('_', ' ').capitalize()} of {options.title or options.id}.",
+    )
+    variables = [("TOOLFOLD_ALLOWED_HOSTS", host_of(base_url)), *key_variables]
+    if dropped and not key_variables:
+        options.query_key = dropped[0]
+        from toolfold.catalog.allow_list import own_variable
+
+        variables.append((own_variable(options.id), "YOUR_KEY"))
+    whole = settings(options, "http_api", {"base_url": base_url, "tools": [tool]})
+    return Draft(options.id, "http_api", whole, variables=variables)
+
+
+def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
+    """Return the tool that sends ``request``: its path with placeholders, and its parameters with examples.
+
+    Example:
+        >>> tool_of("https://api.example.com/v1/towns/4711/rain?days=3")["path"]
+        '/v1/towns/{town_id}/rain'
+    """
+    parts = urlsplit(request)
+    path, parameters = _path(parts.path)
+    example = {key: rule["example"] for key, rule in parameters.items()}
+    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+        if _SECRET.fullmatch(key):
+            continue
+        if key in parameters and isinstance(example[key], list):
+            example[key].append(_typed(value))
+            continue
+        if key in parameters:
+            example[key] = [example[key], _typed(value)]
+            parameters[key] = {"type": "array", "items": {"type": _type(value)}, "description": _words(key)}
+            continue
+        example[key] = _typed(value)
+        parameters[key] = {"type": _type(value), "description": _words(key), "example": _typed(value)}
+    tool: dict[str, Any] = {"name": name or _name(path), "path": path or "/", "description": ""}
+    return {**tool, **({"parameters": parameters, "example": example} if parameters else {})}
+
+
+def _path(path: str) -> tuple[str, dict[str, Any]]:
+    """Return a path in which values are placeholders, and their parameters."""
+    segments: list[str] = []
+    parameters: dict[str, Any] = {}
+    for segment in path.split("/"):
+        text = unquote(segment)
+        if not _VALUE.fullmatch(text) or re.fullmatch(r"v?\d{1,2}", text):
+            segments.append(segment.replace("{", "%7B").replace("}", "%7D"))
+            continue
+        before = _NOT_IN_NAME.sub("_", unquote(segments[-1]).lower()).strip("_") if segments and segments[-1] else ""
+        name = f"{before.removesuffix('s')}_id" if before and "{" not in segments[-1] else f"id_{len(parameters) + 1}"
+        parameters[name] = {"type": "string", "required": True, "description": _words(name), "example": text}
+        segments.append(f"{{{name}}}")
+    return "/".join(segments), parameters
+
+
+def _name(path: str) -> str:
+    """Return a name for the tool: the last word of the path."""
+    words = [_NOT_IN_NAME.sub("_", part.lower()).strip("_") for part in path.split("/") if part and "{" not in part]
+    named = [word for word in words if word and not re.fullmatch(r"v?\d{1,2}|api", word)]
+    return f"get_{named[-1]}"[:40] if named else "get"
+
+
+def _typed(value: str) -> Any:
+    kind = _type(value)
+    if kind == "boolean":
+        return value == "true"
+    if kind == "integer":
+        return int(value)
+    return float(value) if kind == "number" else value
+
+
+def _type(value: str) -> str:
+    if value in ("true", "false"):
+        return "boolean"
+    if _NUMBER.fullmatch(value) and (value == "0" or not value.lstrip("-").startswith("0") or "." in value):
+        return "number" if "." in value else "integer"
+    return "string"
+
+
+def _words(name: str) -> str:
+    return f"{name.replace('_', ' ').replace('-', ' ').strip().capitalize()}."

@@ -1,0 +1,80 @@
+"""``toolfold source refresh``: read the tools of sources again, and show what changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from toolfold.build.refreshes import refresh_source, why_not
+from toolfold.build.source_folders import find_source, list_sources
+from toolfold.cli import output, progress
+from toolfold.errors import ToolfoldError
+
+if TYPE_CHECKING:
+    from toolfold.build.importers.base import RefreshReport
+    from toolfold.build.source_folders import SourceFolder
+    from toolfold.settings import Settings
+
+_MAX_NAMES = 40
+"""Names of each kind of change that are printed."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Refresh the sources, one after the other, and return the exit code."""
+    from toolfold.settings import Settings
+
+    settings = Settings.from_environment()
+    if options.ids:
+        sources = [find_source(options.folder, source_id) for source_id in dict.fromkeys(options.ids)]
+    else:
+        sources = [source for source in list_sources(options.folder) if not why_not(source)]
+    if not sources:
+        print(f"No source in {options.folder} is read from elsewhere: there is nothing to refresh.")
+        return 0
+    reports = {source.id: _refresh(source, settings, check=options.check) for source in sources}
+    changed = [source_id for source_id, report in reports.items() if report]
+    failed = [source_id for source_id, report in reports.items() if report is None]
+    if changed and options.check:
+        print(f"Changed since the last refresh: {', '.join(changed)}. Run: toolfold source refresh", file=sys.stderr)
+    elif changed:
+        print(f"Next: review the change, then toolfold catalog compile --folder {options.folder}")
+    return 1 if failed or (changed and options.check) else 0
+
+
+def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> RefreshReport | None:
+    """Refresh one source and print what changed; return None where it failed."""
+    try:
+        with progress.waiting(f"Reading the tools of {source.id} …"):
+            report = refresh_source(source, settings, check=check)
+    except ToolfoldError as error:
+        output.print_wrapped(f"{source.id}: {_sentence(error)} Nothing of it was written.", "  ")
+        return None
+    except ModuleNotFoundError as error:
+        from toolfold.cli.installation import EXTRAS, install_command
+
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        output.print_wrapped(f"{source.id}: this needs {package}: {install_command(EXTRAS[package])}", "  ")
+        return None
+    _print_report(source.id, report)
+    return report
+
+
+def _sentence(error: ToolfoldError) -> str:
+    """Return an error as one sentence or more, with the next step where it has one."""
+    suggestion = getattr(error, "suggestion", "")
+    text = str(error)
+    return f"{text}{'' if text.endswith('.') else '.'}{f' {suggestion}' if suggestion else ''}"
+
+
+def _print_report(source_id: str, report: RefreshReport) -> None:
+    changes = (("+", "added", report.added), ("~", "changed", report.changed), ("-", "removed", report.removed))
+    counts = ", ".join(f"{len(names)} {word}" for _, word, names in changes if names)
+    print(f"{source_id}: {counts or 'no change'}")
+    for sign, _, names in changes:
+        for name in names[:_MAX_NAMES]:
+            print(f"  {sign} {name}")
+        if len(names) > _MAX_NAMES:
+            print(f"  {sign} and {len(names) - _MAX_NAMES} more")

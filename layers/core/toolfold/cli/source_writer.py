@@ -1,0 +1,141 @@
+"""Write the folder of a new source, completely or not at all, and say what to do next."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import SourceError, ToolfoldError
+
+if TYPE_CHECKING:
+    from toolfold.cli.questions import Questions
+
+__all__ = ["Draft", "check_folder", "write"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A source that is not written yet.
+
+    Attributes:
+        id: its id.
+        kind: its kind.
+        settings: the content of source.yaml.
+        files: further files: name → content.
+        skills: folders of skills to copy: name → where from.
+        variables: settings that the operator must make: name → value, or what it is.
+        is_refreshed: whether its tools are read by ``source refresh`` before it compiles.
+    """
+
+    id: str
+    kind: str
+    settings: Mapping[str, Any]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    skills: Mapping[str, Path] = field(default_factory=dict)
+    variables: Sequence[tuple[str, str]] = ()
+    is_refreshed: bool = False
+
+
+def check_folder(folder: Path, source_id: str | None) -> None:
+    """Check that a source can be written.
+
+    Raises:
+        ToolfoldError: there is one already, or the folder is something else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ToolfoldError(f"{folder} is not a folder. Name another one with --folder.")
+    if source_id and (folder / source_id).exists():
+        raise ToolfoldError(
+            f"{folder / source_id} exists, and nothing is overwritten. Choose another ID, edit the files, or first: "
+            f"toolfold source remove {source_id}"
+        )
+
+
+def write(draft: Draft, folder: Path, questions: Questions) -> int:
+    """Show the source, write it, and print what to do next.
+
+    Raises:
+        ToolfoldError: it is not valid, or cannot be written. Then nothing is.
+    """
+    check_folder(folder, draft.id)
+    text = to_yaml(draft.settings)
+    print(f"{folder / draft.id / 'source.yaml'}:\n")
+    print("".join(f"    {line}\n" for line in text.splitlines()))
+    if not questions.is_confirmed("Write it?"):
+        print("Nothing was written.", file=sys.stderr)
+        return 1
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
+            fresh = Path(scratch) / draft.id
+            _fill(fresh, draft, text)
+            _check(fresh, draft, folder)
+            fresh.rename(folder / draft.id)
+    except OSError as error:
+        raise ToolfoldError(f"{folder / draft.id} cannot be written: {error.strerror}. Nothing was.") from None
+    finally:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+    _print_written(draft, folder)
+    return 0
+
+
+def to_yaml(settings: Mapping[str, Any]) -> str:
+    """Return the settings of a source as YAML, in their order."""
+    import yaml
+
+    return str(yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True, width=100))
+
+
+def _fill(fresh: Path, draft: Draft, text: str) -> None:
+    fresh.mkdir(mode=0o755)
+    (fresh / "source.yaml").write_text(text, encoding="utf-8")
+    for name, content in draft.files.items():
+        (fresh / name).write_bytes(content)
+    for name, origin in draft.skills.items():
+        from toolfold.build.importers.skills.refresh import copy_skills
+
+        copy_skills(origin, fresh / name)
+
+
+def _check(fresh: Path, draft: Draft, folder: Path) -> None:
+    """Check the settings, and what can be read already; file names in errors are those of the final folder."""
+    from toolfold.build import yaml_loader
+    from toolfold.build.importers import find_importer
+    from toolfold.build.validation_errors import parse
+
+    problems: list[str] = []
+    document = yaml_loader.load(fresh / "source.yaml")
+    importer = find_importer(str(draft.settings.get("kind")))
+    if importer is None:
+        from toolfold.build.yaml_source import load_yaml_source
+
+        load_yaml_source(fresh, document, problems)
+    else:
+        settings: Any = parse(importer.settings_model, document, document.data, problems)
+        if settings is not None and not draft.is_refreshed:
+            importer.read(fresh, settings, document, problems)
+    if problems:
+        shown = [problem.replace(f"{fresh}/", f"{folder / draft.id}/") for problem in problems]
+        raise SourceError(["Nothing was written:", *shown])
+
+
+def _print_written(draft: Draft, folder: Path) -> None:
+    names = ["source.yaml", *draft.files, *(f"{name}/" for name in draft.skills)]
+    print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}")
+    option = "" if folder == Path("catalog") else f" --folder {folder}"
+    if draft.variables:
+        print("\nSettings that this source needs, here and where it is served:")
+        for name, value in draft.variables:
+            print(f"  export {name}={value}")
+    print("\nNext:")
+    if draft.is_refreshed:
+        print(f"  toolfold source refresh {draft.id}{option}    reads its tools, which you then review")
+    print(f"  toolfold catalog compile{option}")
+    print(f"  toolfold source test {draft.id}{option}")
+    print(f"  export TOOLFOLD_CATALOG={folder / 'catalog.json'}    serves this catalog")

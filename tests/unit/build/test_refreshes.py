@@ -1,0 +1,99 @@
+"""Sources are refreshed one by one, and a source that fails is as it was."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.build.importers.test_skills import skill
+from toolfold.build import refreshes
+from toolfold.build.importers.base import RefreshReport
+from toolfold.build.source_folders import find_source
+from toolfold.errors import SourceError, ToolfoldError
+from toolfold.settings import Settings
+
+SETTINGS = Settings.from_environment({})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two sources of skills whose refresh adds a line, and fails for the one called broken."""
+    for name in ("broken", "team"):
+        (tmp_path / name / "x").mkdir(parents=True)
+        (tmp_path / name / "x/SKILL.md").write_text(skill("x"))
+        given = {"id": name, "kind": "skills", "copied_from": ["y"]}
+        (tmp_path / name / "source.yaml").write_text(yaml.safe_dump(given))
+
+    def refresh(source: Path, *_: Any, check: bool, progress: Any) -> RefreshReport:
+        (source / "x/SKILL.md").write_text(skill("x") + "More.\n")
+        if source.name == "broken":
+            raise SourceError(["its service is down"])
+        return RefreshReport(changed=["x"])
+
+    module = ModuleType("refresh_of_tests")
+    module.refresh = refresh  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "refresh_of_tests", module)
+    monkeypatch.setattr(refreshes, "REFRESHERS", {"skills": "refresh_of_tests"})
+    return tmp_path
+
+
+def run(folder: Path, *, is_attended: bool, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    said: list[str] = []
+    monkeypatch.setattr(refreshes, "_LOCAL_KINDS", frozenset())
+    for refresh in refreshes.refreshes_of(folder, SETTINGS, said.append, is_attended=is_attended):
+        refresh(folder)
+    return said
+
+
+def test_without_a_person_a_source_that_fails_stays_as_it_was(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        said = run(folder, is_attended=False, monkeypatch=monkeypatch)
+
+    assert (folder / "broken/x/SKILL.md").read_text() == skill("x")
+    assert (folder / "team/x/SKILL.md").read_text().endswith("More.\n")
+    assert said[-1] == "team: changed x"
+    assert "source broken was not refreshed: 'its service is down'" in caplog.text
+
+
+def test_with_a_person_a_source_that_fails_ends_the_publication(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SourceError, match="its service is down"):
+        run(folder, is_attended=True, monkeypatch=monkeypatch)
+
+
+def test_skills_are_not_copied_by_a_publication(folder: Path) -> None:
+    assert refreshes.refreshes_of(folder, SETTINGS) == []
+
+
+def test_what_was_read_and_does_not_compile_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refresh(source: Path, *_: Any, **__: Any) -> RefreshReport:
+        (source / "x/SKILL.md").write_text("broken")
+        return RefreshReport(changed=["x"])
+
+    monkeypatch.setattr(sys.modules["refresh_of_tests"], "refresh", refresh)
+    with pytest.raises(SourceError, match="does not begin with front matter"):
+        refreshes.refresh_source(find_source(folder, "team"), SETTINGS)
+    assert (folder / "team/x/SKILL.md").read_text() == skill("x")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id: [", "is not valid YAML"),
+        ("id: team\nkind: http_api\n", "is written by hand"),
+        ("id: team\nkind: skills\n", "has no copied_from"),
+        ("id: team\nkind: skills\ncopied_from: [y]\nfolder: x\n", "folder: Extra inputs are not permitted"),
+    ],
+)
+def test_a_source_that_cannot_be_refreshed_says_why(folder: Path, text: str, expected: str) -> None:
+    (folder / "team/source.yaml").write_text(text)
+
+    with pytest.raises(ToolfoldError, match=expected):
+        refreshes.refresh_source(find_source(folder, "team"), SETTINGS)

@@ -1,0 +1,314 @@
+"""``toolfold source``: add, refresh, list, test and remove sources."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.build.importers.test_skills import skill
+from tests.unit.cli.conftest import Run, runner
+from toolfold.build.importers.base import RefreshReport
+from toolfold.build.importers.skills import refresh as skills_refresh
+from toolfold.cli.source_example import tool_of
+from toolfold.errors import SourceError
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Exit code, stdout and stderr of a command in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setenv("COLUMNS", "200")
+    return runner(capsys)
+
+
+@pytest.fixture
+def skills(tmp_path: Path) -> Path:
+    for name in ("forms", "letters"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "SKILL.md").write_text(skill(name))
+    return tmp_path / "mine"
+
+
+@pytest.fixture
+def handbook(run: Run, skills: Path, tmp_path: Path) -> Path:
+    """A source of skills that was added by the command."""
+    assert run("source", "add", "skills", "handbook", "mine")[0] == 0
+    return tmp_path / "catalog/handbook"
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """Let a person type ``lines`` at the terminal."""
+    monkeypatch.setattr("toolfold.cli.terminal.is_terminal", lambda _: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_adding_skills_shows_and_writes_the_source_and_says_what_is_next(
+    run: Run, skills: Path, tmp_path: Path
+) -> None:
+    code, out, err = run("source", "add", "skills", "handbook", "./mine", "--title", "Handbook of the town")
+
+    assert (code, err) == (0, "")
+    written = tmp_path / "catalog/handbook/source.yaml"
+    assert yaml.safe_load(written.read_text()) == {
+        "id": "handbook",
+        "kind": "skills",
+        "title": "Handbook of the town",
+        "folders": ["mine"],
+        "copied_from": ["../../mine"],
+    }
+    assert "".join(f"    {line}\n" for line in written.read_text().splitlines()) in out
+    assert "toolfold catalog compile" in out
+    assert "toolfold source test handbook" in out
+    assert content(tmp_path / "catalog/handbook/mine") == content(skills)
+    assert [path.name for path in (tmp_path / "catalog").iterdir()] == ["handbook"]
+
+
+def test_nothing_is_overwritten(run: Run, handbook: Path) -> None:
+    before = content(handbook)
+    code, _, err = run("source", "add", "skills", "handbook", "mine")
+
+    assert code == 1
+    assert "exists, and nothing is overwritten" in err
+    assert content(handbook) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("skills Hand-book mine", "ID must be lower-case letters, digits and _"),
+        ("skills handbook none", "FOLDER is not a folder: none"),
+        ("skills handbook empty", "has no folder with a SKILL.md"),
+        ("skills handbook", "FOLDER is missing. Give it, or run the command on a terminal"),
+        ("skills", "ID is missing."),
+        ("mcp time", "--url or a command is missing."),
+        ("mcp time --url ftp://x", "--url must be an https URL"),
+        ("mcp time --url https://x.example/mcp -- uvx x", "Give a command or --url, not both."),
+        ("openapi pets none.json", "none.json cannot be read: No such file"),
+        ("openapi pets http://pets.example/o.json", "DOCUMENT must be an https URL"),
+        ("http weather", "URL is missing."),
+        ("http weather http://api.example/x", "URL must be an https URL"),
+        ("sql shop mysql://x", "DATABASE must begin with sqlite: or postgresql://"),
+    ],
+)
+def test_a_source_that_cannot_be_added_is_one_sentence_and_nothing_is_written(
+    run: Run, skills: Path, tmp_path: Path, words: str, expected: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    code, _, err = run("source", "add", *words.split())
+
+    assert code == 1
+    assert expected in err
+    assert not (tmp_path / "catalog").exists()
+
+
+def test_a_wrong_kind_suggests_the_right_one(run: Run) -> None:
+    code, _, err = run("source", "add", "skill", "x")
+
+    assert code == 2
+    assert "Did you mean `toolfold source add skills`?" in err
+
+
+def test_a_person_is_asked_for_what_is_missing(
+    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, "skils", "skills", "Hand Book", "handbook", "nowhere", "mine", "y")
+    code, _, err = run("source", "add")
+
+    assert code == 0
+    assert "This must be one of mcp, openapi, http, sql, skills." in err
+    assert "This must be lower-case letters" in err
+    assert "This is not a folder: nowhere." in err
+    assert (tmp_path / "catalog/handbook/source.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "lines", [("skills", "handbook", "mine", "n"), ("skills", "handbook", "mine"), ("skills",), ()]
+)
+def test_a_person_who_does_not_agree_gets_nothing_written(
+    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
+) -> None:
+    typed(monkeypatch, *lines)
+    code, _, err = run("source", "add")
+
+    assert code == 1
+    assert "Nothing was written." in err
+    assert not (tmp_path / "catalog").exists()
+
+
+def test_a_password_is_neither_written_nor_printed(run: Run) -> None:
+    for words in ("sql shop postgresql://reader:hunter2@db.example/shop", "sql shop postgres://reader:hunter2@db/x"):
+        assert "hunter2" not in "".join(map(str, run("source", "add", *words.split())))
+
+
+def test_refreshing_copies_skills_again_and_shows_the_difference(run: Run, handbook: Path, skills: Path) -> None:
+    assert run("source", "refresh") == (0, "handbook: no change\n", "")
+    (skills / "forms/SKILL.md").write_text(skill("forms") + "2. Write.\n")
+    (skills / "letters/SKILL.md").unlink()
+    (skills / "new").mkdir()
+    (skills / "new/SKILL.md").write_text(skill("new"))
+    before = content(handbook)
+
+    code, out, err = run("source", "refresh", "--check")
+    assert (code, content(handbook)) == (1, before)
+    assert "Changed since the last refresh: handbook" in err
+    code, out, _ = run("source", "refresh", "handbook")
+    assert code == 0
+    assert out.startswith("handbook: 1 added, 1 changed, 1 removed\n  + new\n  ~ forms\n  - letters\n")
+    assert content(handbook / "mine") == content(skills)
+    assert run("source", "refresh", "--check")[0] == 0
+
+
+def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
+    run: Run, handbook: Path, skills: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other/x").mkdir(parents=True)
+    (tmp_path / "other/x/SKILL.md").write_text(skill("x"))
+    assert run("source", "add", "skills", "other", "other")[0] == 0
+    (skills / "forms/SKILL.md").write_text("broken")
+    (tmp_path / "other/x/SKILL.md").write_text(skill("x") + "more\n")
+    before = content(handbook)
+
+    code, out, err = run("source", "refresh")
+    assert code == 1
+    assert content(handbook) == before
+    assert "handbook: " in err
+    assert "does not begin with front matter" in err
+    assert "Nothing of it was written." in err
+    assert "other: 1 changed" in out
+
+
+def test_what_a_refresh_wrote_before_it_failed_is_undone(
+    run: Run, handbook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refresh(folder: Path, *_: Any, **__: Any) -> RefreshReport:
+        (folder / "mine/forms/SKILL.md").write_text("half")
+        (folder / "more.json").write_text("{}")
+        raise SourceError(["it broke"])
+
+    before = content(handbook)
+    monkeypatch.setattr(skills_refresh, "refresh", refresh)
+    code, _, err = run("source", "refresh")
+
+    assert code == 1
+    assert "it broke. Nothing of it was written." in err
+    assert content(handbook) == before
+
+
+def test_a_source_without_an_origin_has_nothing_to_refresh(run: Run, handbook: Path) -> None:
+    (handbook / "source.yaml").write_text("id: handbook\nkind: skills\nfolders: [mine]\n")
+
+    assert "there is nothing to refresh" in run("source", "refresh")[1]
+    code, _, err = run("source", "refresh", "handbook")
+    assert code == 1
+    assert "has no copied_from" in err
+
+
+def test_sources_are_listed_with_their_tools_and_problems(run: Run, handbook: Path) -> None:
+    assert run("source", "list") == (0, "handbook\tskills\tHandbook\t2\t\tworks\n", "")
+    (handbook / "mine/forms/SKILL.md").write_text("broken")
+    code, out, err = run("source", "list")
+    assert code == 0
+    assert out.endswith("\t1 problem\n")
+    assert "does not begin with front matter" in err
+    (entry,) = json.loads(run("source", "list", "--json")[1])
+    assert (entry["id"], entry["kind"], len(entry["problems"])) == ("handbook", "skills", 1)
+
+
+def test_a_test_calls_one_tool_and_prints_what_took_how_long(run: Run, handbook: Path) -> None:
+    code, out, err = run("source", "test", "handbook")
+
+    assert (code, err) == (0, "handbook works.\n")
+    assert "compiled" in out
+    assert "called" in out
+    assert "Fill in the forms of forms" in out
+    found = json.loads(run("source", "test", "handbook", "letters", "--json")[1])
+    assert (found["ok"], found["tool"], found["error" if "error" in found else "ok"]) == (
+        True,
+        "handbook__letters",
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("handbok", "Did you mean handbook?"),
+        ("handbook lettres", "Did you mean handbook__letters?"),
+        ("handbook letters fil=x", "file"),
+        ("handbook letters SKILL.md", "Arguments are key=value"),
+    ],
+)
+def test_a_test_that_fails_is_one_sentence(run: Run, handbook: Path, words: str, expected: str) -> None:
+    code, _, err = run("source", "test", *words.split())
+
+    assert code == 1
+    assert expected in err
+
+
+def test_a_test_does_not_call_a_tool_that_writes(run: Run, handbook: Path) -> None:
+    (handbook / "overlay.yaml").write_text(
+        "tools:\n  forms: {effect: write}\n  letters: {confirm: All letters of the town}\n"
+    )
+
+    code, _, err = run("source", "test", "handbook")
+    assert code == 1
+    assert "has no tool that only reads, so nothing was called" in err
+    assert "does more than read (write)" in run("source", "test", "handbook", "forms")[2]
+
+
+def test_what_is_wrong_with_another_source_does_not_matter_to_a_test(run: Run, handbook: Path) -> None:
+    (handbook.parent / "broken").mkdir()
+    (handbook.parent / "broken/source.yaml").write_text("id: [")
+
+    assert run("source", "test", "handbook")[0] == 0
+    assert run("source", "refresh", "handbook")[0] == 0
+    assert "broken\t?" in run("source", "list")[1]
+
+
+def test_removing_asks_and_keeps_a_copy(run: Run, handbook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = content(handbook)
+    assert "Add --yes" in run("source", "remove", "handbook")[2]
+    assert content(handbook) == before
+    code, out, _ = run("source", "remove", "handbook", "--yes")
+    (kept,) = (handbook.parent / ".removed").iterdir()
+    assert (code, handbook.exists(), content(kept)) == (0, False, before)
+    assert f"mv {kept.relative_to(Path.cwd())} catalog/handbook" in out
+    assert "has no source" in run("source", "list")[2]
+    assert "There are: none." in run("source", "remove", "handbook")[2]
+
+
+@pytest.mark.parametrize(
+    ("sent", "path", "name", "parameters"),
+    [
+        (
+            "v1/forecast?latitude=60.5&days=3",
+            "/v1/forecast",
+            "get_forecast",
+            {"latitude": 60.5, "days": 3},
+        ),
+        ("towns/4711/rain", "/towns/{town_id}/rain", "get_rain", {"town_id": "4711"}),
+        ("api/v2/", "/api/v2/", "get", {}),
+        (
+            "q?tag=a&tag=b&raw=true&zip=0815",
+            "/q",
+            "get_q",
+            {"tag": ["a", "b"], "raw": True, "zip": "0815"},
+        ),
+        ("q?api_key=secret&x=1", "/q", "get_q", {"x": 1}),
+    ],
+)
+def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, parameters: dict[str, Any]) -> None:
+    tool = tool_of(f"https://api.example/{sent}")
+
+    assert (tool["path"], tool["name"], tool.get("example", {})) == (path, name, parameters)
+    assert "secret" not in json.dumps(tool)
