@@ -53,7 +53,7 @@ class UnattendedPublisher:
         folder: The YAML of the sources.
         bucket: Where to publish.
         allow_list: What the gateway allows sources to name.
-        refreshes: Update the sources before a run.
+        refreshes: Update the sources before a run on the schedule. A deployment publishes the sources of its build.
         on_run: Called with the result of every run, also of one that fails.
         sleep: Waits some seconds.
         now: Returns the present.
@@ -117,7 +117,8 @@ class UnattendedPublisher:
 
     def _publish(self, author: Author, on_step: OnStep) -> Run:
         on_step(f"Compiling {self._folder} …")
-        content = prepare_catalog(self._folder, self._allow_list, self._refreshes)
+        refreshes = self._refreshes if author.writer is Writer.SCHEDULE else ()
+        content = prepare_catalog(self._folder, self._allow_list, refreshes)
         with explained(f"Nothing was published to {self._bucket.location}"):
             try:
                 done = publish_catalog(content, self._bucket, author, now=self._now(), on_step=on_step)

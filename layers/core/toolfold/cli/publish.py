@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from toolfold.cli import catalog_bucket, output
@@ -41,6 +42,9 @@ def add_parser(subcommands: argparse._SubParsersAction[argparse.ArgumentParser])
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--file", type=Path, metavar="FILE", help="compiled catalog (default: the one in the package)")
     what.add_argument("--folder", type=Path, metavar="FOLDER", help="compile the sources in this folder instead")
+    parser.add_argument(
+        "--refresh", action="store_true", help="with --folder: read the tools of its sources again first, in a copy"
+    )
     parser.add_argument("--dry-run", action="store_true", help="write nothing; show what would change")
     parser.add_argument(
         "--automatic",
@@ -83,7 +87,9 @@ def _read_content(options: argparse.Namespace) -> bytes:
     from toolfold.catalog.store import bundled_path
 
     if options.folder is not None:
-        return _compile(options.folder)
+        return _compile(options.folder, is_refreshed=options.refresh)
+    if options.refresh:
+        raise ToolfoldError("--refresh reads the sources of a folder: name it with --folder.")
     path = Path(os.path.relpath(options.file or bundled_path()))
     try:
         content = path.read_bytes()
@@ -93,13 +99,19 @@ def _read_content(options: argparse.Namespace) -> bytes:
     return content
 
 
-def _compile(folder: Path) -> bytes:
-    """Return the catalog of the YAML below ``folder``, if it has no findings."""
+def _compile(folder: Path, *, is_refreshed: bool) -> bytes:
+    """Return the catalog of the sources in ``folder``, if it has no findings."""
     from toolfold.build.preparation import prepare_catalog
     from toolfold.catalog.allow_list import AllowList
     from toolfold.settings import Settings
 
-    content = prepare_catalog(folder, AllowList.from_settings(Settings.from_environment()))
+    settings = Settings.from_environment()
+    refreshes: list[Callable[[Path], None]] = []
+    if is_refreshed:
+        from toolfold.build.refreshes import refreshes_of
+
+        refreshes = refreshes_of(folder, settings, tell)
+    content = prepare_catalog(folder, AllowList.from_settings(settings), refreshes)
     tell(f"Compiled {folder}: no findings.")
     return content
 
