@@ -128,7 +128,10 @@ def _tool(
         "formats": ["json"],
         "parameters_schema": parameters,
         "binding": dict(found.call),
-        "returns": {"outline": clean_text(found.returns) or None},
+        "returns": {
+            "outline": clean_text(found.returns) or None,
+            "json": {"rows": found.typed_rows, "kind": "typed"} if found.typed_rows else None,
+        },
         "example": overlay.example or found.example or example_arguments(parameters),
     }
     before = len(problems)

@@ -228,12 +228,13 @@ class UseInstead(Model):
 class JsonShape(Model):
     """Location of the rows in a JSON response.
 
-    ``rows`` is a dotted path; ``|`` separates several lists with the same columns.
+    ``rows`` is a dotted path; ``|`` separates several lists with the same columns. ``typed`` is an answer whose values
+    have their types already: a text remains a text, also when it spells a number.
     """
 
     keys: list[str] = []
     rows: str = ""
-    kind: Literal["object", "list", "map", "names"]
+    kind: Literal["object", "list", "map", "names", "typed"]
     columns: list[str] = []
 
 

@@ -39,8 +39,8 @@ IN_ERROR = {"is_in_error": True}
 """Field of a line of the log that says no more than the error that is raised."""
 
 
-_WITHOUT_HOST = frozenset({"skills"})
-"""Kinds of sources that send no requests."""
+_WITHOUT_HOST = frozenset({"skills", "sql"})
+"""Kinds of sources that send no requests. The address of a database is in its key, which the operator sets."""
 
 
 def own_variable(source_id: str) -> str:

@@ -11,7 +11,7 @@ from toolfold.catalog.schema_checks import check_schema, check_value
 __all__ = ["check_tool"]
 
 _MAX_HASH, _MAX_ITEMS = 64, 1000
-_KINDS = ("object", "list", "map", "names", None)
+_KINDS = ("object", "list", "map", "names", "typed", None)
 _FORMATS = frozenset({"csv", "json"})
 _MAX_LIST_ITEMS = 100_000
 

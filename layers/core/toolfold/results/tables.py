@@ -8,6 +8,7 @@ cells stays nested JSON, as do tables deep inside a document, and those of a doc
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,9 @@ _MAX_TABLES = 60
 _MAX_TABLE_DEPTH = 12
 _MAX_NAME_CHARS = 200
 """Length of a path that may name a table: a caller has to repeat it in a select."""
+
+_LONG_NUMBER = re.compile(r"\d{16}")
+"""Digits of a number that a double may not hold."""
 
 _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
@@ -67,8 +71,8 @@ def parse_tables(
     Args:
         body: its text.
         kind: ``json``, ``csv`` or ``text``, which is kept as one string.
-        answer: what the catalog says about it: ``kind`` ``object`` (one row is one thing) or ``names`` (key → name),
-            ``csv`` (a header whose first column names the dates).
+        answer: what the catalog says about it: ``kind`` ``object`` (one row is one thing), ``names`` (key → name)
+            or ``typed`` (values that have their types), ``csv`` (a header whose first column names the dates).
         budget: what the call may cost.
         redactor: replaces the keys of the call.
 
@@ -86,6 +90,8 @@ def parse_tables(
 def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor = NO_REDACTION) -> Any:
     """Parse a JSON answer: the upstream's structure, with names and cells as in :mod:`toolfold.results.values`."""
     data = parsing.parse_json(body, redactor, budget, values.parse_number)
+    if answer.get("kind") == "typed":
+        return _lossless(data, budget) if _LONG_NUMBER.search(body) else data
     typed = typed_json(data, answer, budget)
     if typed is not data:
         budget.release(measure.json_size(body).containers)
@@ -97,6 +103,16 @@ def typed_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
     return _typed(data, budget)
+
+
+def _lossless(value: Any, budget: WorkBudget) -> Any:
+    """Return a typed value whose whole numbers every reader can hold."""
+    budget.check_time()
+    if isinstance(value, dict):
+        return {key: _lossless(item, budget) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_lossless(item, budget) for item in value]
+    return values.lossless(value)
 
 
 def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor) -> Document:

@@ -19,6 +19,7 @@ __all__ = ["IMPORTERS", "base", "find_importer"]
 IMPORTERS: Mapping[str, str] = {
     "mcp": "toolfold.build.importers.mcp.importer:McpImporter",
     "skills": "toolfold.build.importers.skills.importer:SkillsImporter",
+    "sql": "toolfold.build.importers.sql.importer:SqlImporter",
 }
 """Kind of source → module and class. A kind without an importer is written by hand, in files of categories."""
 

@@ -64,6 +64,7 @@ class ImportedTool:
         summary: One line; empty: the first sentence of ``description``.
         description: What a model reads.
         call: Input of the adapter. ``function``, the source's name, is added.
+        typed_rows: Path of the rows of an answer whose values have their types already; empty: types are inferred.
         returns: The fields of an answer, as in ``catalog.model.Tool``; may be empty.
         category: Name of its category; empty: the id of the source.
         tags: Words for filters.
@@ -81,6 +82,7 @@ class ImportedTool:
     description: str = ""
     call: Mapping[str, Any] = field(default_factory=dict)
     returns: str = ""
+    typed_rows: str = ""
     category: str = ""
     tags: Sequence[str] = ()
     example: Mapping[str, Any] | None = None

@@ -1,0 +1,227 @@
+"""Make the tools of a database from its snapshot: list its tables, describe one, query them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolfold.build.importers.base import ImportedSource, ImportedTool
+from toolfold.build.importers.sql.settings import SqlSourceSettings
+from toolfold.build.importers.sql.snapshot import SNAPSHOT, Snapshot, UnreadableSnapshot
+from toolfold.build.yaml_loader import Document
+from toolfold.sources.sql.adapter import DEFAULT_LIMIT
+from toolfold.sources.sql.schema import DatabaseSchema, Table
+
+__all__ = ["SqlImporter"]
+
+_DIALECTS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+_PARAMETERS = {"sqlite": "?", "postgresql": "$1"}
+
+_MAX_NAMED = 1400
+"""Characters of the tables that the description of ``query`` names: what a model chooses and searches by."""
+
+_MAX_SUMMARY = 70
+"""Characters of the tables and the title in the summary of ``query``, beside 30 of its own words."""
+
+_MAX_COLUMNS = 12
+_MAX_ALIASES = 60
+_REFERENCE = re.compile(r"references (.+?)(?:\(|,|$)")
+_NOT_IN_ALIAS = re.compile(r"[^a-z0-9]+")
+
+
+class SqlImporter:
+    """Read sources of kind ``sql``. See :class:`toolfold.build.importers.base.Importer`."""
+
+    settings_model = SqlSourceSettings
+
+    def read(
+        self, folder: Path, settings: SqlSourceSettings, document: Document, problems: list[str]
+    ) -> ImportedSource | None:
+        """Return the tools of the database whose snapshot is in ``folder``."""
+        path = folder / SNAPSHOT
+        try:
+            snapshot = Snapshot.read(path)
+        except FileNotFoundError:
+            problems.append(
+                f"{document.where(())}: there is no {SNAPSHOT} yet; read the database with"
+                f" `toolfold source refresh {settings.id}`"
+            )
+            return None
+        except OSError as error:
+            problems.append(f"{path}:1: cannot be read: {error.strerror}")
+            return None
+        except UnreadableSnapshot as error:
+            problems.append(f"{path}:{error.line}: {error}")
+            return None
+        if snapshot.dialect != settings.dialect:
+            problems.append(
+                f"{document.where(('dialect',))}: the snapshot is of {snapshot.dialect}; refresh the source again"
+            )
+            return None
+        if not snapshot.schema.tables:
+            problems.append(f"{document.where(('tables',))}: no table of the database is included")
+            return None
+        return ImportedSource(
+            list(_tools(settings, snapshot.schema, f"{path}:1")),
+            connection=settings.connection(),
+            description=_description(settings, snapshot.schema),
+            fetched_at=snapshot.fetched_at,
+        )
+
+
+def main_tables(schema: DatabaseSchema) -> list[Table]:
+    """Return the tables, the main ones first: those that others refer to, and those with a comment."""
+    referred = Counter(
+        found
+        for table in schema.tables
+        for column in table.columns
+        for found in _REFERENCE.findall(column.key)
+        if found.rpartition(".")[2] != table.name
+    )
+
+    def rank(table: Table) -> tuple[bool, int, bool, str]:
+        references = referred[table.name] + referred[f"{table.schema}.{table.name}"]
+        return table.kind != "table", -references, not table.description, table.name
+
+    return sorted(schema.tables, key=rank)
+
+
+def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, where: str) -> list[ImportedTool]:
+    title, dialect = settings.title or settings.id, _DIALECTS[settings.dialect]
+    tables = main_tables(schema)
+    first = schema.display_name(tables[0])
+    shown = [schema.display_name(table) for table in tables]
+    names = _listed(shown, 400)
+    return [
+        ImportedTool(
+            "query",
+            where,
+            _query_parameters(settings, dialect, first),
+            "read",
+            title=f"Query {title} with SQL",
+            summary=f"Rows of one SQL SELECT over {title}: {_listed(shown, _MAX_SUMMARY - len(title))}",
+            description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
+            f"Tables: {_outlines(tables, schema)}",
+            call={"action": "query"},
+            returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
+            typed_rows="rows",
+            tags=("sql", "query"),
+            example={"sql": _first_rows(first)},
+            aliases=_aliases(tables),
+            example_queries=["query the database with sql", "count rows in a table", "join tables"],
+        ),
+        ImportedTool(
+            "list_tables",
+            where,
+            {
+                "properties": {
+                    "contains": {"type": "string", "description": "Only tables with this word in their entry."}
+                }
+            },
+            "read",
+            title=f"List the tables of {title}",
+            summary=f"Tables and views of {title}, with descriptions and columns",
+            description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as"
+            f" they are now: {names}",
+            call={"action": "list_tables"},
+            returns="tables[]: name,kind,description,rows,columns",
+            typed_rows="tables",
+            tags=("sql", "schema"),
+            example={},
+            example_queries=["list the tables of the database", "what data is in the database"],
+        ),
+        ImportedTool(
+            "describe_table",
+            where,
+            {
+                "properties": {
+                    "table": {
+                        "type": "string",
+                        "description": "Name of a table as in list_tables.",
+                        "examples": [first],
+                    }
+                },
+                "required": ["table"],
+            },
+            "read",
+            title=f"Describe a table of {title}",
+            summary=f"Columns of one table of {title}: type, nullable, key, description",
+            description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
+            f" foreign keys, description. Tables: {names}",
+            call={"action": "describe_table"},
+            returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
+            typed_rows="columns",
+            tags=("sql", "schema"),
+            example={"table": first},
+            example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],
+        ),
+    ]
+
+
+def _query_parameters(settings: SqlSourceSettings, dialect: str, table: str) -> Mapping[str, Any]:
+    mark = _PARAMETERS[settings.dialect]
+    return {
+        "properties": {
+            "sql": {
+                "type": "string",
+                "description": f"One SELECT, WITH or VALUES of {dialect}. Values go into params, as {mark}.",
+                "examples": [_first_rows(table)],
+            },
+            "params": {
+                "type": ["array", "object"],
+                "description": f"Values of {mark} in their order, or by name for :name.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": settings.max_rows,
+                "default": min(DEFAULT_LIMIT, settings.max_rows),
+                "description": "Rows of the answer at most.",
+            },
+        },
+        "required": ["sql"],
+    }
+
+
+def _first_rows(table: str) -> str:
+    return f"SELECT * FROM {table} LIMIT 5"  # noqa: S608 - an example for a model
+
+
+def _description(settings: SqlSourceSettings, schema: DatabaseSchema) -> str:
+    names = _listed([schema.display_name(table) for table in main_tables(schema)], 300)
+    return f"{_DIALECTS[settings.dialect]} database with the tables {names}"
+
+
+def _outlines(tables: list[Table], schema: DatabaseSchema) -> str:
+    """Return tables with their columns, as many as fit, then names alone."""
+    outlines = []
+    for table in tables:
+        columns = [schema.sql_name(column.name) for column in table.columns]
+        more = ", …" if len(columns) > _MAX_COLUMNS else ""
+        outlines.append(f"{schema.display_name(table)} ({', '.join(columns[:_MAX_COLUMNS])}{more})")
+        if sum(map(len, outlines)) > _MAX_NAMED // 2:
+            break
+    rest = [schema.display_name(table) for table in tables[len(outlines) :]]
+    text = ", ".join(outlines)[:_MAX_NAMED]
+    return f"{text}; {_listed(rest, _MAX_NAMED - len(text))}" if rest else text
+
+
+def _listed(names: list[str], most: int) -> str:
+    """Return names with commas, in at most about ``most`` characters."""
+    shown: list[str] = []
+    length = 0
+    for name in names:
+        length += len(name) + 2
+        if shown and length > most:
+            return f"{', '.join(shown)} and {len(names) - len(shown):,} more"
+        shown.append(name)
+    return ", ".join(shown)
+
+
+def _aliases(tables: list[Table]) -> list[str]:
+    """Return the names of tables as words, by which a search finds the tool."""
+    words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
+    return list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES]

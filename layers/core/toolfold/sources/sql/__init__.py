@@ -1,0 +1,7 @@
+"""SQL databases as sources: ``adapter`` answers calls; ``guard`` checks statements; one module reads each dialect.
+
+May import ``catalog``, ``models``, ``settings``, ``errors``, ``sources.base`` and ``sources.errors``. sqlglot, sqlite3
+and psycopg are imported by the first call that needs them.
+"""
+
+__all__ = ["adapter", "guard", "schema", "source_settings"]

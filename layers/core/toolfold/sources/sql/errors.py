@@ -1,0 +1,301 @@
+"""What can go wrong with a database, independent of its dialect, and the error of the call that it becomes.
+
+No text of a driver reaches a caller where it may repeat the connection string: what a connection fails with is one of
+these kinds, and its sentence is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from toolfold.errors import AnswerTooLarge, AuthRejected, CallError, InvalidArguments, UpstreamError, UpstreamTimeout
+from toolfold.fuzzy import closest_matches, normalize
+from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, NotConnected
+from toolfold.sources.sql.schema import DatabaseSchema, Table
+from toolfold.text_safety import MAX_NAME_CHARS, escape_unsafe, quoted_name
+
+__all__ = ["DatabaseFailure", "FailureKind", "Place", "no_column", "no_table", "to_call_error"]
+
+_MAX_LISTED = 40
+"""Names that an error lists."""
+
+_MAX_COMPARED = 5_000
+
+_SHORTER = "Add a WHERE, aggregate in SQL (count, sum, GROUP BY), or lower limit."
+
+
+class FailureKind(Enum):
+    """Why a database did not answer."""
+
+    CONNECTION_STRING = auto()
+    DRIVER_MISSING = auto()
+    NO_DATABASE = auto()
+    NOT_A_DATABASE = auto()
+    NOT_READABLE = auto()
+    NOT_CONNECTED = auto()
+    LOGIN = auto()
+    ROLE = auto()
+    BROKEN = auto()
+    BUSY = auto()
+    TIMEOUT = auto()
+    TOO_LARGE = auto()
+    NOT_ALLOWED = auto()
+    NO_PRIVILEGE = auto()
+    SYNTAX = auto()
+    NO_TABLE = auto()
+    NO_COLUMN = auto()
+    NO_FUNCTION = auto()
+    STATEMENT = auto()
+    DATABASE = auto()
+
+
+class DatabaseFailure(Exception):
+    """A database did not answer.
+
+    Attributes:
+        kind: why.
+        detail: what it says about the statement: a name, or a sentence. Never about the connection.
+        offset: the character of the statement at which the problem is, from 0; None: unknown.
+    """
+
+    def __init__(self, kind: FailureKind, detail: str = "", offset: int | None = None) -> None:
+        super().__init__(kind.name)
+        self.kind, self.detail, self.offset = kind, detail, offset
+
+
+class Place(NamedTuple):
+    """A character of a statement, both numbers from 1."""
+
+    line: int
+    column: int
+
+    @classmethod
+    def of(cls, statement: str, offset: int) -> Place:
+        """Return the place of the character ``offset``, which counts from 0."""
+        before = statement[: max(0, offset)]
+        return cls(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+    def __str__(self) -> str:
+        return f" (line {self.line}, column {self.column})"
+
+
+@dataclass(frozen=True)
+class _Failed:
+    error: type[CallError]
+    message: str
+    suggestion: str
+    retryable: bool = False
+
+
+_OPERATOR = "Tell the operator"
+_CONNECTION: dict[FailureKind, _Failed] = {
+    FailureKind.CONNECTION_STRING: _Failed(
+        ConnectionNotPossible,
+        "The connection string set for {title} is not valid for {dialect}.",
+        f"{_OPERATOR}: it is {{form}}, in the variable that auth.environment names.",
+    ),
+    FailureKind.DRIVER_MISSING: _Failed(
+        ConnectionNotPossible,
+        "{title} cannot be read: a package for SQL databases is not installed here.",
+        f"{_OPERATOR} to run: pip install 'toolfold[sql]'",
+    ),
+    FailureKind.NO_DATABASE: _Failed(
+        ConnectionNotPossible,
+        "The database of {title} does not exist.",
+        f"{_OPERATOR} to check the name in the connection string.",
+    ),
+    FailureKind.NOT_A_DATABASE: _Failed(
+        ConnectionNotPossible,
+        "The file set for {title} is not an SQLite database, or it is encrypted or damaged.",
+        f"{_OPERATOR} to check the path in the connection string.",
+    ),
+    FailureKind.NOT_READABLE: _Failed(
+        ConnectionNotPossible,
+        "The file set for {title} cannot be read.",
+        f"{_OPERATOR} to check its permissions, and those of its folder.",
+    ),
+    FailureKind.NOT_CONNECTED: _Failed(
+        NotConnected,
+        "{title} cannot be reached.",
+        "Try again in a moment; if it keeps failing, tell the user that the database is down or unreachable.",
+        retryable=True,
+    ),
+    FailureKind.LOGIN: _Failed(
+        AuthRejected,
+        "{title} does not accept the role or the password that is set up here.",
+        f"{_OPERATOR} to check the connection string.",
+    ),
+    FailureKind.ROLE: _Failed(
+        ConnectionNotPossible,
+        "The role set up for {title} may do more than read, so it is not used.",
+        f"{_OPERATOR}, whose log says which GRANT or REVOKE makes a right role.",
+    ),
+    FailureKind.BROKEN: _Failed(
+        ConnectionFailed,
+        "The connection to {title} was closed.",
+        "Try again in a moment; if it keeps failing, tell the user that the database is down.",
+        retryable=True,
+    ),
+    FailureKind.BUSY: _Failed(
+        ConnectionFailed,
+        "{title} is locked, or has too many connections, at the moment.",
+        "Try again in a moment; if it keeps failing, tell the user.",
+        retryable=True,
+    ),
+    FailureKind.TIMEOUT: _Failed(
+        UpstreamTimeout,
+        "{title} did not answer in the time of one statement, which was ended.",
+        _SHORTER,
+    ),
+    FailureKind.TOO_LARGE: _Failed(
+        AnswerTooLarge,
+        "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
+        "Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit.",
+    ),
+    FailureKind.DATABASE: _Failed(
+        UpstreamError,
+        "{title} failed to run the statement.",
+        "Simplify the statement; if it keeps failing, tell the user that the database has a problem.",
+    ),
+}
+
+
+def to_call_error(
+    failure: DatabaseFailure, *, title: str, dialect: str, max_bytes: int, statement: str, schema: DatabaseSchema | None
+) -> CallError:
+    """Return the error of the call that ended in ``failure``.
+
+    Args:
+        failure: what happened.
+        title: the title of the source.
+        dialect: of the source.
+        max_bytes: the largest answer that was allowed.
+        statement: the caller's; empty where there was none.
+        schema: the tables of the source, for suggestions; None where they are not known.
+    """
+    if (build := _STATEMENT.get(failure.kind)) is not None:
+        return build(failure, statement, schema or DatabaseSchema())
+    failed = _CONNECTION[failure.kind]
+    names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+    forms = {
+        "sqlite": "a path, or sqlite:/// and a path",
+        "postgresql": "postgresql://role:password@host:5432/database",
+    }
+    fields = {"title": title, "dialect": names[dialect], "form": forms[dialect], "max_bytes": max_bytes}
+    details = {"retryable": True} if failed.retryable else {}
+    return failed.error(failed.message.format_map(fields), failed.suggestion.format_map(fields), **details)
+
+
+def invalid_sql(problem: str, suggestion: str, statement: str = "", offset: int | None = None) -> InvalidArguments:
+    """Return the error of a statement; ``offset`` is the character at which the problem is, from 0."""
+    if offset is None or not statement:
+        return InvalidArguments(f"sql: {problem}.", suggestion)
+    place = Place.of(statement, offset)
+    return InvalidArguments(f"sql: {problem}{place}.", suggestion, line=place.line, column=place.column)
+
+
+def no_table(name: str, schema: DatabaseSchema, statement: str = "", offset: int | None = None) -> InvalidArguments:
+    """Return the error for a table that the source does not have; the nearest names are in its suggestion."""
+    closest = _closest(name.rpartition(".")[2], {table.name: schema.display_name(table) for table in schema.tables})
+    return invalid_sql(
+        f"there is no table {quoted_name(name)}",
+        f"{closest}Tables: {_listed(schema.names())}. list_tables describes them.",
+        statement,
+        offset,
+    )
+
+
+def no_column(
+    name: str, schema: DatabaseSchema, tables: Iterable[Table], statement: str = "", offset: int | None = None
+) -> InvalidArguments:
+    """Return the error for a column that none of ``tables`` has; the nearest names are in its suggestion."""
+    last = name.rpartition(".")[2].strip('"') or name
+    known = list(dict.fromkeys(column.name for table in tables for column in table.columns))
+    elsewhere = [
+        schema.display_name(table)
+        for table in schema.tables
+        if any(normalize(column.name) == normalize(last) for column in table.columns)
+    ]
+    closest = _closest(last, {column: schema.sql_name(column) for column in known})
+    listed = f"Columns: {_listed(map(schema.sql_name, known))}." if known else ""
+    other = f" {last} is a column of {_listed(elsewhere)}." if elsewhere and not closest else ""
+    text = f" A text is in single quotes: '{last}'." if f'"{last}"' in statement and not closest else ""
+    suggestion = f"{closest}{listed}{other}{text}" or "describe_table lists the columns of a table."
+    return invalid_sql(f"there is no column {quoted_name(name)}", suggestion, statement, offset)
+
+
+def _closest(name: str, known: dict[str, str], least: float = 0.6) -> str:
+    """Return a question with the names of ``known`` that ``name`` may mean, as they are shown; empty without any."""
+    compared = [other for other in list(known)[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
+    matches = closest_matches(name, compared, most=3, least=least)
+    return f"Did you mean {' or '.join(_shown(known[match]) for match in matches)}? " if matches else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = [_shown(name) for name in names]
+    more = f", and {len(listed) - _MAX_LISTED:,} more" if len(listed) > _MAX_LISTED else ""
+    return ", ".join(listed[:_MAX_LISTED]) + more or "none"
+
+
+def _shown(name: str) -> str:
+    """Return a name of the database for an error: as SQL writes it, in one line and shortened."""
+    return escape_unsafe(name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…")
+
+
+def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+    return no_table(failure.detail, schema, statement, failure.offset)
+
+
+def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+    lowered = statement.lower()
+    used = [table for table in schema.tables if table.name.lower() in lowered]
+    return no_column(failure.detail, schema, used or schema.tables, statement, failure.offset)
+
+
+def _syntax(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
+    problem = f"it cannot be read: {failure.detail}" if failure.detail else "it cannot be read"
+    return invalid_sql(problem, "Correct it there and call again.", statement, failure.offset)
+
+
+def _not_allowed(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
+    problem = failure.detail or "only one SELECT that reads the tables of this source can be run"
+    return invalid_sql(problem, "Write one SELECT; the database cannot be changed.", statement, failure.offset)
+
+
+def _no_privilege(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
+    what = f" {quoted_name(failure.detail)}" if failure.detail else " what the statement reads"
+    return invalid_sql(
+        f"the role set up here may not read{what}", "Use another table; list_tables has those that can be read."
+    )
+
+
+def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+    from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
+
+    known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
+    return invalid_sql(
+        f"the function {quoted_name(failure.detail)} is not available",
+        f"{_closest(failure.detail, {name: name for name in known}, least=0.7)}Functions that only calculate are.",
+        statement,
+        failure.offset,
+    )
+
+
+def _statement(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
+    return invalid_sql(
+        failure.detail or "it cannot be run", "Correct the statement and call again.", statement, failure.offset
+    )
+
+
+_STATEMENT: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], CallError]] = {
+    FailureKind.SYNTAX: _syntax,
+    FailureKind.NOT_ALLOWED: _not_allowed,
+    FailureKind.NO_PRIVILEGE: _no_privilege,
+    FailureKind.NO_TABLE: _no_table,
+    FailureKind.NO_COLUMN: _no_column,
+    FailureKind.NO_FUNCTION: _no_function,
+    FailureKind.STATEMENT: _statement,
+}

@@ -1,0 +1,249 @@
+"""Read a PostgreSQL database.
+
+Every call is a read-only transaction that is rolled back. In it the server parses a statement as one statement (the
+extended protocol allows no second one), and runs it as the query of a cursor, which the grammar of PostgreSQL limits to
+``SELECT`` and ``VALUES``. :mod:`.guard` has accepted it before, and :mod:`.postgresql_role` the role.
+
+The server writes each row as JSON: so every type has a value, also those that Python cannot represent (``infinity``,
+``numeric`` of any length, dates before year 1), and the size of the answer is limited before it is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
+from toolfold.sources.sql.postgresql_errors import connection_failure, result_failure
+from toolfold.sources.sql.postgresql_parameters import encode_parameters
+from toolfold.sources.sql.postgresql_role import Refusal, probe_role
+from toolfold.sources.sql.postgresql_schema import read_schema
+from toolfold.sources.sql.rows import Rows, unique_names
+from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.pq.abc import PGresult
+
+__all__ = ["PostgresqlDatabase"]
+
+_CURSOR = "toolfold_rows"
+
+_GRACE_S = 1.0
+"""Seconds after the deadline for the server to say that it has ended a statement. Then the connection is closed."""
+
+_MAX_CONNECT_S = 10
+
+_SETTINGS = (
+    "SET LOCAL lock_timeout = {ms}",
+    "SET LOCAL idle_in_transaction_session_timeout = {idle_ms}",
+    # With it off, a backslash could end a text for the server that goes on for the guard.
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL client_min_messages = error",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL bytea_output = 'hex'",
+)
+
+_ROWS = """DECLARE {cursor} NO SCROLL CURSOR FOR
+SELECT CASE WHEN sum(octet_length(line)) OVER (ROWS UNBOUNDED PRECEDING) <= {max_bytes} THEN line END
+FROM (SELECT row_to_json(answer)::text AS line FROM (
+{statement}
+) AS answer({names}) OFFSET 0) AS lines LIMIT {limit}"""
+"""OFFSET 0 keeps the planner from computing a line twice."""
+
+
+class PostgresqlDatabase:
+    """One connection to a PostgreSQL database. Used by one thread at a time.
+
+    Args:
+        connection_string: a URL, or ``name=value`` pairs, as libpq reads them.
+        tables: the tables that may be read.
+        max_bytes: bytes of one answer, as JSON.
+        deadline: when the connection must be there, by the monotonic clock.
+
+    Raises:
+        DatabaseFailure: there is no connection.
+    """
+
+    def __init__(self, connection_string: str, tables: TableFilter, max_bytes: int, deadline: float) -> None:
+        self._tables, self._max_bytes = tables, max_bytes
+        self._schema = DatabaseSchema()
+        self._connection = _connect(connection_string, deadline)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with contextlib.suppress(Exception):
+            self._connection.close()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the connection is open."""
+        return not self._connection.closed and not self._connection.broken
+
+    def probe_role(self, deadline: float) -> Refusal | None:
+        """Return why the role may not be used, or None for one that can only read."""
+        with self._transaction(deadline):
+            return probe_role(self._fetch, [*self._tables.schemas])
+
+    def read_schema(self, deadline: float) -> DatabaseSchema:
+        """Return the tables as they are now.
+
+        Raises:
+            DatabaseFailure: the database cannot be read.
+        """
+        with self._transaction(deadline):
+            self._schema = read_schema(self._fetch, self._tables)
+        return self._schema
+
+    def query(
+        self,
+        statement: str,
+        parameters: Sequence[Any],
+        limit: int,
+        deadline: float,
+        search_path: Sequence[str] = ("public",),
+    ) -> Rows:
+        """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows.
+
+        Args:
+            statement: one statement without a semicolon at its end.
+            parameters: the values of ``$1``, ``$2``, ….
+            limit: rows of the answer.
+            deadline: when the answer must be there, by the monotonic clock.
+            search_path: the schemas in which a table without one is searched.
+
+        Raises:
+            DatabaseFailure: it cannot be run, takes too long or returns too much.
+        """
+        with self._transaction(deadline, search_path):
+            pgconn = self._connection.pgconn
+            _check(pgconn.prepare(b"", statement.encode()), statement)
+            described = _check(pgconn.describe_prepared(b""), statement)
+            names = unique_names((described.fname(index) or b"").decode() for index in range(described.nfields))
+            if not names:
+                raise DatabaseFailure(FailureKind.NOT_ALLOWED, "it returns no columns")
+            types = [described.param_type(index) for index in range(described.nparams)]
+            declaration = _ROWS.format(
+                cursor=_CURSOR,
+                max_bytes=int(self._max_bytes),
+                statement=statement,
+                names=", ".join(map(_quoted, names)),
+                limit=int(limit) + 1,
+            )
+            _check(pgconn.exec_params(declaration.encode(), encode_parameters(parameters, types)), "")
+            lines = [row[0] for row in self._fetch(f"FETCH ALL FROM {_CURSOR}")]
+        whole = [line for line in lines if line is not None]
+        if lines and not whole:
+            raise DatabaseFailure(FailureKind.TOO_LARGE)
+        return Rows(names, whole[:limit], len(lines) > limit or len(whole) < len(lines))
+
+    def _fetch(self, statement: str) -> list[list[str | None]]:
+        """Run a statement of our own, and return its rows as texts."""
+        result = _check(self._connection.pgconn.exec_(statement.encode()), "")
+        return [
+            [_decode(result.get_value(row, column)) for column in range(result.nfields)]
+            for row in range(result.ntuples)
+        ]
+
+    @contextmanager
+    def _transaction(self, deadline: float, search_path: Sequence[str] = ()) -> Iterator[None]:
+        """Begin a read-only transaction that ends at ``deadline``, and roll it back."""
+        import psycopg
+
+        remaining_ms = int((deadline - time.monotonic()) * 1000)
+        if remaining_ms <= 0:
+            raise DatabaseFailure(FailureKind.TIMEOUT)
+        settings = [f"SET LOCAL statement_timeout = {remaining_ms}"]
+        settings += [one.format(ms=remaining_ms, idle_ms=remaining_ms + 5_000) for one in _SETTINGS]
+        if search_path:
+            settings.append(f"SET LOCAL search_path = {', '.join(map(_quoted, search_path))}")
+        with self._closed_at(deadline + _GRACE_S):
+            try:
+                self._fetch(f"BEGIN READ ONLY; {'; '.join(settings)}")
+                yield
+            except psycopg.Error:  # the connection was closed
+                raise _broken(deadline) from None
+            except DatabaseFailure as failure:
+                if failure.kind is FailureKind.BROKEN:
+                    raise _broken(deadline) from None
+                raise
+            finally:
+                with contextlib.suppress(psycopg.Error, DatabaseFailure):
+                    self._fetch("ROLLBACK")
+
+    @contextmanager
+    def _closed_at(self, end: float) -> Iterator[None]:
+        """Close the connection at ``end``: a server that does not answer would keep this thread for hours."""
+        descriptor = self._connection.pgconn.socket
+        timer = threading.Timer(max(0.0, end - time.monotonic()), _shut_down, (descriptor,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def _connect(connection_string: str, deadline: float) -> Connection[Any]:
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise DatabaseFailure(FailureKind.DRIVER_MISSING) from None
+    remaining_s = deadline - time.monotonic()
+    if remaining_s <= 0:
+        raise DatabaseFailure(FailureKind.TIMEOUT)
+    try:
+        values: dict[str, Any] = conninfo_to_dict(_without_driver(connection_string))
+    except (psycopg.Error, UnicodeError):
+        raise DatabaseFailure(FailureKind.CONNECTION_STRING) from None
+    values.update(client_encoding="utf8", connect_timeout=max(2, int(min(remaining_s, _MAX_CONNECT_S))))
+    values.setdefault("application_name", "toolfold")
+    try:
+        return psycopg.connect(**values, autocommit=True, prepare_threshold=None)
+    except (psycopg.Error, OSError, UnicodeError) as error:
+        raise DatabaseFailure(connection_failure(str(error))) from None
+
+
+def _without_driver(connection_string: str) -> str:
+    """Return a URL as libpq reads it: SQLAlchemy names a driver in it (``postgresql+psycopg://``)."""
+    scheme, separator, rest = connection_string.strip().partition("://")
+    return f"{scheme.partition('+')[0]}{separator}{rest}"
+
+
+def _check(result: PGresult, statement: str) -> PGresult:
+    """Return ``result``.
+
+    Raises:
+        DatabaseFailure: it is an error.
+    """
+    if (failure := result_failure(result, statement)) is not None:
+        raise failure
+    return result
+
+
+def _broken(deadline: float) -> DatabaseFailure:
+    return DatabaseFailure(FailureKind.TIMEOUT if time.monotonic() >= deadline else FailureKind.BROKEN)
+
+
+def _shut_down(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        connection = socket.socket(fileno=socket.dup(descriptor))
+        try:
+            connection.shutdown(socket.SHUT_RDWR)
+        finally:
+            connection.close()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _decode(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="replace")

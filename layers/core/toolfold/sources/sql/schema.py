@@ -1,0 +1,182 @@
+"""Describe the tables of a database, as they are read from it and as the snapshot of a source has them."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Column", "DatabaseSchema", "Table", "TableFilter", "sql_name"]
+
+_RESERVED = frozenset(
+    word
+    for line in (
+        "all analyse analyze and any array as asc asymmetric authorization between binary both case cast check collate",
+        "column concurrently constraint create cross current_catalog current_date current_role current_schema",
+        "current_time current_timestamp current_user default deferrable desc distinct do else end escape except",
+        "exists false fetch for foreign freeze from full grant group having ilike in index initially inner intersect",
+        "into is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null offset",
+        "on only or order outer overlaps placing primary references returning right select session_user set similar",
+        "some symmetric system_user table tablesample then to trailing transaction true union unique update user using",
+        "values variadic verbose when where window with",
+    )
+    for word in line.split()
+)
+"""Words that name a table or column in quotes alone, in SQLite or PostgreSQL."""
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def sql_name(name: str, *, folds_case: bool = True) -> str:
+    """Return ``name`` as a statement writes it: in quotes where it needs them.
+
+    Args:
+        name: of a table or column.
+        folds_case: whether the database reads a name without quotes in lower case, as PostgreSQL does.
+
+    Example:
+        >>> sql_name("total"), sql_name("createdAt"), sql_name("order")
+        ('total', '"createdAt"', '"order"')
+    """
+    plain = name if folds_case else name.lower()
+    if _PLAIN.fullmatch(plain) and plain not in _RESERVED:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: its name.
+        type: its type as the database writes it.
+        nullable: whether it may be NULL.
+        key: ``primary key``, ``unique`` and ``references table(column)``, separated by commas; may be empty.
+        description: the comment on it; SQLite has none.
+    """
+
+    name: str
+    type: str
+    nullable: bool = True
+    key: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or view.
+
+    Attributes:
+        schema: the schema that it is in; empty in SQLite.
+        name: its name.
+        kind: ``table``, ``view``, ``materialized view`` or ``foreign table``.
+        description: the comment on it; SQLite has none.
+        columns: the columns that the role may read.
+        rows: how many rows it has, by the statistics of PostgreSQL; None where that is unknown.
+    """
+
+    schema: str
+    name: str
+    kind: str = "table"
+    description: str = ""
+    columns: tuple[Column, ...] = ()
+    rows: int | None = field(default=None, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table as the snapshot has it: without what changes every day."""
+        return {
+            "schema": self.schema,
+            "name": self.name,
+            "kind": self.kind,
+            "description": self.description,
+            "columns": [vars(column) for column in self.columns],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Table:
+        """Return the table of an entry of a snapshot.
+
+        Raises:
+            KeyError: the entry lacks something.
+            TypeError: the entry has something else.
+        """
+        columns = tuple(Column(**column) for column in data["columns"])
+        return cls(data["schema"], data["name"], data["kind"], data["description"], columns)
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Decide which tables a source has.
+
+    Attributes:
+        schemas: patterns of schemas. SQLite has none.
+        include: patterns of tables, as ``name`` or ``schema.name``; ``*`` and ``?`` as in file names.
+        exclude: the same, for tables that are left out although ``include`` names them.
+    """
+
+    schemas: tuple[str, ...] = ("public",)
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+
+    def has_schema(self, schema: str) -> bool:
+        """Return whether the tables of ``schema`` may be read."""
+        return any(fnmatch.fnmatchcase(schema, pattern) for pattern in self.schemas)
+
+    def has_table(self, schema: str, name: str) -> bool:
+        """Return whether a table of an accepted schema may be read."""
+        return _matches(schema, name, self.include) and not _matches(schema, name, self.exclude)
+
+
+def _matches(schema: str, name: str, patterns: Iterable[str]) -> bool:
+    names = (name.lower(), f"{schema}.{name}".lower())
+    return any(fnmatch.fnmatchcase(one, pattern.lower()) for pattern in patterns for one in names)
+
+
+@dataclass(frozen=True)
+class DatabaseSchema:
+    """The tables of a database that a source has.
+
+    Attributes:
+        tables: sorted by schema and name.
+        left_out: schema and name of each other table in the same schemas.
+        search_path: the schemas in which PostgreSQL finds a table that is named without one, in this order.
+    """
+
+    tables: tuple[Table, ...] = ()
+    left_out: frozenset[tuple[str, str]] = frozenset()
+    search_path: tuple[str, ...] = ()
+
+    def display_name(self, table: Table) -> str:
+        """Return the name by which a statement reads ``table``: with its schema where there are several."""
+        name = self.sql_name(table.name)
+        return f"{self.sql_name(table.schema)}.{name}" if len(self.search_path) > 1 else name
+
+    def sql_name(self, name: str) -> str:
+        """Return the name of a table or column as a statement writes it."""
+        return sql_name(name, folds_case=bool(self.search_path))
+
+    def find(self, name: str) -> Table | None:
+        """Return the table that a caller names, with or without schema and quotes, in any case.
+
+        Returns:
+            None where there is no such table.
+        """
+        wanted = name.replace('"', "").strip()
+        return _only(self.tables, lambda table: wanted in self._names(table)) or _only(
+            self.tables, lambda table: wanted.lower() in map(str.lower, self._names(table))
+        )
+
+    def names(self) -> list[str]:
+        """Return the names of all tables."""
+        return [self.display_name(table) for table in self.tables]
+
+    def _names(self, table: Table) -> Sequence[str]:
+        return (table.name, f"{table.schema}.{table.name}") if table.schema else (table.name, f"main.{table.name}")
+
+
+def _only(tables: Iterable[Table], is_it: Any) -> Table | None:
+    """Return the first table for which ``is_it`` is true: the first of the search path."""
+    return next(filter(is_it, tables), None)

@@ -1,0 +1,121 @@
+"""A PostgreSQL server of the tests: a new cluster in a temporary folder, on a free port of this machine.
+
+``make postgresql`` finds or installs the programs; see ``scripts/install-postgresql``.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PASSWORD = "Sesame-CANARY-0123"
+"""Of every role of the server. It may appear in a connection string and nowhere else."""
+
+_START_TIMEOUT_S = 120
+_SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "30", "shared_buffers": "16MB"}
+
+
+@dataclass(frozen=True)
+class PostgresqlServer:
+    """A running server."""
+
+    port: int
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+    def url(self, role: str = "postgres", database: str = "postgres", password: str = PASSWORD) -> str:
+        """Return the connection string of a role."""
+        return f"postgresql://{role}:{password}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, *statements: str, database: str = "postgres", role: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run statements, each in a transaction of its own, and return the rows of the last one."""
+        with psycopg.connect(self.url(role, database), autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+def programs() -> Path:
+    """Return the folder of ``postgres`` and ``initdb``."""
+    found = subprocess.run([ROOT / "scripts/install-postgresql", "--find"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, "there is no PostgreSQL here: run `make postgresql`"
+    return Path(found.stdout.strip())
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[PostgresqlServer]:
+    """Start a server with its data in ``folder``, and stop it."""
+    binaries, account = programs(), _account()
+    data = folder / "data"
+    data.mkdir(mode=0o700)
+    password_file = folder / "password"
+    password_file.write_text(PASSWORD)
+    if account:
+        for path in (folder, data, password_file):
+            shutil.chown(path, account["user"], account["group"])
+        _let_enter(folder)
+    options = [f"--pgdata={data}", "--username=postgres", "--auth=scram-sha-256", f"--pwfile={password_file}"]
+    _run([str(binaries / "initdb"), *options, "--encoding=UTF8", "--locale=C", "--no-sync"], account)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    command = [str(binaries / "postgres"), "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", "", *settings]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **account)
+    try:
+        server = PostgresqlServer(port, process)
+        _wait(server, folder / "log")
+        yield server
+    finally:
+        process.terminate()  # rolls back what runs, and stops
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _account() -> dict[str, Any]:
+    """Return the account that runs the server: PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return {}
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def _let_enter(folder: Path) -> None:
+    """Let the account of the server enter the folders above ``folder``, which pytest makes for root alone."""
+    for parent in folder.parents:
+        mode = parent.stat().st_mode
+        if not mode & 0o001:
+            parent.chmod(mode | 0o001)
+
+
+def _run(command: Sequence[str], account: dict[str, Any]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", **account)
+    assert done.returncode == 0, done.stderr
+
+
+def _wait(server: PostgresqlServer, log: Path) -> None:
+    end = time.monotonic() + _START_TIMEOUT_S
+    while True:
+        try:
+            server.execute("SELECT 1")
+        except psycopg.OperationalError:
+            assert server.process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,203 @@
+"""Which statements the guard accepts, without any database."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.support import sql_attacks
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
+from toolfold.sources.sql.guard import GuardedStatement, check_statement
+from toolfold.sources.sql.schema import DatabaseSchema, Table
+
+_NAMES = ("orders", "customers")
+SCHEMAS = {
+    "sqlite": DatabaseSchema(tuple(Table("", name) for name in _NAMES), frozenset({("", "secrets")})),
+    "postgresql": DatabaseSchema(
+        (*(Table("public", name) for name in _NAMES), Table("public", "Mixed Case"), Table("sales", "orders")),
+        frozenset({("public", "secrets"), ("public", "hidden")}),
+        ("public", "sales"),
+    ),
+}
+
+BOTH = """
+SELECT 1
+select * from orders;
+SELECT o.id, count(*) AS n FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.total > 5 GROUP BY 1
+SELECT * FROM orders ORDER BY total DESC NULLS LAST LIMIT 5 OFFSET 2
+SELECT customer_id, sum(total) FROM orders GROUP BY customer_id HAVING count(*) > 1
+WITH x(a, b) AS (SELECT 1, 2), y AS (SELECT * FROM x) SELECT * FROM y
+WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 10) SELECT sum(n) FROM t
+VALUES (1, 'a'), (2, 'b')
+(SELECT 1)
+SELECT CASE WHEN total IN (1, 2) THEN 'x' ELSE 'y' END FROM orders
+SELECT coalesce(total, 0), cast(id AS int), total BETWEEN 1 AND 2, total IS NOT NULL FROM orders
+SELECT row_number() OVER (PARTITION BY id ORDER BY total ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM orders
+SELECT id FROM orders UNION SELECT id FROM customers EXCEPT SELECT 1 INTERSECT SELECT 2
+SELECT (SELECT max(id) FROM orders), EXISTS (SELECT 1 FROM customers) FROM orders
+SELECT substr(name, 1, 2) || 'x', -id, NOT name LIKE 'x%' ESCAPE '!', id % 2 FROM customers
+SELECT id, lag(total) OVER w FROM orders WINDOW w AS (PARTITION BY customer_id ORDER BY id)
+SELECT * FROM orders LEFT JOIN customers USING (id) CROSS JOIN (SELECT 1 AS one) AS t
+SELECT count(DISTINCT customer_id) FILTER (WHERE total > 1) FROM orders -- a comment
+SELECT 'DELETE FROM orders; DROP TABLE x', "orders"."id" /* INSERT */ FROM orders
+SELECT orders.* FROM orders WHERE (id, total) IN (SELECT id, 1 FROM customers)
+SELECT current_date, current_timestamp
+"""
+POSTGRESQL = """
+TABLE orders
+SELECT id::text, '{}'::jsonb -> 'a' ->> 'b', doc @> '{"x": 1}'::jsonb, tags[1], tags[1:2], doc ? 'a' FROM orders
+SELECT date_trunc('month', day), extract(year FROM day), day + interval '1 day', day AT TIME ZONE 'UTC' FROM orders
+SELECT DISTINCT ON (id) id, total FROM orders ORDER BY id, total
+SELECT * FROM orders, LATERAL (SELECT * FROM customers WHERE id = customer_id) c
+SELECT * FROM unnest(ARRAY[1, 2, 3]) WITH ORDINALITY AS u(v, i)
+SELECT * FROM generate_series('2024-01-01'::date, '2024-02-01'::date, '1 day') AS d(day)
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total), count(*) FILTER (WHERE id > 1) FROM orders
+SELECT id FROM orders WHERE id = ANY($1) AND name ILIKE $2 AND note ~* 'x' AND day IS DISTINCT FROM due
+SELECT string_agg(name, ', ' ORDER BY name), array_agg(DISTINCT id) FROM customers GROUP BY ROLLUP (id, name)
+SELECT count(*) FROM orders GROUP BY GROUPING SETS ((id), (total), ())
+SELECT * FROM orders TABLESAMPLE SYSTEM (10)
+SELECT to_char(day, 'YYYY-MM'), regexp_replace(name, 'x', 'y', 'g'), jsonb_array_elements(doc) FROM orders
+SELECT * FROM jsonb_to_recordset('[]') AS x(a int, b text)
+SELECT * FROM orders FETCH FIRST 5 ROWS ONLY
+SELECT x.* FROM (VALUES (1, 'a')) AS x(id, name)
+SELECT overlay('abc' placing 'x' from 1), position('a' in 'b'), trim(both 'x' from 'c'), substring('a' from 1 for 2)
+SELECT array(SELECT 1), row(1, 2), name SIMILAR TO 'x', pg_catalog.lower(name) FROM customers
+SELECT * FROM public.orders JOIN sales.orders AS s USING (id)
+SELECT * FROM "Mixed Case"
+SELECT cast(total AS numeric(12, 2)), total::varchar(10), lpad(id::text, 8, '0') FROM orders
+SELECT now() - interval '30 days', age(day), to_tsvector('x') @@ to_tsquery('x') FROM orders
+SELECT E'it\\'s', $$dollar; quoted$$, $tag$x$tag$, U&'\\0041'
+"""
+SQLITE = """
+SELECT json_extract(note, '$.b'), note ->> '$.b', strftime('%Y', day), julianday('now') FROM orders
+SELECT * FROM json_each('[1, 2]')
+SELECT [id], `total` FROM main.orders WHERE note GLOB 'x*' AND id = :p1
+SELECT group_concat(name, ', '), total(id), iif(id > 1, 'a', 'b') FROM customers
+SELECT id FROM orders WHERE note MATCH 'word'
+SELECT x'00ff', 1e3, id COLLATE NOCASE, printable FROM orders
+"""
+
+
+def accepted(statement: str, dialect: str) -> GuardedStatement:
+    return check_statement(statement, dialect, SCHEMAS[dialect])
+
+
+def refusal(statement: str, dialect: str) -> DatabaseFailure:
+    with pytest.raises(DatabaseFailure) as caught:
+        accepted(statement, dialect)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("dialect", "statements"),
+    [("postgresql", BOTH), ("postgresql", POSTGRESQL), ("sqlite", BOTH), ("sqlite", SQLITE)],
+)
+def test_statements_that_only_read_are_accepted(dialect: str, statements: str) -> None:
+    refused = {}
+    for statement in statements.strip().splitlines():
+        try:
+            accepted(statement, dialect)
+        except DatabaseFailure as failure:
+            refused[statement] = failure.detail
+    assert refused == {}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "attacks"), [("postgresql", sql_attacks.POSTGRESQL), ("sqlite", sql_attacks.SQLITE)]
+)
+def test_statements_of_the_attack_list_are_refused(dialect: str, attacks: dict[str, str]) -> None:
+    passed = []
+    for what, statement in attacks.items():
+        try:
+            passed.append((what, accepted(statement, dialect)))
+        except DatabaseFailure:
+            continue
+    assert passed == []
+
+
+@pytest.mark.parametrize("dialect", ["postgresql", "sqlite"])
+def test_what_one_dialect_would_do_is_refused_for_the_other_too(dialect: str) -> None:
+    other = sql_attacks.SQLITE if dialect == "postgresql" else sql_attacks.POSTGRESQL
+    words = ("ATTACH", "PRAGMA", "VACUUM", "INSERT", "COPY", "pg_", "lo_", "dblink", "load_", "file", "SET", "DO")
+    for statement in other.values():
+        if statement.startswith(words) or "pg_" in statement or "file" in statement:
+            assert refusal(statement, dialect)
+
+
+def test_the_semicolon_at_the_end_is_left_out() -> None:
+    assert accepted("SELECT 1 ; ; -- end", "postgresql").text == "SELECT 1"
+
+
+def test_the_tables_that_a_statement_reads_are_found() -> None:
+    found = accepted("WITH c AS (SELECT * FROM customers) SELECT * FROM c JOIN orders ON true", "postgresql").tables
+    assert sorted((table.schema, table.name) for table in found) == [("public", "customers"), ("public", "orders")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reads_a_table"),
+    [
+        ("WITH secrets AS (SELECT 1) SELECT * FROM secrets", False),
+        ("WITH secrets AS (SELECT * FROM secrets) SELECT * FROM secrets", True),
+        ("WITH a AS (SELECT * FROM secrets), secrets AS (SELECT 1) SELECT * FROM a", True),
+        ("WITH secrets AS (SELECT 1), a AS (SELECT * FROM secrets) SELECT * FROM a", False),
+        ("WITH RECURSIVE secrets AS (SELECT 1 UNION SELECT * FROM secrets) SELECT * FROM secrets", False),
+        ("SELECT * FROM (WITH secrets AS (SELECT 1) SELECT * FROM secrets) x, secrets", True),
+        ("SELECT (WITH secrets AS (SELECT 1) SELECT 2), (SELECT 1 FROM secrets)", True),
+        ("WITH secrets AS (SELECT 1) SELECT * FROM public.secrets", True),
+        ('WITH "Secrets" AS (SELECT 1) SELECT * FROM secrets', True),
+        ("WITH x AS (WITH secrets AS (SELECT 1) SELECT * FROM secrets) SELECT * FROM x", False),
+        ("WITH x AS (WITH secrets AS (SELECT 1) SELECT * FROM secrets), y AS (SELECT * FROM secrets) TABLE y", True),
+        ("WITH secrets AS (SELECT 1) SELECT 1 UNION SELECT * FROM secrets", False),
+        ("SELECT 1 UNION (WITH secrets AS (SELECT 1) SELECT 1) UNION SELECT * FROM secrets", True),
+    ],
+)
+def test_a_common_table_expression_hides_a_table_where_it_is_visible_alone(statement: str, reads_a_table: bool) -> None:
+    if reads_a_table:
+        assert refusal(statement, "postgresql").kind is FailureKind.NO_TABLE
+    else:
+        assert accepted(statement, "postgresql").tables == ()
+
+
+def test_a_table_that_is_left_out_hides_one_of_a_later_schema() -> None:
+    schema = DatabaseSchema((Table("b", "t"),), frozenset({("a", "t")}), ("a", "b"))
+    with pytest.raises(DatabaseFailure):
+        check_statement("SELECT * FROM t", "postgresql", schema)
+    assert check_statement("SELECT * FROM b.t", "postgresql", schema).tables
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "offset"),
+    [
+        ("SELECT *\nFROM ordrs", FailureKind.NO_TABLE, 14),
+        ("SELECT pg_sleep(1)", FailureKind.NO_FUNCTION, 7),
+        ("SELECT 1; SELECT 2", FailureKind.NOT_ALLOWED, 8),
+        ("SELECT * FORM orders", FailureKind.SYNTAX, 14),
+        ("SELECT 'x", FailureKind.SYNTAX, None),
+        ("SELECT (1", FailureKind.SYNTAX, None),
+    ],
+)
+def test_a_refusal_says_where(statement: str, kind: FailureKind, offset: int | None) -> None:
+    failure = refusal(statement, "postgresql")
+    assert (failure.kind, failure.offset) == (kind, offset) if offset is not None else failure.kind is kind
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT " + "(" * 200 + "1" + ")" * 200,
+        "SELECT " + "1+" * 9_000 + "1",
+        "SELECT " + "x" * 30_000,
+        "SELECT " + "[" * 1_000,
+        "SELECT " + "NOT " * 4_000 + "true",
+        "SELECT " + "- " * 3_000 + "1",
+        "SELECT " + "CASE WHEN " * 1_000,
+        "SELECT " * 2_000,
+        "SELECT 1 " + "UNION SELECT 1 " * 1_500,
+        "SELECT * FROM " + "(SELECT * FROM " * 39,
+    ],
+)
+def test_statements_that_would_cost_the_guard_much_are_refused(statement: str) -> None:
+    started = time.thread_time()
+    assert refusal(statement, "postgresql")
+    assert time.thread_time() - started < 2

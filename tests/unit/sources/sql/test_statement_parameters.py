@@ -1,0 +1,98 @@
+"""Placeholders of every style become those of the dialect; values never become part of a statement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfold.sources.sql.errors import DatabaseFailure
+from toolfold.sources.sql.postgresql_parameters import encode_parameters
+from toolfold.sources.sql.statement_parameters import bind_parameters
+
+
+@pytest.mark.parametrize(
+    ("dialect", "statement", "params", "text", "values"),
+    [
+        ("postgresql", "a = $1 AND b = $2", [1, 2], "a = $1 AND b = $2", [1, 2]),
+        ("postgresql", "a = ? AND b = ?", [1, 2], "a = $1 AND b = $2", [1, 2]),
+        ("postgresql", "a = %s AND b = %s", [1, 2], "a = $1 AND b = $2", [1, 2]),
+        ("postgresql", "a = :x AND b = :y AND c = :x", {"x": 1, "y": 2}, "a = $1 AND b = $2 AND c = $1", [1, 2]),
+        ("postgresql", "a = %(x)s", {"x": 1}, "a = $1", [1]),
+        ("postgresql", "a = :x AND b = :y", [1, 2], "a = $1 AND b = $2", [1, 2]),
+        ("postgresql", "doc ? 'a' AND b = $1", [1], "doc ? 'a' AND b = $1", [1]),
+        ("postgresql", "doc ? 'a'", [], "doc ? 'a'", []),
+        ("postgresql", "a::int = :a AND t[1:a] = '?'", {"a": 1}, "a::int = $1 AND t[1:a] = '?'", [1]),
+        ("postgresql", "a LIKE '50%s' AND b = $1", [1], "a LIKE '50%s' AND b = $1", [1]),
+        ("postgresql", "a = 7 %s", [], "a = 7 %s", []),
+        ("postgresql", "$$ ? $$ || $t$ :x $t$ || :x", {"x": 1}, "$$ ? $$ || $t$ :x $t$ || $1", [1]),
+        ("postgresql", r"E'it\'s ?' || ?", ["v"], r"E'it\'s ?' || $1", ["v"]),
+        ("sqlite", "a = ? AND b = ?", [1, 2], "a = :p1 AND b = :p2", [1, 2]),
+        ("sqlite", "a = ?2 AND b = ?1", [1, 2], "a = :p2 AND b = :p1", [1, 2]),
+        ("sqlite", "a = $1 AND b = %s", [1], "a = :p1 AND b = %s", [1]),
+        ("sqlite", "a = :x AND b = @y AND c = $x", {"x": 1, "y": 2}, "a = :p1 AND b = :p2 AND c = :p1", [1, 2]),
+        ("sqlite", """'?' "?" -- ?\n/* ? */ = ?""", [1], """'?' "?" -- ?\n/* ? */ = :p1""", [1]),
+        ("sqlite", "SELECT 1", [], "SELECT 1", []),
+    ],
+)
+def test_each_style_of_placeholder_is_understood(
+    dialect: str, statement: str, params: Any, text: str, values: list[Any]
+) -> None:
+    bound = bind_parameters(statement, params, dialect)
+    assert (bound.text, list(bound.values)) == (text, values)
+
+
+def test_an_error_is_placed_in_the_statement_of_the_caller() -> None:
+    statement = "a = %(first)s AND b = :second AND wrong"
+    bound = bind_parameters(statement, {"first": 1, "second": 2}, "postgresql")
+    assert bound.original_offset(bound.text.index("wrong")) == statement.index("wrong")
+
+
+@pytest.mark.parametrize(
+    ("statement", "params", "problem"),
+    [
+        ("a = ? AND b = ?", [1], "the statement has 2 parameters and params has 1 values"),
+        ("a = :x", {"y": 1}, "params has no value for x"),
+        ("a = :x", [], "params has no value for x"),
+    ],
+)
+def test_a_missing_value_is_named(statement: str, params: Any, problem: str) -> None:
+    with pytest.raises(DatabaseFailure) as caught:
+        bind_parameters(statement, params, "sqlite")
+    assert caught.value.detail == problem
+
+
+@given(st.text("'\"?$:%s(x)1-/*\\ab\n", max_size=60), st.lists(st.text(max_size=5), max_size=4))
+def test_the_text_of_a_statement_does_not_depend_on_the_values(statement: str, values: list[str]) -> None:
+    for dialect in ("sqlite", "postgresql"):
+        try:
+            bound = bind_parameters(statement, values, dialect)
+        except DatabaseFailure:
+            continue
+        assert bound.text == bind_parameters(statement, [0] * len(values), dialect).text
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "encoded"),
+    [
+        (None, 25, None),
+        (5, 25, b"5"),
+        ("5", 23, b"5"),
+        (True, 16, b"true"),
+        (1.5, 701, b"1.5"),
+        ({"a": [1]}, 3802, b'{"a": [1]}'),
+        ([1, None, "a,b"], 1009, b'{"1",NULL,"a,b"}'),
+        (['"\\', [True]], 1009, rb'{"\"\\",{"true"}}'),
+        ([1], 3802, b"[1]"),
+    ],
+)
+def test_values_are_encoded_by_the_type_that_the_server_inferred(value: Any, type_: int, encoded: bytes) -> None:
+    assert encode_parameters([value], [type_]) == [encoded]
+
+
+@pytest.mark.parametrize("values", [[], [1, 2], ["a\0"]])
+def test_values_that_do_not_fit_are_refused(values: list[Any]) -> None:
+    with pytest.raises(DatabaseFailure):
+        encode_parameters(values, [25])
