@@ -36,7 +36,7 @@ demo: .venv/.package ## answer "give me aapl price" in two calls, offline
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)
-	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90 $(ARGS)
+	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" $(ARGS)
 
 test-slow: .venv/.dev ## run the slow tests; part of `check`
 	$(bin)/python -m pytest -n auto --dist worksteal -m "slow and not e2e and not clients" $(ARGS)
@@ -51,6 +51,10 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" \
 		tests/unit tests/integration $(ARGS)
+
+# On 3.11 coverage takes a third of the time of a test; from 3.12 on the interpreter counts lines almost for free.
+coverage: ## run the fast tests on Python 3.13, and fail below 93 % of the lines of the core
+	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=93"
 
 check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow wheel validate e2e clients clients-built ## run everything else that CI runs
 
