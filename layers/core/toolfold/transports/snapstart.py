@@ -44,6 +44,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.meta_tools.answer_notes",
     "toolfold.meta_tools.argument_reader",
     "toolfold.meta_tools.call_envelope",
+    "toolfold.meta_tools.call_metadata",
     "toolfold.meta_tools.completion",
     "toolfold.meta_tools.envelope",
     "toolfold.meta_tools.large_answers",
