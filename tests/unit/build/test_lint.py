@@ -377,7 +377,7 @@ def test_the_command_prints_findings_and_fails(tmp_path: Path, capsys: pytest.Ca
     assert "1 found" in shown.err
     assert main(["catalog", "lint", "--folder", str(folder), "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)
-    assert set(found) == {"file", "line", "rule", "problem", "advice"}
+    assert set(found) == {"file", "line", "rule", "problem", "advice", "is_warning"}
     assert found["rule"] == "example-queries"
 
 

@@ -28,6 +28,7 @@ from toolfold.catalog.model import RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
+from toolfold.fuzzy import closest_matches
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
 
@@ -112,7 +113,15 @@ def _load(folder: Path, adapters: Collection[str], problems: list[str]) -> list[
     for path in paths:
         document = yaml_loader.load(path)
         kind = document.data.get("kind", "http_api") if isinstance(document.data, dict) else "http_api"
-        importer = find_importer(kind) if isinstance(kind, str) else None
+        if kind not in adapters:
+            closest = closest_matches(str(kind), adapters)
+            hint = f"; did you mean {closest[0]}?" if closest else ""
+            known = ", ".join(adapters)
+            problems.append(
+                f"{document.where(('kind',))}: no adapter for the kind {kind!r} is installed; known are {known}{hint}"
+            )
+            continue
+        importer = None if _has_functions(document) else find_importer(kind)
         if importer is None:
             source = load_yaml_source(path.parent, document, problems)
         else:
@@ -121,14 +130,14 @@ def _load(folder: Path, adapters: Collection[str], problems: list[str]) -> list[
             source = load_imported_source(importer, path.parent, document, problems)
         if source is None:
             continue
-        if kind not in adapters:
-            known = ", ".join(adapters)
-            problems.append(
-                f"{document.where(('kind',))}: no adapter for the kind {kind!r} is installed; known are {known}"
-            )
         if found.setdefault(source.settings.id, source) is not source:
             problems.append(f"{document.where(('id',))}: another source has the id {source.settings.id!r}")
     return list(found.values())
+
+
+def _has_functions(document: yaml_loader.Document) -> bool:
+    """Return whether the tools of an HTTP API are functions of one URL: see ``build.schema.Source``."""
+    return isinstance(document.data, dict) and "function_key" in document.data
 
 
 def _definitions(

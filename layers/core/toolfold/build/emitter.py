@@ -58,8 +58,8 @@ def imported_source_entry(
         "auth": _auth(settings),
         "freshness": {FRESHNESS_CLASS: settings.freshness_s},
         "no_data": settings.no_data,
-        "faults": [],
-        "unknown_notice": [],
+        "faults": list(found.faults),
+        "unknown_notice": list(found.unknown_notice),
         **{key: value for key, value in stated.items() if value},
         **_connection(settings, found.connection),
     }

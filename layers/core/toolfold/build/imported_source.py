@@ -47,7 +47,10 @@ def load_imported_source(
         document: Its ``source.yaml``.
         problems: Receives what is wrong, each as ``file:line: problem``.
     """
-    settings = parse(importer.settings_model, document, document.data, problems)
+    data = document.data
+    if isinstance(data, dict):  # the folder is named after the source
+        data = {"id": folder.name, **data}
+    settings = parse(importer.settings_model, document, data, problems)
     if settings is None:
         return None
     found = importer.read(folder, settings, document, problems)
@@ -123,7 +126,7 @@ def _tool(
         "aliases": [*overlay.aliases, *found.aliases],
         "access": "free",
         "effect": overlay.effect or found.effect,
-        "confirm": overlay.confirm,
+        "confirm": overlay.confirm or found.confirm,
         "freshness": FRESHNESS_CLASS,
         "formats": ["json"],
         "parameters_schema": parameters,

@@ -12,7 +12,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +90,21 @@ _EMPTY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation of a rule. ``str()`` is ``file:line: rule: problem; advice``."""
+    """One violation of a rule. ``str()`` is ``file:line: rule: problem; advice``.
+
+    A warning is about a tool whose texts may be generated: it does not keep a catalog from being published.
+    """
 
     file: str
     line: int
     rule: str
     problem: str
     advice: str
+    is_warning: bool = False
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.rule}: {self.problem}; {self.advice}"
+        warning = "warning: " if self.is_warning else ""
+        return f"{self.file}:{self.line}: {warning}{self.rule}: {self.problem}; {self.advice}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,14 @@ class _Tool:
     def name(self) -> str:
         return self.compiled.name
 
+    def written(self, key: str) -> str:
+        """Return a text of the YAML, or what the compiler made in its place."""
+        return str(self.yaml_entry.get(key) or getattr(self.compiled, key))
+
     def finding(self, rule: str, problem: str, advice: str, *at: str | int) -> Finding:
-        return _finding(self.document, (*self.at, *at), rule, f"{self.name}: {problem}", advice)
+        found = _finding(self.document, (*self.at, *at), rule, f"{self.name}: {problem}", advice)
+        # Of a tool with a request of its own, no text is required.
+        return replace(found, is_warning="path" in self.yaml_entry)
 
 
 def check(folder: Path) -> list[Finding]:
@@ -218,7 +229,7 @@ def _check_wording(tool: _Tool) -> Iterator[Finding]:
         advice = f"write at least {MIN_WORDS}: units, limits, the difference from similar tools"
         yield tool.finding("too-short", problem, advice, "description")
     for key in ("summary", "description"):
-        if found := _EMPTY.search(tool.yaml_entry[key]):
+        if found := _EMPTY.search(tool.written(key)):
             advice = "remove it, or state what only this tool does"
             yield tool.finding("empty-words", f"the {key} contains {found.group()!r}", advice, key)
     if (count := len(tool.yaml_entry.get("example_queries", ()))) not in EXAMPLE_QUERIES:

@@ -43,7 +43,7 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refreshes: Sequence[Ref
         CatalogRejected: The YAML has errors or findings, or names what is not allowed.
     """
     with refreshed(folder, refreshes) as sources:
-        findings = lint.check(sources)
+        findings = [finding for finding in lint.check(sources) if not finding.is_warning]
         if findings:
             shown = "; ".join(str(finding).replace(f"{sources}/", "") for finding in findings[:_MAX_SHOWN])
             more = f"; and {len(findings) - _MAX_SHOWN} more" if len(findings) > _MAX_SHOWN else ""

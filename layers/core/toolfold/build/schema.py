@@ -52,7 +52,7 @@ def _bounded_regex(pattern: str) -> str:
 
 def _url(url: str) -> str:
     if not host_of(url):
-        raise ValueError("must be an https URL without user name and fragment")
+        raise ValueError("must be an https URL without user name and fragment; http is for this machine alone")
     return url
 
 
@@ -68,6 +68,8 @@ def _visible(text: str) -> str:
     return text
 
 
+Url = Annotated[str, AfterValidator(_url)]
+"""An https URL, or an http URL of this machine."""
 Prose = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
 ]
@@ -321,7 +323,7 @@ class Category(Model):
 class OAuth2(Model):
     """The client credentials grant (RFC 6749, section 4.4). The key of the source is ``client_id:client_secret``."""
 
-    token_url: Annotated[str, AfterValidator(_url)]
+    token_url: Url
     """The token endpoint. Its host gets the secret, and must be allowed as that of ``base_url`` must."""
     scopes: list[Annotated[str, StringConstraints(pattern=r"^[!#-\[\]-~]+$")]] = []
     audience: str | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from toolfold.build import yaml_loader
+from toolfold.fuzzy import closest_matches
 
 __all__ = ["located", "parse"]
 
@@ -21,16 +23,48 @@ def parse(model: type[ModelT], document: yaml_loader.Document, data: Any, proble
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems += located(error, document, ())
+        problems += located(error, document, (), model)
         return None
 
 
-def located(error: ValidationError, document: yaml_loader.Document, at: yaml_loader.Location) -> list[str]:
-    """Return each error once, as ``file:line: key: problem``."""
+def located(
+    error: ValidationError,
+    document: yaml_loader.Document,
+    at: yaml_loader.Location,
+    model: type[BaseModel] | None = None,
+) -> list[str]:
+    """Return each error once, as ``file:line: key: problem``.
+
+    Args:
+        error: What pydantic found.
+        document: The file.
+        at: Where in the file the validated value is.
+        model: What it was validated as; an unknown key is then reported with the nearest known one.
+    """
     found: dict[str, None] = {}
     for item in error.errors():
         location, message = (*at, *item["loc"]), item["msg"].removeprefix("Value error, ")
         if location[-1:] and location[-1] in _UNION_MEMBERS:
             location, message = location[:-1], "Input should be a string, a number, true or false"
+        if model is not None and item["type"] == "extra_forbidden" and isinstance(item["loc"][-1], str):
+            closest = closest_matches(item["loc"][-1], _keys(model, item["loc"][:-1]))
+            message += f"; did you mean {closest[0]}?" if closest else ""
         found[f"{document.where(location)}: {'.'.join(map(str, location)) or 'file'}: {message}"] = None
     return list(found)
+
+
+def _keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that the object at ``location`` of a ``model`` may have."""
+    models = {model}
+    for key in location:
+        fields = [field for one in models for name, field in one.model_fields.items() if (field.alias or name) == key]
+        # Indexes of lists and keys of objects are no fields: what they contain was found with the field around them.
+        models = {inner for field in fields for inner in _models_in(field.annotation)} or models
+    return sorted({field.alias or name for one in models for name, field in one.model_fields.items()})
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

@@ -52,7 +52,7 @@ _SEARCH_EXAMPLES = """examples:
   toolfold catalog search oil price | cut -f1               names only; columns are separated by tabs
 """
 
-_LINT = """each line: FILE:LINE: RULE: the problem; the advice.   exit code: 0 no findings, 1 findings
+_LINT = """each line: FILE:LINE: RULE: the problem; the advice.   exit code: 0 no findings or warnings alone, 1 findings
 
 rules:
   source           the YAML compiles; until then no other rule is checked
@@ -233,11 +233,13 @@ def _lint(options: argparse.Namespace) -> int:
     from toolfold.build import lint
 
     findings = lint.check(options.folder)
+    errors = sum(not finding.is_warning for finding in findings)
     if options.json:
         output.print_json([dataclasses.asdict(finding) for finding in findings])
     elif findings:
         print(*findings, sep="\n")
-        print(f"{len(findings)} found; `toolfold catalog lint --help` explains the rules.", file=sys.stderr)
+        counted = f"{errors} found" + (f", {len(findings) - errors} warnings" if errors < len(findings) else "")
+        print(f"{counted}; `toolfold catalog lint --help` explains the rules.", file=sys.stderr)
     else:
         print(f"Nothing found in {options.folder} by {len(lint.RULES)} rules.")
-    return 1 if findings else 0
+    return 1 if errors else 0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["IMPORTERS", "base", "find_importer"]
 
 IMPORTERS: Mapping[str, str] = {
+    "http_api": "toolfold.build.importers.http_api.importer:HttpApiImporter",
     "mcp": "toolfold.build.importers.mcp.importer:McpImporter",
     "skills": "toolfold.build.importers.skills.importer:SkillsImporter",
     "sql": "toolfold.build.importers.sql.importer:SqlImporter",

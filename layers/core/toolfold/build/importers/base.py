@@ -71,6 +71,7 @@ class ImportedTool:
         example: Arguments of a valid call; None: made from ``parameters``.
         example_queries: Requests that need the tool.
         aliases: Other words for it.
+        confirm: What a person reads before each call, which then needs approval; true for a text without details.
     """
 
     name: str
@@ -88,6 +89,7 @@ class ImportedTool:
     example: Mapping[str, Any] | None = None
     example_queries: Sequence[str] = ()
     aliases: Sequence[str] = ()
+    confirm: str | bool | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ class ImportedSource:
         instructions: What the source says about the use of its tools.
         fetched_at: When it was read, in ISO 8601.
         files: Content that calls return: its SHA-256 in hexadecimal digits → text, or bytes.
+        faults: Failures that it reports in successful responses, as in ``catalog.model.Source``.
+        unknown_notice: Keys of notices that come instead of data.
     """
 
     tools: Sequence[ImportedTool]
@@ -115,6 +119,8 @@ class ImportedSource:
     instructions: str = ""
     fetched_at: str = ""
     files: Mapping[str, str | bytes] = field(default_factory=dict)
+    faults: Sequence[Mapping[str, Any]] = ()
+    unknown_notice: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,165 @@
+"""Read an HTTP API that is described by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolfold.build import yaml_loader
+from toolfold.build.importers.base import ImportedCategory, ImportedSource, ImportedTool
+from toolfold.build.importers.http_api.models import HttpApiSettings, HttpCategory, HttpParameter, HttpTool
+from toolfold.build.importers.http_api.tool_binding import (
+    EFFECTS,
+    default_location,
+    parameters_schema,
+    tool_binding,
+    with_path_parameters,
+)
+from toolfold.build.overlay import OVERLAY
+from toolfold.build.validation_errors import parse
+from toolfold.catalog.tokenizer import in_words
+from toolfold.fuzzy import closest_matches
+from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
+from toolfold.sources.http_api.path_template import placeholders
+
+__all__ = ["HttpApiImporter"]
+
+_OTHER_FILES = frozenset({"source.yaml", OVERLAY})
+Where = Callable[..., str]
+
+
+class HttpApiImporter:
+    """Read ``source.yaml`` and the files of further categories."""
+
+    settings_model = HttpApiSettings
+
+    def read(
+        self, folder: Path, settings: HttpApiSettings, document: yaml_loader.Document, problems: list[str]
+    ) -> ImportedSource | None:
+        """Return the source in ``folder``. See :class:`toolfold.build.importers.base.Importer`."""
+        for name, value in settings.headers.items():
+            try:
+                check_header(name, value)
+            except BindingError as error:
+                problems.append(f"{document.where(('headers', name))}: headers: {error}")
+        tools: list[ImportedTool] = []
+        categories: list[ImportedCategory] = []
+        for number, tool in enumerate(settings.tools):
+            tools.append(_tool(settings, tool, "", _locator(document, number), problems))
+        for name, file, category in _categories(folder, settings, document, problems):
+            title = category.title or in_words(name).capitalize()
+            categories.append(ImportedCategory(name, title, category.description))
+            for number, tool in enumerate(category.tools):
+                tools.append(_tool(settings, tool, name, _locator(file, number), problems))
+        if not tools:
+            problems.append(f"{document.where(())}: the source has no tools: add some as `tools:`")
+        connection = {"headers": settings.headers} if settings.headers else {}
+        faults = [fault.model_dump(exclude_none=True) for fault in settings.faults]
+        return ImportedSource(
+            tools, categories, settings.base_url, connection, faults=faults, unknown_notice=settings.unknown_notice
+        )
+
+
+def _locator(document: yaml_loader.Document, number: int) -> Where:
+    return lambda *at: document.where(("tools", number, *at))
+
+
+def _categories(
+    folder: Path, settings: HttpApiSettings, document: yaml_loader.Document, problems: list[str]
+) -> Iterator[tuple[str, yaml_loader.Document, HttpCategory]]:
+    """Yield name, file and content of each further category."""
+    files = sorted(path.stem for path in folder.glob("*.yaml") if path.name not in _OTHER_FILES)
+    for name in settings.categories:
+        if name not in files:
+            problems.append(f"{document.where(('categories',))}: there is no file {name}.yaml")
+    named = [name for name in settings.categories if name in files]
+    for name in (*named, *(name for name in files if name not in named)):
+        file = yaml_loader.load(folder / f"{name}.yaml")
+        if not (name.isidentifier() and name == name.lower()):
+            problems.append(f"{file.path}:1: the name of the file must be lower case letters, digits and _")
+            continue
+        category = parse(HttpCategory, file, file.data, problems)
+        if category is not None:
+            yield name, file, category
+
+
+def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> ImportedTool:
+    parameters = with_path_parameters(tool, _resolved(settings, tool, where, problems))
+    binding = tool_binding(tool, parameters)
+    problems += _problems(tool, parameters, binding, where)
+    return ImportedTool(
+        name=tool.name,
+        where=where(),
+        parameters=parameters_schema(parameters),
+        effect=tool.effect or EFFECTS.get(tool.method, "write"),
+        title=tool.title,
+        summary=tool.summary,
+        description=tool.description,
+        call=binding,
+        returns=tool.returns,
+        category=category,
+        tags=tool.tags,
+        example=tool.example,
+        example_queries=tool.example_queries,
+        aliases=tool.aliases,
+        confirm=tool.confirm,
+    )
+
+
+def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems: list[str]) -> dict[str, HttpParameter]:
+    """Return the parameters of a tool, with those that are described for all tools."""
+    found: dict[str, HttpParameter] = {}
+    for name, parameter in tool.parameters.items():
+        shared = settings.parameters.get(name)
+        if parameter.model_fields_set:
+            found[name] = parameter
+        elif shared is not None:
+            found[name] = shared
+        else:
+            problems.append(
+                f"{where('parameters', name)}: parameter {name} has no type, and `parameters` of source.yaml has none "
+                f"of that name{_closest(name, settings.parameters)}"
+            )
+    return found
+
+
+def _problems(
+    tool: HttpTool, parameters: Mapping[str, HttpParameter], binding: Mapping[str, Any], where: Where
+) -> Iterator[str]:
+    """Yield what is wrong with the request of a tool."""
+    whole = tool.body.parameter
+    in_body = [name for name, one in parameters.items() if (one.in_ or default_location(tool)) == "body"]
+    if whole is not None and whole not in in_body:
+        yield f"{where('body')}: body: there is no parameter {whole} in the body{_closest(whole, in_body)}"
+    if tool.body.type in ("text", "bytes") and whole is None and len(in_body) > 1:
+        yield f"{where('body')}: body: name the parameter that is the body: {{type: {tool.body.type}, parameter: …}}"
+    if tool.effect == "read" and tool.method == "DELETE":
+        yield f"{where('effect')}: effect: DELETE does not only read"
+    for name, parameter in parameters.items():
+        if parameter.schema_ is None and parameter.fixed is None and not (parameter.type or parameter.enum):
+            yield f"{where('parameters', name)}: parameters.{name}: type is missing: string, integer, number, …"
+    names = placeholders(tool.path)
+    stray = [name for name, one in parameters.items() if one.in_ == "path" and (one.sent_as or name) not in names]
+    for name in stray:
+        closest = _closest(name, names)
+        yield f"{where('parameters', name)}: parameters.{name}: the path {tool.path} has no {{{name}}}{closest}"
+    if stray:
+        return
+    try:
+        check_binding(binding)
+    except BindingError as error:
+        text = str(error)
+        key = (
+            "path"
+            if text.startswith(("path", "the placeholder"))
+            else "body"
+            if text.startswith("body")
+            else "parameters"
+        )
+        yield f"{where(key)}: {tool.name}: {text}"
+
+
+def _closest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    closest = closest_matches(name, list(known), most=1, least=0.6)
+    return f"; did you mean {closest[0]}?" if closest else ""
