@@ -74,7 +74,7 @@ class HttpParameter(Model):
     style: Style | None = None
     """How a list or an object is written; by default as in OpenAPI."""
     explode: bool | None = None
-    """Whether each item of a list is sent by itself, ``a=1&a=2``, or all together, ``a=1,2``."""
+    """Whether each item of a list is sent separately, ``a=1&a=2``, or all together, ``a=1,2``."""
     slashes: Literal["plain", "encoded"] | None = None
     """Whether a value of the path may have slashes, and how they are sent. Without it, they are refused."""
     reserved: bool = False
@@ -157,7 +157,7 @@ class HttpTool(Model):
     """Added to ``base_url``; a placeholder is ``{parameter}``."""
     method: Annotated[Method, BeforeValidator(_upper)] = "GET"
     summary: str = ""
-    """One line, what comes back; by default the first sentence of the description."""
+    """One line, what is returned; by default the first sentence of the description."""
     description: str = ""
     title: str = ""
     parameters: Parameters = Field(default={})
@@ -177,7 +177,7 @@ class HttpTool(Model):
     example_queries: list[Phrase] = Field(default=[])
     """Requests of users who need the tool, in their words."""
     aliases: list[Phrase] = Field(default=[])
-    """Other words for what comes back."""
+    """Other words for what is returned."""
 
 
 class HttpCategory(Model):

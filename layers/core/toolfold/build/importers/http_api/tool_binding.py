@@ -15,7 +15,7 @@ EFFECTS: Mapping[str, Effect] = {"GET": "read", "HEAD": "read", "OPTIONS": "read
 """Method → effect of a tool that names none. The others write."""
 
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-"""Methods whose parameters are in the body where nothing else is said."""
+"""Methods whose parameters are in the body where no other place is given."""
 
 _ALIASES = {
     name: field.alias for name, field in HttpParameter.model_fields.items() if field.alias and name in SCHEMA_KEYS
@@ -35,7 +35,7 @@ def with_path_parameters(tool: HttpTool, parameters: Mapping[str, HttpParameter]
 
 
 def parameters_schema(parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments; what is fixed is no argument."""
+    """Return the JSON Schema of the arguments; what is fixed is left out."""
     shown = {name: parameter for name, parameter in parameters.items() if parameter.fixed is None}
     schema: dict[str, Any] = {
         "type": "object",
