@@ -226,14 +226,18 @@ class _Applied:
         for level in range(most):
             if work[id(self._root)] > _MAX_WORK:
                 return level
-            work = {key: self._work.get(key, 1) + self._inside_work(inside.get(key, Counter()), work) for key in work}
+            none: Counter[tuple[str, int]] = Counter()
+            deeper = {key: self._work.get(key, 1) + self._inside_work(inside.get(key, none), work) for key in work}
+            if deeper == work:  # no schema refers to itself
+                return most
+            work = deeper
         return most
 
     @staticmethod
     def _inside_work(found: Counter[tuple[str, int]], work: Mapping[int, int]) -> int:
-        by_name: Counter[str] = Counter()
+        by_name: dict[str, int] = {}
         for (name, key), times in found.items():
-            by_name[name] += times * work[key]
+            by_name[name] = by_name.get(name, 0) + times * work[key]
         return by_name.pop("", 0) + max(by_name.values(), default=0)
 
 
