@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,14 +47,20 @@ def toy_importer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importers, "IMPORTERS", {"toy": f"{__name__}:ToyImporter"})
 
 
-def compiled(folder: Path, tools: list[Mapping[str, Any]], overlay: str = "", **settings: Any) -> Catalog:
+def compiled(
+    folder: Path,
+    tools: list[Mapping[str, Any]],
+    overlay: str = "",
+    left_out: list[str] | None = None,
+    **settings: Any,
+) -> Catalog:
     source = folder / "toy"
     source.mkdir(exist_ok=True)
     (source / "source.yaml").write_text(json.dumps({"id": "toy", "kind": "toy", **settings}))
     (source / "snapshot.json").write_text(json.dumps(tools))
     if overlay:
         (source / "overlay.yaml").write_text(overlay)
-    return parse_catalog(compile_folder(folder, adapters=["toy"]).encode())
+    return parse_catalog(compile_folder(folder, adapters=["toy"], left_out=left_out).encode())
 
 
 def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and_called(tmp_path: Path) -> None:
@@ -109,8 +116,12 @@ def test_a_text_that_instructs_the_model_blocks_until_a_person_has_reviewed_it(t
 
 
 def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"snapshot.json:2: parameters.properties.x.type"):
-        compiled(tmp_path, [{"name": "a"}, {"name": "b", "parameters": {"properties": {"x": {"type": "text"}}}}])
+    left_out: list[str] = []
+    wrong = {"name": "b", "parameters": {"properties": {"x": {"type": "text"}}}}
+    assert compiled(tmp_path, [{"name": "a"}, wrong], left_out=left_out).get("toy__b") is None
+    assert re.search(r"snapshot.json:2: parameters.properties.x.type", left_out[0])
+    with pytest.raises(SourceError, match=r"snapshot.json:1: parameters.properties.x.type"):
+        compiled(tmp_path, [wrong])
 
 
 def test_a_key_that_the_kind_does_not_have_is_an_error(tmp_path: Path) -> None:

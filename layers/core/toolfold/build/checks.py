@@ -19,6 +19,9 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_MESSAGE = 200
 """Characters of a message of the library that are shown: the message contains the whole value."""
 
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords whose members are schemas by name."""
+
 _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
@@ -26,7 +29,7 @@ _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 def check_tool(
     freshness: Collection[str], tool_model: Tool, entry: Mapping[str, Any], where: Callable[..., str]
 ) -> Iterator[str]:
-    """Yield problems of a tool: its freshness class, its schemas, its defaults and its examples.
+    """Yield problems of a tool: its freshness class, its schemas, and the defaults and examples of its parameters.
 
     Args:
         freshness: The freshness classes of its source.
@@ -51,7 +54,11 @@ def check_tool(
             _, violations = validation.validate_arguments(schema, entry["call"], {name: value})
             for problem in violations:
                 yield f"{location}: {name}: {kind} {value!r} {problem['problem']} ({problem['expected']})"
-    _, violations = validation.validate_arguments(entry["parameters"], entry["call"], tool_model.example)
+
+
+def check_example(entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+    """Yield problems of the example of a compiled tool whose schemas are valid."""
+    _, violations = validation.validate_arguments(entry["parameters"], entry["call"], entry["example"])
     for problem in violations:
         yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
 
@@ -125,6 +132,9 @@ def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str |
         for key, value in schema.items():
             if key in ("$ref", "$dynamicRef"):
                 yield [*path, key], value
+            elif key in _NAMED and isinstance(value, dict):  # names of properties, of which one may be "$ref"
+                for name, inner in value.items():
+                    yield from _references(inner, [*path, key, name])
             elif key not in ("const", "enum", "default", "examples"):
                 yield from _references(value, [*path, key])
     elif isinstance(schema, list):

@@ -43,12 +43,13 @@ class _ToolDefinition(NamedTuple):
     where: functools.partial[str]
 
 
-def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str:
+def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_out: list[str] | None = None) -> str:
     """Compile every source below ``folder``.
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``.
         adapters: Names that ``kind`` may have. None: the adapters that ``sources.registry`` finds here.
+        left_out: Receives what imported sources describe and no tool can express, each as ``file:line: problem``.
 
     Returns:
         The compiled catalog as JSON text, ending in a line feed.
@@ -59,8 +60,13 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str
     problems: list[str] = []
     loaded = _load(folder, adapter_names() if adapters is None else sorted(adapters), problems)
     names = _names(loaded)
+    left_out = [] if left_out is None else left_out
+    left_out += [problem for source in loaded for problem in source.left_out]
     definitions = list(_definitions(loaded, names, problems))
-    tools, locations = _tool_entries(definitions, problems)
+    tools, locations = _tool_entries(definitions, problems, left_out)
+    definitions = [entry for entry in definitions if entry.tool.name in tools]
+    if len({entry.source.settings.id for entry in definitions}) < len(loaded):
+        problems += left_out  # a source without any tool that is valid
     written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
     vocabularies = {
         source.settings.id: renamed_vocabulary(source.vocabulary, _own_names(names, source)) for source in loaded
@@ -175,9 +181,9 @@ def _own_names(names: Mapping[OriginalName, str], source: LoadedSource) -> dict[
 
 
 def _tool_entries(
-    definitions: Sequence[_ToolDefinition], problems: list[str]
+    definitions: Sequence[_ToolDefinition], problems: list[str], left_out: list[str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return name → entry of each tool, and name → ``file:line``."""
+    """Return name → entry of each tool, and name → ``file:line``, without imported tools that are not valid."""
     entries: dict[str, dict[str, Any]] = {}
     locations: dict[str, str] = {}
     spellings: dict[str, str] = {}
@@ -185,9 +191,19 @@ def _tool_entries(
         if (known := spellings.setdefault(name_key(tool.name), tool.name)) in locations:
             other = "" if known == tool.name else f" as {known}: names that differ by case, - and . alone are the same"
             problems.append(f"{where('name')}: tool {tool.name} is already defined at {locations[known]}{other}")
+        entry = emitter.tool_entry(source.settings.id, label, tool)
+        found = list(checks.check_tool(source.freshness, tool, entry, where))
+        if not found and (wrong := list(checks.check_example(entry, where))):
+            if tool.is_example_generated:  # for example of a pattern; no example is better than one that fails
+                entry["example"] = {}
+            else:
+                found = wrong
+        if found and source.is_imported:
+            left_out += found
+            continue
+        problems += found
         locations[tool.name] = where("name")
-        entries[tool.name] = emitter.tool_entry(source.settings.id, label, tool)
-        problems += checks.check_tool(source.freshness, tool, entries[tool.name], where)
+        entries[tool.name] = entry
     return entries, locations
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolfold.build.imported_texts import clean_text
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
-from toolfold.build.schema import JsonShape, Parameter, Source, SourceSettings, Tool
+from toolfold.build.schema import Auth, JsonShape, Parameter, Source, SourceSettings, Tool
 from toolfold.catalog import json_schema
 from toolfold.catalog.allow_list import own_variable
 from toolfold.results import values
@@ -32,7 +32,7 @@ def source_entry(source: Source) -> dict[str, Any]:
     """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
     copied = ("title", "description", "kind", "base_url", "function_key", "format_parameter")
     entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
-    entry["auth"] = _auth(source)
+    entry["auth"] = _auth(source.id, source.auth)
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
     if source.arguments is not None:
@@ -55,7 +55,7 @@ def imported_source_entry(
         "kind": settings.kind,
         "base_url": found.base_url,
         "function_key": "",
-        "auth": _auth(settings),
+        "auth": _auth(settings.id, found.auth or settings.auth),
         "freshness": {FRESHNESS_CLASS: settings.freshness_s},
         "no_data": settings.no_data,
         "faults": list(found.faults),
@@ -65,12 +65,12 @@ def imported_source_entry(
     }
 
 
-def _auth(settings: SourceSettings) -> dict[str, Any] | None:
+def _auth(source_id: str, auth: Auth | None) -> dict[str, Any] | None:
     """Return the credentials of a source, with the variable that they have where none is named."""
-    if settings.auth is None:
+    if auth is None:
         return None
-    entry = settings.auth.model_dump(exclude_defaults=True)
-    entry.setdefault("environment", own_variable(settings.id))
+    entry = auth.model_dump(exclude_defaults=True)
+    entry.setdefault("environment", own_variable(source_id))
     return entry
 
 
@@ -105,7 +105,7 @@ def tool_entry(source_id: str, category: str, tool: Tool) -> dict[str, Any]:
         "call": _call(tool),
         "answer": {
             "csv": tool.returns.csv,
-            "rows": shape.rows.split("|") if shape is not None else [],
+            "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
             "kind": shape.kind if shape is not None else None,
         },
         "hints": _hints(tool),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def load_imported_source(
         importer: Reads sources of its kind.
         folder: The folder of the source.
         document: Its ``source.yaml``.
-        problems: Receives what is wrong, each as ``file:line: problem``.
+        problems: Receives what is wrong, each as ``file:line: problem``. What is wrong with one tool is in ``left_out``
+            of the result: the others compile.
     """
     data = document.data
     if isinstance(data, dict):  # the folder is named after the source
@@ -61,8 +63,9 @@ def load_imported_source(
     overlay = read_overlay(folder, [tool.name for tool in found.tools], problems)
     problems += _unreviewed(settings, document, found, overlay)
     groups: dict[str, list[tuple[ImportedTool, Tool]]] = {}
+    left_out = list(found.left_out)
     for tool in found.tools:
-        model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, problems)
+        model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, left_out)
         if model is not None:
             groups.setdefault(tool.category or settings.id, []).append((tool, model))
     described = {category.name: category for category in found.categories}
@@ -75,7 +78,9 @@ def load_imported_source(
     ]
     entry = emitter.imported_source_entry(settings, found, title, description)
     freshness = {FRESHNESS_CLASS: settings.freshness_s}
-    return LoadedSource(settings, entry, freshness, categories, Vocabulary(), is_imported=True, files=found.files)
+    return LoadedSource(
+        settings, entry, freshness, categories, Vocabulary(), left_out, is_imported=True, files=found.files
+    )
 
 
 def review_hash(tool: str, text: str) -> str:
@@ -134,8 +139,10 @@ def _tool(
         "returns": {
             "outline": clean_text(found.returns) or None,
             "json": {"rows": found.typed_rows, "kind": "typed"} if found.typed_rows else None,
+            "rows": list(found.rows),
         },
         "example": overlay.example or found.example or example_arguments(parameters),
+        "is_example_generated": not (overlay.example or found.example),
     }
     before = len(problems)
     tool = parse(Tool, document, data, problems)
@@ -162,7 +169,7 @@ def _unreviewed(
 
 
 def _finding(name: str, text: str, where: str, overlay: Overlay) -> Iterator[str]:
-    for what, words in find_prompt_injection(text):
+    for what, words in _injections(text):
         digest = review_hash(name, text)
         if digest not in overlay.reviewed:
             yield (
@@ -170,6 +177,12 @@ def _finding(name: str, text: str, where: str, overlay: Overlay) -> Iterator[str
                 " overlay.yaml, or replace it there"
             )
             return
+
+
+@lru_cache(maxsize=20_000)
+def _injections(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the findings in a text. Tools of one source share definitions, and with them hundreds of texts."""
+    return tuple(find_prompt_injection(text))
 
 
 def _schema_texts(schema: Any) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from toolfold.build.schema import SUMMARY_LIMIT
@@ -35,8 +36,12 @@ def clean_text(text: Any, most: int = MAX_TEXT) -> str:
     Line breaks become spaces, invisible characters and markup are left out, links are their text, and addresses
     without encryption lose their scheme. What is no text becomes "".
     """
-    if not isinstance(text, str):
-        return ""
+    return _clean(text, most) if isinstance(text, str) else ""
+
+
+@lru_cache(maxsize=20_000)
+def _clean(text: str, most: int) -> str:
+    """Return a clean text. Tools of one source share definitions, and with them hundreds of texts."""
     visible = "".join(
         " " if character.isspace() else character
         for character in text

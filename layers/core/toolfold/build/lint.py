@@ -28,6 +28,7 @@ from toolfold.results import tokens
 
 RULES = {
     "source": "the YAML compiles",
+    "left-out": "what an imported source describes can be a tool, or is excluded",
     "too-alike": "no two tools are similar without stating the difference",
     "same-summary": "no two summaries have the same words",
     "says-the-name": "a summary states more than the name and the title",
@@ -61,6 +62,9 @@ MAX_SCHEMA_TOKENS = 350
 USUAL_PARAMETERS = 6
 PARAMETER_TOKENS = 50
 """Tokens that each further parameter may add. A parameter has 25 (a flag) to 60 (a month with its pattern)."""
+
+_CORRECT = "correct it first; the other rules need a compiled catalog"
+_EXCLUDE = "correct the document, or accept it with exclude in source.yaml"
 
 WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
 """A comment that suppresses a finding on its line: ``# lint: allow schema-tokens: reason``."""
@@ -156,10 +160,11 @@ def check(folder: Path) -> list[Finding]:
     If the catalog does not compile, only the errors of the compiler are returned.
     """
     try:
-        catalog = parse_catalog(compile_folder(folder).encode())
+        left_out: list[str] = []
+        catalog = parse_catalog(compile_folder(folder, left_out=left_out).encode())
     except SourceError as error:
         return [_from_compiler(problem) for problem in error.problems]
-    documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml"))]
+    documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)]
     tools = list(_tools(catalog, documents))
     found = [finding for document in documents for finding in _check_injection(document)]
     for tool in tools:
@@ -167,6 +172,7 @@ def check(folder: Path) -> list[Finding]:
     found += [*_check_similarity(tools), *_check_shared_phrases(tools)]
     lines = {str(document.path): document.path.read_text(encoding="utf-8").splitlines() for document in documents}
     kept = [finding for finding in found if not _is_waived(finding, lines[finding.file][finding.line - 1])]
+    kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in left_out]
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
 
 
@@ -175,9 +181,16 @@ def _is_waived(finding: Finding, line: str) -> bool:
     return waiver is not None and waiver[1] == finding.rule
 
 
-def _from_compiler(problem: str) -> Finding:
+def _is_written(path: Path) -> bool:
+    """Return whether a file was written for this catalog, as the document of an OpenAPI service was not."""
+    source = path.with_name("source.yaml")
+    data = yaml_loader.load(source).data if source.exists() else None
+    return not isinstance(data, dict) or data.get("document") != path.name
+
+
+def _from_compiler(problem: str, rule: str = "source", advice: str = _CORRECT) -> Finding:
     file, line, text = re.fullmatch(r"(.*?):(?:(\d+):)? (.*)", problem, re.DOTALL).groups()  # type: ignore[union-attr]
-    return Finding(file, int(line or 1), "source", text, "correct it first; the other rules need a compiled catalog")
+    return Finding(file, int(line or 1), rule, text, advice)
 
 
 def _finding(document: yaml_loader.Document, at: yaml_loader.Location, rule: str, problem: str, advice: str) -> Finding:

@@ -27,6 +27,7 @@ class LoadedSource(NamedTuple):
         freshness: Freshness class → seconds.
         categories: Its categories, in the order of the listing.
         vocabulary: Further meanings of words.
+        left_out: What the source describes and no tool can express, each as ``file:line: problem``.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
         files: Content that calls return: its SHA-256 → text, or bytes.
     """
@@ -36,5 +37,6 @@ class LoadedSource(NamedTuple):
     freshness: Mapping[str, int]
     categories: Sequence[LoadedCategory]
     vocabulary: Vocabulary
+    left_out: Sequence[str] = ()
     is_imported: bool = False
     files: Mapping[str, str | bytes] = MappingProxyType({})

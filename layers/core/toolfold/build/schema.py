@@ -246,6 +246,8 @@ class Returns(Model):
     csv: str | None = None
     json_: JsonShape | None = Field(default=None, alias="json")
     outline: Prose | None = None
+    rows: list[str] = []
+    """Paths of the rows in JSON, for a tool without ``json``."""
 
 
 class Tool(Model):
@@ -287,6 +289,8 @@ class Tool(Model):
     """Suggestion after a response of this tool without rows, instead of the one of the source."""
     example: dict[str, Any]
     """Arguments of a valid call. The tests send it to the mock API."""
+    is_example_generated: bool = False
+    """Whether ``example`` was made from the schema. It is then left out where it does not fit."""
     binding: dict[str, Any] | None = None
     """Input of the adapter, for an imported tool, whose ``name`` is not the name in the catalog yet."""
 

@@ -56,6 +56,7 @@ _LINT = """each line: FILE:LINE: RULE: the problem; the advice.   exit code: 0 n
 
 rules:
   source           the YAML compiles; until then no other rule is checked
+  left-out         what an imported source describes can be a tool; accept what cannot with exclude in source.yaml
   too-alike        tools that are alike say what sets them apart: in their names and summaries, or in use_instead
   same-summary     no two summaries have the same words
   says-the-name    a summary says more than the name and the title: what comes back, of what, how often
@@ -71,6 +72,10 @@ rules:
 To accept a finding, add a comment with the reason to its line:   # lint: allow RULE: why
 How to write a tool, and the reason for each rule: docs/reference/catalog-format.md.
 """
+
+
+_MAX_SHOWN = 10
+"""Problems of single tools that are printed: a large document may have hundreds."""
 
 
 def add_parser(commands: _Subparsers) -> None:
@@ -215,8 +220,10 @@ def _compile(options: argparse.Namespace) -> int:
     from toolfold.build.output_file import read_output_file, replace_catalog_file
 
     path = options.output or options.folder / "catalog.json"
-    compiled = compile_folder(options.folder)
+    left_out: list[str] = []
+    compiled = compile_folder(options.folder, left_out=left_out)
     current = read_output_file(path)
+    _print_left_out(left_out)
     if options.check:
         if current != compiled:
             print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)
@@ -227,6 +234,16 @@ def _compile(options: argparse.Namespace) -> int:
     tools = len(json.loads(compiled)["tools"])
     print(f"{path}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
     return 0
+
+
+def _print_left_out(problems: list[str]) -> None:
+    """Print how many operations of imported sources are not tools, and the first of them."""
+    if problems:
+        print(*problems[:_MAX_SHOWN], sep="\n", file=sys.stderr)
+        more = f", of which {_MAX_SHOWN} are shown" if len(problems) > _MAX_SHOWN else ""
+        print(
+            f"{len(problems)} left out{more}: the others compile. `toolfold catalog lint` lists all.", file=sys.stderr
+        )
 
 
 def _lint(options: argparse.Namespace) -> int:

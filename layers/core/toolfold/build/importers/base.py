@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import Field
 
-from toolfold.build.schema import SourceSettings, Tag
+from toolfold.build.schema import Auth, SourceSettings, Tag
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.model import Effect
 
@@ -66,6 +66,7 @@ class ImportedTool:
         call: Input of the adapter. ``function``, the source's name, is added.
         typed_rows: Path of the rows of an answer whose values have their types already; empty: types are inferred.
         returns: The fields of an answer, as in ``catalog.model.Tool``; may be empty.
+        rows: Paths of the lists of rows in an answer in JSON; "" for an answer that is a list.
         category: Name of its category; empty: the id of the source.
         tags: Words for filters.
         example: Arguments of a valid call; None: made from ``parameters``.
@@ -84,6 +85,7 @@ class ImportedTool:
     call: Mapping[str, Any] = field(default_factory=dict)
     returns: str = ""
     typed_rows: str = ""
+    rows: Sequence[str] = ()
     category: str = ""
     tags: Sequence[str] = ()
     example: Mapping[str, Any] | None = None
@@ -108,6 +110,10 @@ class ImportedSource:
         files: Content that calls return: its SHA-256 in hexadecimal digits → text, or bytes.
         faults: Failures that it reports in successful responses, as in ``catalog.model.Source``.
         unknown_notice: Keys of notices that come instead of data.
+        auth: How calls authenticate, where the source says more than ``auth`` of the settings.
+        left_out: What the source describes and no tool can express, each as ``file:line: problem``. The others compile;
+            ``toolfold catalog lint`` reports these as errors.
+        notes: What tools lack without harm, each as ``file:line: sentence``.
     """
 
     tools: Sequence[ImportedTool]
@@ -121,6 +127,9 @@ class ImportedSource:
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     faults: Sequence[Mapping[str, Any]] = ()
     unknown_notice: Sequence[str] = ()
+    auth: Auth | None = None
+    left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
