@@ -19,6 +19,7 @@ __all__ = ["IMPORTERS", "base", "find_importer"]
 IMPORTERS: Mapping[str, str] = {
     "http_api": "toolfold.build.importers.http_api.importer:HttpApiImporter",
     "mcp": "toolfold.build.importers.mcp.importer:McpImporter",
+    "openapi": "toolfold.build.importers.openapi.importer:OpenApiImporter",
     "skills": "toolfold.build.importers.skills.importer:SkillsImporter",
     "sql": "toolfold.build.importers.sql.importer:SqlImporter",
 }

@@ -1,0 +1,221 @@
+"""Turn the parameters of an operation into arguments of a tool, and how each is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.schema_parts import Schema, without_null
+from toolfold.build.importers.openapi.schemas import SchemaConverter
+
+__all__ = ["Arguments", "add_parameters", "argument_name"]
+
+MAX_ARGUMENTS = 300
+"""Parameters and fields of one operation. The largest of Stripe has 60."""
+
+_STYLES: Mapping[str, tuple[str, ...]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+"""Location → its styles, the default first (OpenAPI 3.1, section 4.8.12.2)."""
+
+_IGNORED_HEADERS = frozenset(
+    {
+        *("accept", "content-type", "authorization", "proxy-authorization", "cookie", "host", "content-length"),
+        *("transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "accept-encoding"),
+    }
+)
+"""Header parameters that OpenAPI says to ignore, and those of the connection, which no argument can set."""
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_WORD = re.compile(r"[^A-Za-z0-9_.-]+")
+_MAX_NAME = 64
+
+
+@dataclass
+class Arguments:
+    """The arguments of one tool, and what is sent for them.
+
+    Attributes:
+        properties: Argument → its schema.
+        required: Names of the required arguments.
+        parameters: Argument → location, name and style of the parameter, as in ``call``.
+        body: What is sent as the body, as in ``call``; None: nothing.
+    """
+
+    properties: dict[str, Any] = field(default_factory=dict)
+    required: list[str] = field(default_factory=list)
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+
+    def add(self, name: str, schema: Any, *, is_required: bool) -> None:
+        """Add one argument."""
+        self.properties[name] = schema
+        if is_required:
+            self.required.append(name)
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of all arguments."""
+        made: Schema = {"type": "object", "properties": self.properties}
+        if self.required:
+            made["required"] = self.required
+        return {**made, "additionalProperties": False}
+
+
+def argument_name(name: str) -> str:
+    """Return the name of the argument for a parameter called ``name``; "" where it has no letter or digit.
+
+    Example:
+        >>> argument_name("filter[status]"), argument_name("X-Request-ID"), argument_name("$top")
+        ('filter_status', 'X-Request-ID', 'top')
+    """
+    made = _WORD.sub("_", name).strip("_.-") if _WORD.search(name) or name[:1] in "-." else name
+    if made[:1].isdigit():
+        made = f"_{made}"
+    return made[:_MAX_NAME]
+
+
+def add_parameters(
+    path: str,
+    operation_at: Location,
+    listed: list[tuple[Location, Any]],
+    references: References,
+    converter: SchemaConverter,
+    credentials: Collection[tuple[str, str]],
+) -> Arguments:
+    """Return the arguments for the parameters of an operation.
+
+    Args:
+        path: The path, with placeholders.
+        operation_at: The location of the operation.
+        listed: The parameters of the path, then those of the operation, which replace them, each with its location.
+        references: The references of the document.
+        converter: Converts schemas of requests.
+        credentials: Location and name of what authentication sends. It is not an argument.
+
+    Raises:
+        DocumentError: A parameter cannot be sent.
+    """
+    found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
+    for at, value in listed:
+        at_definition, parameter = references.follow(value, at)
+        location, name = _kind(parameter, at)
+        found[location, name] = at_definition, parameter
+    placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
+    arguments = Arguments()
+    order = {"path": 0, "query": 1, "header": 2, "cookie": 3}
+    # A placeholder without a parameter is a mistake of many documents; its value can only be text.
+    for name in placeholders:
+        found.setdefault(("path", name), (operation_at, {"schema": {"type": "string"}}))
+    for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: order[item[0][0]]):
+        if (location, name.lower() if location == "header" else name) in credentials:
+            continue
+        if (location == "path" and name not in placeholders) or _is_ignored(location, name):
+            continue
+        _add(arguments, location, name, parameter, at, converter)
+    if len(arguments.properties) > MAX_ARGUMENTS:
+        raise DocumentError(operation_at, f"has more than {MAX_ARGUMENTS} parameters")
+    return arguments
+
+
+def _kind(parameter: Any, at: Location) -> tuple[str, str]:
+    if not isinstance(parameter, dict):
+        raise DocumentError(at, "is not a parameter")
+    location, name = parameter.get("in"), parameter.get("name")
+    if not isinstance(location, str) or location not in _STYLES:
+        raise DocumentError(
+            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {_listed(_STYLES)}"
+        )
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
+        raise DocumentError(at, "has a parameter without a usable name")
+    if location in ("header", "cookie") and not _TOKEN.fullmatch(name):
+        raise DocumentError(at, f"{location} parameter {name[:60]!r} has a name that cannot be sent")
+    return location, name
+
+
+def _is_ignored(location: str, name: str) -> bool:
+    return location == "header" and name.lower() in _IGNORED_HEADERS
+
+
+def _add(
+    arguments: Arguments,
+    location: str,
+    name: str,
+    parameter: Mapping[str, Any],
+    at: Location,
+    converter: SchemaConverter,
+) -> None:
+    sent: dict[str, Any] = {"in": location, "name": name}
+    if isinstance(content := parameter.get("content"), dict) and content:
+        content_type, media = next(iter(content.items()))
+        if "json" not in content_type:
+            raise DocumentError((*at, "content"), f"parameter {name!r} has content of the type {content_type[:60]!r}")
+        schema = media.get("schema", {}) if isinstance(media, dict) else {}
+        made = converter.convert(schema, (*at, "content", content_type, "schema"))
+        sent["content_type"] = "application/json"
+    else:
+        made = converter.convert(parameter.get("schema", {}), (*at, "schema"))
+        sent |= _style(location, name, parameter, at)
+    if parameter.get("allowReserved") is True and location == "query":
+        sent["reserved"] = True
+    # GitHub's extension for a branch or the path of a file.
+    if parameter.get("x-multi-segment") is True and location == "path":
+        sent["slashes"] = "plain"
+    argument = _free_name(arguments, name, location)
+    is_required = location == "path" or parameter.get("required") is True
+    arguments.add(argument, _described(made, parameter, at, converter), is_required=is_required)
+    arguments.parameters[argument] = sent
+
+
+def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
+    default, *_ = known = _STYLES[location]
+    style = parameter.get("style", default)
+    if style not in known:
+        raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {_listed(known)}")
+    made = {} if style == default else {"style": style}
+    explode = parameter.get("explode")
+    if isinstance(explode, bool) and explode != (style == "form"):
+        made["explode"] = explode
+    return made
+
+
+def _free_name(arguments: Arguments, name: str, location: str) -> str:
+    made = argument_name(name) or location
+    for candidate in _candidates(made, location):
+        if candidate.lower() not in {known.lower() for known in arguments.properties}:
+            return candidate
+    raise AssertionError("there is always a free number")
+
+
+def _candidates(name: str, location: str) -> Iterator[str]:
+    yield name
+    yield f"{name[: _MAX_NAME - 8]}_{location}"
+    for number in range(2, MAX_ARGUMENTS + 3):
+        yield f"{name[: _MAX_NAME - 8]}_{number}"
+
+
+def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converter: SchemaConverter) -> Any:
+    """Return the schema of a parameter with the description and the examples of the parameter itself."""
+    made = without_null(schema) if isinstance(schema, dict) else {}
+    if description := converter.text(parameter.get("description"), (*at, "description")):
+        made["description"] = description
+    if parameter.get("deprecated") is True:
+        made["deprecated"] = True
+    example = parameter.get("example")
+    if example is None and isinstance(examples := parameter.get("examples"), dict):
+        example = next((one.get("value") for one in examples.values() if isinstance(one, dict)), None)
+    is_short = isinstance(example, bool | int | float) or (isinstance(example, str) and len(example) <= 100)
+    if is_short and not {"examples", "default", "enum"} & made.keys():
+        made["examples"] = [example]
+    return made
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,314 @@
+"""Read the OpenAPI document of a source: :class:`OpenApiImporter`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from toolfold.build import yaml_loader
+from toolfold.build.importers.base import ImportedCategory, ImportedSource, ImportedTool
+from toolfold.build.importers.openapi import security, swagger
+from toolfold.build.importers.openapi.document import (
+    Document,
+    DocumentError,
+    Findings,
+    Location,
+    check_version,
+    read_document,
+)
+from toolfold.build.importers.openapi.filters import is_selected, unused_entries
+from toolfold.build.importers.openapi.operations import (
+    EFFECTS_OF_METHODS,
+    Binding,
+    Operation,
+    bind_operation,
+    find_operations,
+)
+from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.servers import choose_server, common_base
+from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.importers.openapi.texts import first_sentence, one_paragraph
+from toolfold.build.schema import Auth
+from toolfold.catalog.tokenizer import stems
+from toolfold.errors import SourceError
+
+__all__ = ["OpenApiImporter"]
+
+MAX_OPERATIONS = 20_000
+"""Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
+
+MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
+_NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
+
+
+class _Tool(NamedTuple):
+    """An operation that can be expressed, and where its calls are sent."""
+
+    operation: Operation
+    binding: Binding
+    server: str
+
+
+class OpenApiImporter:
+    """Compile an OpenAPI document. See :class:`toolfold.build.importers.base.Importer`."""
+
+    settings_model = OpenApiSettings
+
+    def read(
+        self, folder: Path, settings: OpenApiSettings, document: yaml_loader.Document, problems: list[str]
+    ) -> ImportedSource | None:
+        """Return the tools of the document in ``folder``, without those that cannot be expressed."""
+        path = folder / settings.document
+        if path.is_symlink() or not path.is_file():
+            fetch = "; fetch it with: toolfold source refresh " + settings.id if settings.url else ""
+            where = document.where(("document",))
+            problems.append(f"{where}: {settings.document} is not a file in the folder of the source{fetch}")
+            return None
+        try:
+            api = read_document(path)
+            return _Reader(settings, document, api).read(problems)
+        except SourceError as error:
+            problems += error.problems
+            return None
+
+
+class _Reader:
+    """Read one document with the settings of its source."""
+
+    def __init__(self, settings: OpenApiSettings, source_yaml: yaml_loader.Document, api: Document) -> None:
+        self._settings, self._yaml, self._api = settings, source_yaml, api
+        self._data = api.data
+        self._references = References(api.data, settings.document)
+        self._findings = Findings()
+        self._requests = SchemaConverter(self._references, "request", self._findings.note)
+        self._responses = SchemaConverter(self._references, "response", self._findings.note)
+
+    def read(self, problems: list[str]) -> ImportedSource | None:
+        """Return the source, or None, with the reasons in ``problems``."""
+        check_version(self._api)
+        default_server = self._default_server()
+        operations = self._select(find_operations(self._data, self._references, self._findings), problems)
+        schemes = self._schemes()
+        chosen, auth, taken = self._authentication(operations, schemes)
+        tools = [tool for one in operations if (tool := self._bind(one, default_server, chosen, taken)) is not None]
+        left_out = self._located(self._findings.left_out)
+        if not tools:
+            problems += left_out or [f"{self._api.name}:1: has no operation that is included"]
+            return None
+        base_url = common_base([tool.server for tool in tools])
+        info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
+        imported, categories, description = (
+            self._imported(tools, base_url),
+            self._categories(operations),
+            self._description(info),
+        )
+        return ImportedSource(
+            tools=imported,
+            categories=categories,
+            base_url=base_url,
+            auth=auth,
+            connection={"headers": self._settings.headers} if self._settings.headers else {},
+            description=description,
+            version=str(info.get("version", ""))[:50],
+            left_out=left_out,
+            notes=self._located(self._findings.notes),
+        )
+
+    def _select(self, operations: list[Operation], problems: list[str]) -> list[Operation]:
+        candidates = [operation.candidate for operation in operations]
+        for key, selection in (("include", self._settings.include), ("exclude", self._settings.exclude)):
+            for at, sentence in unused_entries(selection, candidates):
+                problems.append(f"{self._yaml.where((key, *at))}: {key}: {sentence}")
+        selected = [
+            operation
+            for operation, candidate in zip(operations, candidates, strict=True)
+            if is_selected(candidate, self._settings.include, self._settings.exclude)
+        ]
+        if len(selected) > MAX_OPERATIONS:
+            where = self._yaml.where(("document",))
+            raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])
+        return selected
+
+    def _schemes(self) -> dict[str, security.Scheme | None]:
+        components = self._data.get("components")
+        given = components.get("securitySchemes") if isinstance(components, dict) else None
+        if "swagger" in self._data:
+            given = swagger.security_schemes(self._data)
+        return security.read_schemes(given, self._references, self._settings.url or "")
+
+    def _authentication(
+        self, operations: Sequence[Operation], schemes: Mapping[str, security.Scheme | None]
+    ) -> tuple[str | None, Auth | None, frozenset[tuple[str, str]]]:
+        """Return the scheme, ``auth`` of the source, and where its key is sent."""
+        common, own = self._data.get("security"), self._settings.auth
+        required = [security.requirements_of(one.value.get("security"), common) for one in operations]
+        chosen = security.choose_scheme(required, schemes)
+        stated = security.places_of(own.model_dump()) if own is not None else {}
+        if stated:
+            return security.scheme_like(stated, schemes), own, security.taken_by(stated)
+        scheme = schemes[chosen] if chosen is not None else None
+        if chosen is None or scheme is None:
+            return None, own, frozenset()
+        fields = dict(scheme.auth)
+        if "oauth2" in fields:
+            listed = [security.scopes_of(one.value.get("security"), common, chosen) for one in operations]
+            scopes = dict.fromkeys(scope for scopes in listed for scope in scopes)
+            fields["oauth2"] = {**fields["oauth2"], "scopes": list(scopes)}
+        given = {} if own is None else own.model_dump(exclude_defaults=True)
+        try:
+            return chosen, Auth.model_validate({**given, **fields}), security.taken_by(fields)
+        except ValidationError:  # a token endpoint that is not https, a header that cannot be sent
+            at = ("components", "securitySchemes", chosen)
+            self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
+            return None, own, frozenset()
+
+    def _bind(
+        self, operation: Operation, default_server: str, chosen: str | None, taken: frozenset[tuple[str, str]]
+    ) -> _Tool | None:
+        """Return the tool of ``operation``, or None, with the reason among the findings."""
+        try:
+            server = self._server(operation, default_server)
+            binding = bind_operation(operation, self._data, self._references, self._requests, self._responses, taken)
+        except DocumentError as error:
+            self._findings.left_out.append(DocumentError(error.at, f"{operation.title}: {error.problem}"))
+            return None
+        alternatives = security.requirements_of(operation.value.get("security"), self._data.get("security"))
+        if missing := security.unmet_schemes(alternatives, chosen):
+            shown = ", ".join(sorted(missing))[:100]
+            self._findings.note(operation.at, f"{operation.title} needs the security scheme {shown}, which is not sent")
+        if binding.is_shortened:
+            self._findings.note(operation.at, f"{operation.title}: inner parts of the schema are left out")
+        return _Tool(operation, binding, server)
+
+    def _server(self, operation: Operation, default: str) -> str:
+        """Return where calls of ``operation`` are sent."""
+        listed, at = _own_servers(operation)
+        if listed is None:
+            return default
+        settings = self._settings
+        server = choose_server(listed, at, settings.url or default, settings.server_variables)
+        if urlsplit(server)[:2] == urlsplit(default)[:2]:
+            return server
+        # A base_url replaces the main server of the document, also where operations repeat it.
+        if settings.base_url and urlsplit(server)[:2] in self._main_origins:
+            return default
+        raise DocumentError(at, f"has a server of its own, {server[:100]}; make another source with base_url for it")
+
+    @cached_property
+    def _main_origins(self) -> set[tuple[str, str]]:
+        """Scheme and host of the servers of the document; without any, those that most operations have."""
+        listed = self._data.get("servers")
+        given = [one.get("url") for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
+        urls = [url for url in given if isinstance(url, str) and "://" in url]
+        if not urls:
+            operations = find_operations(self._data, self._references, Findings())
+            own = [servers[0].get("url") for one in operations if (servers := _own_servers(one)[0])]
+            urls = [url for url, _ in Counter(url for url in own if isinstance(url, str)).most_common(1)]
+        return {urlsplit(url)[:2] for url in urls}
+
+    def _default_server(self) -> str:
+        """Return where calls are sent whose operation has no server of its own.
+
+        Raises:
+            SourceError: The document has no server that calls can be sent to.
+        """
+        if self._settings.base_url:
+            return self._settings.base_url.rstrip("/")
+        listed = swagger.servers_of(self._data) if "swagger" in self._data else self._data.get("servers")
+        try:
+            # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
+            servers = listed if isinstance(listed, list) and listed else [{"url": "/"}]
+            return choose_server(servers, ("servers",), self._settings.url or "", self._settings.server_variables)
+        except DocumentError as error:
+            raise SourceError(self._located([error])) from None
+
+    def _imported(self, tools: Sequence[_Tool], base_url: str) -> list[ImportedTool]:
+        lines = self._api.lines([tool.operation.at for tool in tools])
+        groups = self._groups([tool.operation for tool in tools])
+        return [
+            self._imported_tool(tool, base_url, groups.get(tool.operation.at, ""), f"{self._api.name}:{line}")
+            for tool in tools
+            for line in [lines[tool.operation.at]]
+        ]
+
+    def _imported_tool(self, tool: _Tool, base_url: str, category: str, where: str) -> ImportedTool:
+        operation, binding = tool.operation, tool.binding
+        value = operation.value
+        summary = self._requests.text(value.get("summary"), (*operation.at, "summary"), MAX_SUMMARY).rstrip(".")
+        description = self._requests.text(value.get("description"), (*operation.at, "description"), MAX_DESCRIPTION)
+        title = summary
+        # Frameworks make a summary of the name of a function: "List Pets".
+        if description and set(stems(summary)) <= set(stems(_words(operation.name))):
+            summary = ""
+        if value.get("deprecated") is True:
+            description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
+        return ImportedTool(
+            name=operation.name,
+            where=where,
+            parameters=binding.parameters,
+            effect=EFFECTS_OF_METHODS[operation.method],
+            title=title or _words(operation.name),
+            summary=summary,
+            description=description or summary or operation.title,
+            call={**binding.call, "path": tool.server.removeprefix(base_url) + binding.call["path"]},
+            returns=binding.answer.outline,
+            rows=binding.answer.rows,
+            category=category,
+            tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
+        )
+
+    def _groups(self, operations: Iterable[Operation]) -> dict[Location, str]:
+        """Return location of an operation → its category: its first tag."""
+        return {one.at: name for one in operations if one.tags and (name := _identifier(one.tags[0]))}
+
+    def _categories(self, operations: Iterable[Operation]) -> list[ImportedCategory]:
+        listed = self._data.get("tags")
+        described = {
+            tag["name"]: tag.get("description")
+            for tag in (listed if isinstance(listed, list) else ())
+            if isinstance(tag, dict) and isinstance(tag.get("name"), str)
+        }
+        found: dict[str, ImportedCategory] = {}
+        for tag in (one.tags[0] for one in operations if one.tags):
+            if name := _identifier(tag):
+                text = first_sentence(self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION))
+                found.setdefault(name, ImportedCategory(name, one_paragraph(tag, 100), text))
+        return list(found.values())
+
+    def _description(self, info: Mapping[str, Any]) -> str:
+        title = one_paragraph(info.get("title"), 200)
+        given = info.get("summary") or info.get("description")
+        text = self._requests.text(given, ("info", "description"), MAX_SOURCE_DESCRIPTION)
+        return text if not title or text.startswith(title) else f"{title}: {text}" if text else title
+
+    def _located(self, errors: Sequence[DocumentError]) -> list[str]:
+        """Return each finding as ``file:line: problem``, once."""
+        lines = self._api.lines([error.at for error in errors])
+        return list(dict.fromkeys(f"{self._api.name}:{lines[error.at]}: {error.problem}" for error in errors))
+
+
+def _own_servers(operation: Operation) -> tuple[list[Any] | None, Location]:
+    """Return the servers that an operation or its path states, and their location; None without any."""
+    for value, at in ((operation.value, operation.at), (operation.item, operation.item_at)):
+        if isinstance(servers := value.get("servers"), list) and servers and isinstance(servers[0], dict):
+            return servers, (*at, "servers")
+    return None, ()
+
+
+def _identifier(tag: str) -> str:
+    """Return ``tag`` as the name of a category."""
+    name = _NOT_IN_NAME.sub("_", tag.lower()).strip("_")[:60]
+    return f"tag_{name}" if name[:1].isdigit() else name
+
+
+def _words(name: str) -> str:
+    """Return a name in words: ``listPets`` and ``list_pets`` are ``List pets``."""
+    return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.sub(r"[^A-Za-z0-9]+", " ", name)).split()).capitalize()

@@ -1,0 +1,217 @@
+"""Find the operations of a document, and turn each into a tool."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from toolfold.build.importers.openapi import swagger
+from toolfold.build.importers.openapi.arguments import add_parameters
+from toolfold.build.importers.openapi.bodies import add_body
+from toolfold.build.importers.openapi.document import DocumentError, Findings, Location
+from toolfold.build.importers.openapi.filters import Candidate
+from toolfold.build.importers.openapi.pruning import complete_schema
+from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.returns import Answer, describe_answer
+from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.catalog.model import Effect
+
+__all__ = ["EFFECTS_OF_METHODS", "Binding", "Operation", "bind_operation", "find_operations"]
+
+EFFECTS_OF_METHODS: Mapping[str, Effect] = {
+    "get": "read",
+    "head": "read",
+    "post": "write",
+    "put": "write",
+    "patch": "write",
+    "delete": "destructive",
+}
+"""Method → what a call changes. OPTIONS and TRACE are about the connection, and are not tools."""
+
+_NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
+_NO_WORD = re.compile(r"\W")
+_MAX_ID = 200
+_WITHOUT_BODY = ("get", "head")
+"""Methods whose body has no meaning (RFC 9110, 9.3.1). Some documents state one that is not required."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of a document.
+
+    Attributes:
+        name: Its operationId, or method and path where that is missing or not unique; of one that FastAPI made the
+            name of the function.
+        method: In lower case.
+        path: As in the document.
+        at: Its location.
+        value: The operation object.
+        item: The path item, whose parameters and servers it shares.
+        item_at: The location of the path item.
+    """
+
+    name: str
+    method: str
+    path: str
+    at: Location
+    value: Mapping[str, Any] = field(repr=False)
+    item: Mapping[str, Any] = field(repr=False)
+    item_at: Location = field(repr=False, default=())
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the operation."""
+        listed = self.value.get("tags")
+        return tuple(tag for tag in listed if isinstance(tag, str) and tag) if isinstance(listed, list) else ()
+
+    @property
+    def candidate(self) -> Candidate:
+        """What selections look at."""
+        own = self.value.get("operationId")
+        names = dict.fromkeys(name for name in (own, self.name, self.title) if isinstance(name, str))
+        return Candidate(self.path, tuple(names), self.tags)
+
+    @property
+    def title(self) -> str:
+        """Method and path."""
+        return f"{self.method.upper()} {self.path}"
+
+
+class Binding(NamedTuple):
+    """What a call of an operation takes, sends and returns.
+
+    Attributes:
+        parameters: JSON Schema of the arguments.
+        call: The HTTP binding, without the path of the server.
+        answer: What the response has.
+        is_shortened: Whether inner parts of the schema were left out.
+    """
+
+    parameters: Mapping[str, Any]
+    call: dict[str, Any]
+    answer: Answer
+    is_shortened: bool
+
+
+def find_operations(data: Mapping[str, Any], references: References, findings: Findings) -> list[Operation]:
+    """Return the operations of a document, in its order. Paths that cannot be read are added to ``findings``."""
+    found = list(_operations(data, references, findings))
+    given = [_operation_id(operation) for operation in found]
+    short = [_function_name(name, operation) for name, operation in zip(given, found, strict=True)]
+    # A name that occurs twice names neither: which of the two has it would depend on their order.
+    uses = Counter(key for names in zip(given, short, strict=True) for key in {_name_key(name) for name in names})
+    named = []
+    for own, function, operation in zip(given, short, found, strict=True):
+        name = next((one for one in (function, own) if _name_key(one) and uses[_name_key(one)] == 1), "")
+        if own and not name:
+            where = (*operation.at, "operationId")
+            findings.note(where, f"operationId {own[:80]!r} is not unique; the tool is {operation.name}")
+        named.append(replace(operation, name=name) if name else operation)
+    return named
+
+
+def _operation_id(operation: Operation) -> str:
+    given = operation.value.get("operationId")
+    is_usable = isinstance(given, str) and given.isprintable() and len(given) <= _MAX_ID
+    return str(given).strip() if is_usable else ""
+
+
+def _function_name(operation_id: str, operation: Operation) -> str:
+    """Return the name of the function in an operationId of FastAPI: ``list_pets`` in ``list_pets_pets_get``."""
+    ending = f"{_NO_WORD.sub('_', operation.path)}_{operation.method}"
+    return operation_id.removesuffix(ending) if operation_id.endswith(ending) else operation_id
+
+
+def _operations(data: Mapping[str, Any], references: References, findings: Findings) -> Iterator[Operation]:
+    paths = data.get("paths")
+    for path, item in paths.items() if isinstance(paths, dict) else ():
+        at: Location = ("paths", path)
+        if not path.startswith("/"):
+            if not path.startswith("x-"):
+                findings.left_out.append(DocumentError(at, f"path {path[:80]!r} does not start with /"))
+            continue
+        try:
+            item_at, found = references.follow(item, at)
+            if not isinstance(found, dict):
+                raise DocumentError(at, "is not a path item")
+        except DocumentError as error:
+            findings.left_out.append(error)
+            continue
+        for method in EFFECTS_OF_METHODS:
+            if method not in found:
+                continue
+            if isinstance(found[method], dict):
+                name = f"{method}_{_NOT_IN_NAME.sub('_', path).strip('_')}".rstrip("_")
+                yield Operation(name, method, path, (*item_at, method), found[method], found, item_at)
+            else:
+                findings.left_out.append(DocumentError((*item_at, method), "is not an operation"))
+
+
+def _name_key(name: str) -> str:
+    """Return what two names have in common that are the same for a look-up."""
+    return _NOT_IN_NAME.sub("_", name).strip("_").lower()
+
+
+def bind_operation(
+    operation: Operation,
+    data: Mapping[str, Any],
+    references: References,
+    requests: SchemaConverter,
+    responses: SchemaConverter,
+    credentials: Collection[tuple[str, str]],
+) -> Binding:
+    """Return what a call of ``operation`` takes, sends and returns.
+
+    Args:
+        operation: The operation.
+        data: The document.
+        references: Its references.
+        requests: Converts schemas of requests.
+        responses: Converts schemas of responses.
+        credentials: Location and name of what authentication sends.
+
+    Raises:
+        DocumentError: The operation cannot be expressed.
+    """
+    value, is_swagger = operation.value, "swagger" in data
+    listed = [*_listed(operation.item, operation.item_at), *_listed(value, operation.at)]
+    body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None
+    stated = value.get("responses")
+    if is_swagger:
+        body = swagger.body_of(listed, value.get("consumes", data.get("consumes")), references)
+        listed = swagger.parameters_of(listed, references)
+        stated = swagger.responses_of(stated, value.get("produces", data.get("produces")))
+    path, fixed = _split_path(operation.path)
+    arguments = add_parameters(path, operation.at, listed, references, requests, credentials)
+    if body is not None and not (operation.method in _WITHOUT_BODY and not is_needed(body, references)):
+        add_body(arguments, body[1], body[0], references, requests)
+    parameters, is_shortened = complete_schema(arguments.schema(), requests)
+    call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
+    for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):
+        if part:
+            call[key] = part
+    answer = describe_answer(stated, (*operation.at, "responses"), references, responses)
+    return Binding(parameters, call, answer, is_shortened)
+
+
+def is_needed(body: tuple[Location, Any], references: References) -> bool:
+    """Return whether a request body is required."""
+    _, value = references.follow(body[1], body[0])
+    return isinstance(value, dict) and value.get("required") is True
+
+
+def _listed(value: Mapping[str, Any], at: Location) -> list[tuple[Location, Any]]:
+    parameters = value.get("parameters")
+    if not isinstance(parameters, list):
+        return []
+    return [((*at, "parameters", index), one) for index, one in enumerate(parameters)]
+
+
+def _split_path(path: str) -> tuple[str, dict[str, str]]:
+    """Return the path without query and fragment, and the pairs of its query, which some documents have."""
+    path, _, query = path.partition("#")[0].partition("?")
+    return path, {name: text for name, text in parse_qsl(query) if "{" not in text}

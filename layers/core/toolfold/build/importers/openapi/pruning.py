@@ -1,0 +1,261 @@
+"""Complete the schema of a tool with its definitions, and shorten what is too large for a model to read.
+
+The body of a request can refer to hundreds of definitions: that of a Kubernetes pod has 250 KB. What is left out is the
+innermost part. It accepts any value then, so that a caller who knows the service can still send it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, references_of, subschemas
+from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.texts import first_sentence, shorten
+
+__all__ = ["MAX_SCHEMA_CHARS", "complete_schema"]
+
+MAX_SCHEMA_CHARS = 16_000
+"""Characters of the schema of one tool as compact JSON, about 4,000 tokens."""
+
+MAX_LEVELS = 28
+"""Levels of one schema. A catalog allows 32."""
+
+_SMALL_CHARS = 120
+"""A definition up to this size is repeated where it is used: a reference would be as long."""
+
+_MAX_INLINE_DEPTH = 12
+_MAX_STUB_ENUM = 20
+_SHORT, _SHORTEST = 150, 80
+
+_APPLIES = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
+
+
+class _Limits(NamedTuple):
+    """How a schema is shortened: levels of arguments that are kept, and characters of descriptions below the first."""
+
+    levels: int
+    description: int
+
+
+_STEPS = (
+    _Limits(100, _SHORT),
+    _Limits(100, 0),
+    _Limits(8, _SHORTEST),
+    _Limits(6, 0),
+    _Limits(5, 0),
+    _Limits(4, 0),
+    _Limits(3, _SHORTEST),
+    _Limits(3, 0),
+    _Limits(2, _SHORTEST),
+    _Limits(2, 0),
+    _Limits(1, 0),
+)
+
+
+def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, bool]:
+    """Return ``root`` with the ``$defs`` that it needs, and whether parts were left out.
+
+    Args:
+        root: The schema of the arguments, converted.
+        converter: What converted it.
+
+    Raises:
+        DocumentError: A definition has a reference that cannot be resolved.
+    """
+    definitions = converter.definitions(root)
+    made = _inlined(root, definitions)
+    if _fits(made):
+        return _with_valid_values(made), False
+    for limits in _STEPS:
+        made = _inlined(*_shortened(root, definitions, limits))
+        if _fits(made):
+            return _with_valid_values(made), True
+    return _with_valid_values(_with_short_texts(made)), True
+
+
+def _fits(schema: Schema) -> bool:
+    return _levels(schema) <= MAX_LEVELS and _size(schema) <= MAX_SCHEMA_CHARS
+
+
+def _size(schema: Any) -> int:
+    return len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+
+
+def _levels(schema: Any) -> int:
+    inner = [_levels(part) for _, part in _all_parts(schema)]
+    return 1 + max(inner, default=0)
+
+
+def _all_parts(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    yield from subschemas(schema)
+    if isinstance(schema, dict):
+        yield from ((("$defs", name), part) for name, part in schema.get("$defs", {}).items())
+
+
+def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """Return ``root`` with the definitions that are circular or used several times, and the others in their place."""
+    links = {name: references_of(definition) for name, definition in definitions.items()}
+    uses = Counter(references_of(root))
+    for name, targets in links.items():
+        uses.update(targets)
+        if name in targets:
+            uses[name] += 1
+    circular = _circular(links)
+    is_inlined = {
+        name
+        for name, definition in definitions.items()
+        if name not in circular and (uses[name] == 1 or (not links[name] and _size(definition) <= _SMALL_CHARS))
+    }
+
+    def rebuild(schema: Any, depth: int) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        made = dict(schema)
+        for path, part in subschemas(schema):
+            inner = rebuild(part, depth + 1)
+            if inner is part:
+                continue
+            if len(path) == 1:
+                made[str(path[0])] = inner
+            else:
+                key, index = path
+                if made[str(key)] is schema[str(key)]:
+                    made[str(key)] = schema[str(key)].copy()
+                made[str(key)][index] = inner
+        name = made.get("$ref", "").removeprefix(DEFINITIONS)
+        if name not in is_inlined or depth > _MAX_INLINE_DEPTH:
+            return made
+        beside = {key: value for key, value in made.items() if key != "$ref"}
+        target = rebuild(definitions[name], depth)
+        if (set(beside) & set(target)) - {"description"}:
+            return {**beside, "allOf": [target, *beside.get("allOf", ())]}
+        return {**target, **beside}
+
+    made: Schema = rebuild(root, 0)
+    kept: dict[str, Schema] = {}
+    open_ = references_of(made)
+    while open_:
+        name = open_.pop(0)
+        if name not in kept:
+            kept[name] = rebuild(definitions[name], 1)
+            open_ += references_of(kept[name])
+    return {**made, "$defs": kept} if kept else made
+
+
+def _circular(links: Mapping[str, list[str]]) -> set[str]:
+    """Return the names that can be reached from themselves: what is left when all others are taken away."""
+    incoming = Counter(target for targets in links.values() for target in set(targets))
+    left = {name: set(targets) for name, targets in links.items()}
+    # Remove what nothing refers to, then what refers to nothing, until neither is left.
+    ready = [name for name in left if not incoming[name]]
+    while ready:
+        for target in left.pop(ready.pop()):
+            incoming[target] -= 1
+            if not incoming[target]:
+                ready.append(target)
+    while ends := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in ends:
+            del left[name]
+    return set(left)
+
+
+def _shortened(root: Schema, definitions: Mapping[str, Schema], limits: _Limits) -> tuple[Schema, dict[str, Schema]]:
+    """Return copies of ``root`` and of the definitions that remain, without what is below the levels of ``limits``."""
+    distances = _distances(root, definitions)
+
+    def cut(schema: Any, level: int) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        name = schema.get("$ref", "").removeprefix(DEFINITIONS)
+        if level > limits.levels or (name and distances[name] > limits.levels):
+            return _stub({**definitions.get(name, {}), **schema})
+        made = dict(schema)
+        if level > 1:
+            made.pop("examples", None)
+            if "description" in made:
+                made["description"] = shorten(first_sentence(made["description"]), max(limits.description, 2))
+                if not limits.description:
+                    del made["description"]
+        for path, part in subschemas(schema):
+            inner = cut(part, level if path[0] in _APPLIES else level + 1)
+            if len(path) == 1:
+                made[str(path[0])] = inner
+            else:
+                key, index = path
+                if made[str(key)] is schema[str(key)]:
+                    made[str(key)] = schema[str(key)].copy()
+                made[str(key)][index] = inner
+        return made
+
+    kept = {name: cut(part, distances[name]) for name, part in definitions.items() if distances[name] <= limits.levels}
+    return cut(root, 0), kept
+
+
+def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int]:
+    """Return the levels of arguments between ``root`` and each definition, on the shortest way."""
+    distances: dict[str, int] = {}
+    level = [root]
+    for distance in range(len(definitions) * MAX_LEVELS + MAX_LEVELS):
+        here, level = level, []
+        while here:
+            schema = here.pop()
+            name = schema.get("$ref", "").removeprefix(DEFINITIONS)
+            if name and name not in distances:
+                distances[name] = distance
+                here.append(definitions[name])
+            for path, part in subschemas(schema):
+                if isinstance(part, dict):
+                    (here if path[0] in _APPLIES else level).append(part)
+        if not level:
+            break
+    return distances
+
+
+def _stub(schema: Schema) -> Schema:
+    """Return what stays of a schema below the last level: its type and its values."""
+    made: Schema = {key: schema[key] for key in ("type", "format") if key in schema}
+    if len(schema.get("enum", ())) in range(1, _MAX_STUB_ENUM):
+        made["enum"] = schema["enum"]
+    return made
+
+
+def _with_short_texts(schema: Schema) -> Schema:
+    """Return ``schema`` with one sentence for each argument, and without long lists of values."""
+    properties = {}
+    for name, part in schema.get("properties", {}).items():
+        made = {key: value for key, value in part.items() if key != "examples"} if isinstance(part, dict) else part
+        if isinstance(made, dict) and "description" in made:
+            made["description"] = shorten(first_sentence(made["description"]), _SHORTEST)
+        if isinstance(made, dict) and len(made.get("enum", ())) > 10 * _MAX_STUB_ENUM:
+            shown = ", ".join(map(str, made["enum"][:_MAX_STUB_ENUM]))
+            made["description"] = f"One of {len(made.pop('enum'))} values: {shown}, …"
+        properties[name] = made
+    return {**schema, "properties": properties}
+
+
+def _with_valid_values(schema: Schema) -> Schema:
+    """Return ``schema`` without defaults and examples of arguments that do not fit the argument."""
+    properties = schema.get("properties", {})
+    for name, part in properties.items():
+        if isinstance(part, dict) and {"default", "examples"} & part.keys():
+            properties = {**properties, name: _checked_values(part, schema.get("$defs", {}))}
+    return {**schema, "properties": properties}
+
+
+def _checked_values(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    import jsonschema_rs
+
+    whole = {**schema, "$defs": definitions} if definitions and references_of(schema) else schema
+    made = {key: value for key, value in schema.items() if key not in ("default", "examples")}
+    try:
+        validator = jsonschema_rs.validator_for(whole, validate_formats=False)
+    except ValueError:
+        return made
+    if "default" in schema and validator.is_valid(schema["default"]):
+        made["default"] = schema["default"]
+    if examples := [value for value in schema.get("examples", ()) if validator.is_valid(value)]:
+        made["examples"] = examples
+    return made

@@ -1,0 +1,314 @@
+"""Convert the schemas of OpenAPI 3.0 and 3.1 to JSON Schema 2020-12.
+
+Each schema that a reference points to is converted once for requests and once for responses, and has one name among the
+``$defs`` of every tool that needs it. Circular references therefore stay references.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.schema_parts import (
+    DEFINITIONS,
+    LISTS,
+    MAPPINGS,
+    MAX_NUMBER,
+    MAX_VALUE,
+    SINGLE,
+    Schema,
+    dicts_in,
+    distinct,
+    in_place,
+    is_number,
+    is_pattern,
+    is_plain,
+    nullable,
+    references_of,
+    unwrapped,
+)
+from toolfold.build.importers.openapi.texts import one_paragraph, without_instructions
+from toolfold.catalog.json_schema import TYPES
+
+__all__ = ["SchemaConverter"]
+
+MAX_DEPTH = 24
+"""Levels of a schema between two references. A catalog allows 32 in the schema of a tool, with its ``$defs``."""
+
+MAX_DESCRIPTION = 600
+"""Characters of the description of a property. GitHub's longest have 1,500, of which the first sentences say what to
+send."""
+
+_MAX_TEXT_VALUE, _MAX_EXAMPLES = 200, 2
+_MAX_ENUM = 5000
+_MAX_DEFINITIONS = 1000
+"""Definitions that one tool may need. The most of Kubernetes are 200."""
+
+_MAX_APPLIED = 100
+"""Definitions that apply to one value, each in the one before."""
+
+_COUNTS = (
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+    *("minContains", "maxContains"),
+)
+_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class SchemaConverter:
+    """Convert schemas for requests or for responses.
+
+    Args:
+        references: The references of the document.
+        purpose: For requests, properties that are ``readOnly`` are left out; for responses, those that are
+            ``writeOnly``.
+        note: Called with a location and a sentence for what is left out of a schema without harm to the tool.
+    """
+
+    def __init__(
+        self,
+        references: References,
+        purpose: Literal["request", "response"],
+        note: Callable[[Location, str], None],
+    ) -> None:
+        self._references, self._note = references, note
+        self._hidden = "readOnly" if purpose == "request" else "writeOnly"
+        self._names: dict[Location, str] = {}
+        self._sources: dict[str, tuple[Location, Any]] = {}
+        self._definitions: dict[str, Schema] = {}
+        self._is_checked: set[str] = set()
+
+    def text(self, value: Any, at: Location, max_chars: int = MAX_DESCRIPTION) -> str:
+        """Return a text of the document as one paragraph that a model may read."""
+        text, removed = without_instructions(one_paragraph(value, max_chars))
+        if removed:
+            self._note(at, f"{removed}; it is left out")
+        return text
+
+    def convert(self, schema: Any, at: Location) -> Any:
+        """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``.
+
+        Raises:
+            DocumentError: It has a reference that cannot be resolved, or is not a schema.
+        """
+        return self._convert(schema, at, 0)
+
+    def definition(self, name: str) -> Schema:
+        """Return the converted schema of a name in a reference of :meth:`convert`.
+
+        Raises:
+            DocumentError: It has a reference that cannot be resolved.
+        """
+        if name not in self._definitions:
+            at, schema = self._sources[name]
+            converted = self._convert(schema, at, 0)
+            self._definitions[name] = converted if isinstance(converted, dict) else {"not": {}}
+        return self._definitions[name]
+
+    def definitions(self, schema: Any) -> dict[str, Schema]:
+        """Return the definitions that ``schema`` needs, in the order of the first reference to each.
+
+        A definition that applies itself to the same value (``allOf`` with itself) has no meaning in JSON Schema; the
+        reference that closes such a circle is left out.
+
+        Raises:
+            DocumentError: One of them has a reference that cannot be resolved.
+        """
+        found: dict[str, Schema] = {}
+        open_ = list(references_of(schema))
+        while open_:
+            name = open_.pop(0)
+            if name not in found:
+                if len(found) >= _MAX_DEFINITIONS:
+                    raise DocumentError(self._sources[name][0], f"is one of more than {_MAX_DEFINITIONS} definitions")
+                self._break_circles(name)
+                found[name] = self.definition(name)
+                open_ += references_of(found[name])
+        return found
+
+    def _break_circles(self, start: str) -> None:
+        """Remove each reference that leads back to a definition in which it applies to the same value."""
+        if start not in self._is_checked:
+            self._check_circles(start, [])
+
+    def _check_circles(self, name: str, active: list[str]) -> None:
+        at, _ = self._sources[name]
+        if len(active) > _MAX_APPLIED:
+            raise DocumentError(at, f"more than {_MAX_APPLIED} schemas apply to one value")
+        active.append(name)
+        definition = self.definition(name)
+        for part in [definition, *in_place(definition)]:
+            target = part.get("$ref", "").removeprefix(DEFINITIONS)
+            if target in active:
+                self._note(at, f"{name} applies {target} to the same value in a circle; this reference is left out")
+                del part["$ref"]
+            elif target and target not in self._is_checked:
+                self._check_circles(target, active)
+        # What is left of an alternative without its reference would accept every value.
+        for part in [definition, *in_place(definition)]:
+            for key in ("oneOf", "anyOf"):
+                if {} in part.get(key, ()):
+                    del part[key]
+        active.pop()
+        self._is_checked.add(name)
+
+    def _reference(self, reference: Any, at: Location) -> str:
+        target, schema = self._references.locate(reference, at)
+        # A reference to a reference has the name of the last one.
+        if isinstance(schema, dict) and set(schema) == {"$ref"}:
+            target, schema = self._references.follow(schema, target)
+        if target not in self._names:
+            name = self._new_name(target)
+            self._names[target] = name
+            self._sources[name] = target, schema
+        return self._names[target]
+
+    def _new_name(self, target: Location) -> str:
+        tokens = [token for token in target if isinstance(token, str) and token not in ("schema", "items")]
+        base = _NAME.sub("_", tokens[-1] if tokens else "").strip("_")[:100] or "schema"
+        name, number = base, 1
+        while name in self._sources:
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def _convert(self, schema: Any, at: Location, depth: int) -> Any:
+        if isinstance(schema, bool):
+            return {} if schema else False
+        if not isinstance(schema, dict):
+            raise DocumentError(at, "is not a schema")
+        if depth > MAX_DEPTH:
+            self._note(at, f"is nested more than {MAX_DEPTH} levels deep; what is deeper accepts any value")
+            return {}
+        made: Schema = {}
+        if description := self.text(schema.get("description"), (*at, "description")):
+            made["description"] = description
+        if "$ref" in schema or "$dynamicRef" in schema:
+            key = "$ref" if "$ref" in schema else "$dynamicRef"
+            made["$ref"] = DEFINITIONS + self._reference(schema[key], (*at, key))
+        self._add_types(schema, made, at)
+        self._add_values(schema, made)
+        self._add_bounds(schema, made, at)
+        self._add_subschemas(schema, made, at, depth)
+        self._add_discriminator(schema, made, at)
+        return nullable(unwrapped(made)) if schema.get("nullable") is True else unwrapped(made)
+
+    def _add_types(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
+        given = schema.get("type")
+        named = [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
+        if "file" in named:  # Swagger 2.0
+            made["type"], made["format"] = "string", "binary"
+            return
+        known = list(dict.fromkeys(name for name in named if name in TYPES))
+        if len(known) < len(named):
+            self._note((*at, "type"), f"type {given!r} is not one of JSON Schema; any value is accepted")
+        elif known:
+            made["type"] = known[0] if len(known) == 1 else known
+        if isinstance(form := schema.get("format"), str) and len(form) <= 50 and form.isprintable():
+            made["format"] = form
+        for key in ("contentMediaType", "contentEncoding"):
+            if isinstance(schema.get(key), str) and len(schema[key]) <= 100 and schema[key].isprintable():
+                made[key] = schema[key]
+
+    def _add_values(self, schema: Mapping[str, Any], made: Schema) -> None:
+        if isinstance(values := schema.get("enum"), list) and 0 < len(values) <= _MAX_ENUM:
+            made["enum"] = distinct(value for value in values if is_plain(value))
+            if not made["enum"]:
+                del made["enum"]
+        if "const" in schema and is_plain(schema["const"]):
+            made["const"] = schema["const"]
+        default = schema.get("default")
+        if default is not None and is_plain(default, MAX_VALUE):
+            made["default"] = default
+        if schema.get("deprecated") is True:
+            made["deprecated"] = True
+        listed = schema.get("examples")
+        examples = [schema["example"]] if "example" in schema else listed if isinstance(listed, list) else []
+        examples = [value for value in examples if value is not None and is_plain(value, _MAX_TEXT_VALUE)]
+        if examples and "default" not in made and "enum" not in made:
+            made["examples"] = examples[:_MAX_EXAMPLES]
+
+    def _add_bounds(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
+        for key in _COUNTS:
+            if type(count := schema.get(key)) is int and 0 <= count <= MAX_NUMBER:
+                made[key] = count
+        for key in _NUMBERS:
+            if is_number(schema.get(key)):
+                number = schema[key]
+                made[key] = int(number) if isinstance(number, float) and number.is_integer() else number
+        # In OpenAPI 3.0 a boolean beside minimum and maximum.
+        for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            if schema.get(exclusive) is True and inclusive in made:
+                made[exclusive] = made.pop(inclusive)
+        if made.get("multipleOf", 1) <= 0:
+            del made["multipleOf"]
+        if schema.get("uniqueItems") is True:
+            made["uniqueItems"] = True
+        pattern = schema.get("pattern")
+        if isinstance(pattern, str):
+            if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and is_pattern(pattern):
+                made["pattern"] = pattern
+            else:
+                self._note((*at, "pattern"), "pattern is not a regular expression of JSON Schema; it is left out")
+
+    def _add_subschemas(self, schema: Mapping[str, Any], made: Schema, at: Location, depth: int) -> None:
+        for key in LISTS:
+            listed = schema.get("items") if key == "prefixItems" and isinstance(schema.get("items"), list) else None
+            if isinstance(parts := listed or schema.get(key), list) and parts:
+                made[key] = [self._convert(part, (*at, key, index), depth + 1) for index, part in enumerate(parts)]
+        for key in SINGLE:
+            if key in schema and isinstance(schema[key], dict | bool):
+                converted = self._convert(schema[key], (*at, key), depth + 1)
+                if converted != {} or key not in ("additionalProperties", "items"):
+                    made[key] = converted
+        hidden = self._add_members(schema, made, at, depth)
+        if isinstance(required := schema.get("required"), list):
+            names = [name for name in distinct(required) if isinstance(name, str) and name not in hidden]
+            if names := [name for name in names if is_plain(name)]:
+                made["required"] = names
+        if isinstance(dependent := schema.get("dependentRequired"), dict) and is_plain(dependent, MAX_VALUE):
+            made["dependentRequired"] = dependent
+
+    def _add_members(self, schema: Mapping[str, Any], made: Schema, at: Location, depth: int) -> set[str]:
+        """Add schemas by names of properties, and return the names of the properties that are left out."""
+        hidden: set[str] = set()
+        for key in MAPPINGS:
+            if not isinstance(members := schema.get(key), dict):
+                continue
+            converted: Schema = {}
+            for name, part in members.items():
+                if key == "properties" and self._is_hidden(part, (*at, key, name)):
+                    hidden.add(name)
+                elif name and is_plain(name) and (key != "patternProperties" or is_pattern(name)):
+                    converted[name] = self._convert(part, (*at, key, name), depth + 1)
+            if converted or key == "properties":
+                made[key] = converted
+        return hidden
+
+    def _is_hidden(self, part: Any, at: Location) -> bool:
+        if not isinstance(part, dict):
+            return False
+        if part.get(self._hidden) is True:
+            return True
+        if "$ref" in part:
+            _, part = self._references.follow(part, at)
+        return isinstance(part, dict) and part.get(self._hidden) is True
+
+    def _add_discriminator(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
+        """Describe the property that selects an alternative, for which JSON Schema has no keyword."""
+        discriminator = schema.get("discriminator")
+        name = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
+        if not (isinstance(name, str) and is_plain(name) and name):
+            return
+        mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
+        if isinstance(mapping, dict):
+            values = list(mapping)
+        else:
+            branches = [part.get("$ref", "") for key in ("oneOf", "anyOf") for part in dicts_in(made.get(key))]
+            values = [branch.removeprefix(DEFINITIONS) for branch in branches if branch]
+        shown = ", ".join(value for value in values if isinstance(value, str))
+        sentence = self.text(f"{name} states the form{': ' if shown else ''}{shown}.", at)
+        made["description"] = f"{made['description']} {sentence}" if "description" in made else sentence

@@ -1,0 +1,135 @@
+"""Choose how the calls of a source authenticate, among the security schemes of its document.
+
+A source has one credential. Of several schemes, the one that most operations accept alone is used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+from toolfold.build.importers.openapi.document import DocumentError
+from toolfold.build.importers.openapi.references import References
+
+__all__ = [
+    "Requirements",
+    "Scheme",
+    "choose_scheme",
+    "places_of",
+    "read_schemes",
+    "requirements_of",
+    "scheme_like",
+    "scopes_of",
+    "taken_by",
+    "unmet_schemes",
+]
+
+Requirements = tuple[frozenset[str], ...]
+"""Alternatives, each the names of the schemes that are needed together. An empty one: no credential is needed."""
+
+
+_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
+
+
+class Scheme(NamedTuple):
+    """A security scheme that a source can have: fields of ``auth`` in ``source.yaml``."""
+
+    auth: Mapping[str, Any]
+
+
+def read_schemes(given: Any, references: References, document_url: str) -> dict[str, Scheme | None]:
+    """Return name → scheme of the security schemes of a document; None for one that cannot be used."""
+    found: dict[str, Scheme | None] = {}
+    for name, value in given.items() if isinstance(given, dict) else ():
+        try:
+            _, scheme = references.follow(value, ("components", "securitySchemes", name))
+        except DocumentError:
+            scheme = None
+        found[str(name)] = _scheme(scheme, document_url) if isinstance(scheme, dict) else None
+    return found
+
+
+def _scheme(scheme: Mapping[str, Any], document_url: str) -> Scheme | None:
+    kind, name = scheme.get("type"), scheme.get("name")
+    if kind == "apiKey" and isinstance(name, str) and name:
+        # Kubernetes describes its bearer tokens as the value of a header.
+        if name.lower() == "authorization" and "bearer" in str(scheme.get("description", "")).lower():
+            return Scheme({"bearer": True})
+        place = {"header": "header", "query": "query_key", "cookie": "cookie"}.get(str(scheme.get("in")))
+        return Scheme({place: name}) if place else None
+    if kind == "http" and str(scheme.get("scheme")).lower() in ("bearer", "basic"):
+        return Scheme({str(scheme["scheme"]).lower(): True})
+    if kind == "oauth2":
+        return Scheme(_oauth2(scheme, document_url))
+    return Scheme({"bearer": True}) if kind == "openIdConnect" else None
+
+
+def places_of(auth: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of ``auth`` that state where the key is sent."""
+    return {place: auth[place] for place in _PLACES if auth.get(place)}
+
+
+def taken_by(auth: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    """Return location and name of what is sent, in lower case for a header; no parameter is an argument there."""
+    found = {("header", "authorization")}
+    for place, location in (("query_key", "query"), ("header", "header"), ("cookie", "cookie")):
+        if auth.get(place):
+            found.add((location, str(auth[place]).lower() if place == "header" else str(auth[place])))
+    return frozenset(found)
+
+
+def scheme_like(auth: Mapping[str, Any], schemes: Mapping[str, Scheme | None]) -> str | None:
+    """Return the name of the scheme that sends the key where ``auth`` states it, or None."""
+    kinds = {"bearer", "oauth2"} if {"bearer", "oauth2"} & auth.keys() else set(auth)
+    matching = [name for name, scheme in schemes.items() if scheme is not None and kinds & scheme.auth.keys()]
+    return matching[0] if matching else None
+
+
+def _oauth2(scheme: Mapping[str, Any], document_url: str) -> dict[str, Any]:
+    """Return client credentials where the service has them. Other flows need a person: their token is given instead."""
+    flows = scheme.get("flows")
+    flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
+    token_url = flow.get("tokenUrl") if isinstance(flow, dict) else None
+    if not isinstance(token_url, str) or not token_url:
+        return {"bearer": True}
+    return {"oauth2": {"token_url": urljoin(document_url, token_url), "scopes": []}}
+
+
+def requirements_of(own: Any, common: Any) -> Requirements:
+    """Return the requirements of an operation: ``own``, or ``common`` of the document where it has none."""
+    listed = own if isinstance(own, list) else common if isinstance(common, list) else []
+    return tuple(frozenset(map(str, one)) for one in listed if isinstance(one, dict))
+
+
+def scopes_of(own: Any, common: Any, name: str) -> list[str]:
+    """Return the scopes of OAuth 2.0 that an operation requires of the scheme called ``name``."""
+    listed = own if isinstance(own, list) else common if isinstance(common, list) else []
+    found = [one[name] for one in listed if isinstance(one, dict) and isinstance(one.get(name), list)]
+    return [scope for scopes in found[:1] for scope in scopes if isinstance(scope, str) and scope.isprintable()]
+
+
+def choose_scheme(operations: Iterable[Requirements], schemes: Mapping[str, Scheme | None]) -> str | None:
+    """Return the name of the scheme that most ``operations`` accept alone; None where no operation needs one.
+
+    Of a document that has schemes and no requirements, the first scheme is used: they were left out.
+    """
+    usable = [name for name, scheme in schemes.items() if scheme is not None]
+    counts: Counter[str] = Counter()
+    has_requirements = False
+    for alternatives in operations:
+        has_requirements = has_requirements or bool(alternatives)
+        counts.update(name for one in alternatives if len(one) == 1 for name in one if name in usable)
+        # A scheme among several that are needed together is better than none, where nothing else is stated.
+        counts.update({name: 0 for one in alternatives for name in one if name in usable})
+    if not has_requirements:
+        return usable[0] if usable else None
+    return max(usable, key=lambda name: counts.get(name, -1)) if counts else None
+
+
+def unmet_schemes(alternatives: Requirements, chosen: str | None) -> frozenset[str]:
+    """Return the schemes that an operation needs beside ``chosen``; empty where it can be called."""
+    if not alternatives or any(one <= {chosen} for one in alternatives):
+        return frozenset()
+    return min((one - {chosen} for one in alternatives if one), key=len, default=frozenset())

@@ -1,0 +1,178 @@
+"""Documents that are damaged or hostile: a clear error with file and line, and every other operation compiles."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tests.support.openapi_documents import OK, body, document, operation, read
+from toolfold.build import yaml_loader
+from toolfold.build.importers.openapi.document import json_lines, parse_document
+from toolfold.build.importers.openapi.importer import OpenApiImporter
+from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.importers.openapi.yaml_document import UnreadableYaml, load_yaml
+from toolfold.errors import SourceError
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "openapi.json:1: is not an OpenAPI document: it has no keys"),
+        ("[]", "openapi.json:1: is not an OpenAPI document: it has no keys"),
+        ("{}", "openapi.json:1: is not an OpenAPI document: it has no key openapi"),
+        ('{"openapi": "3.1.0",\n "paths": {}', "openapi.json:2: is not valid JSON"),
+        ('{\n"openapi": "4.0.0"}', "openapi.json:2: has the version '4.0.0'; 3.0, 3.1 and 2.0 are read"),
+        ('{"swagger": "1.2"}', "has the version '1.2'"),
+        ('{"openapi": "3.1.0", "x": NaN}', "is not valid JSON"),
+        ('{"openapi": "3.1.0", "x": ' + "9" * 5000 + "}", "is not valid JSON: a number is too large"),
+        ('{"x": ' + "[" * 100_000, "is not valid JSON: values are nested too deeply"),
+        ('{"openapi": "3.1.0"}', "server '/' is relative; set base_url in source.yaml, or url to where"),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_one_error(tmp_path: Path, text: str, problem: str) -> None:
+    found = read(tmp_path, text)
+    assert found.source is None
+    assert any(problem in line for line in found.left_out), found.left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("a: [", 2, "is not valid YAML"),
+        ("a: 1\nb: 2\na: 3", 3, "key 'a' is given twice"),
+        ("[" * 100_000, 1, "nested more than 200 levels deep"),
+        ("- " * 50_000 + "x", 1, "nested more than 200 levels deep"),
+        ("a: &a\n  b: *a", 1, "has an alias inside the value that it refers to"),
+        ("a: !!python/name:os.system", 1, "has the tag"),
+        ("a: 1" + "0" * 400, 1, "has a number that is too large"),
+        ("? [a]\n: 1", 1, "has a key that is not text"),
+        ("a: \x00", 1, "contains a character that YAML does not allow"),
+        ("\n".join(["a: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]), 7,
+         "has aliases that add more than 500,000 values"),
+    ],
+)  # fmt: skip
+def test_yaml_that_is_not_a_document_is_an_error_with_its_line(text: str, line: int, problem: str) -> None:
+    with pytest.raises(UnreadableYaml, match=problem) as caught:
+        load_yaml(text)
+    assert caught.value.line == line
+
+
+def test_yaml_is_read_as_version_1_2_means_it() -> None:
+    data, lines = load_yaml(
+        "x: &m {a: 1}\ny:\n  <<: *m\n  enum: [NO, on, 12:30, 2024-01-01, 1.5, null, true]\n200: ok\n"
+    )
+    assert data == {
+        "x": {"a": 1},
+        "y": {"a": 1, "enum": ["NO", "on", "12:30", "2024-01-01", 1.5, None, True]},
+        "200": "ok",
+    }
+    assert lines([("y", "enum", 2), ("y", "a"), ("200",), ("z",)]) == {("y", "enum", 2): 4, ("y", "a"): 1, ("200",): 5}
+
+
+def test_lines_of_json_are_found_without_reading_all_of_it() -> None:
+    text = json.dumps({"a": [1, {"b": "x\ny"}], "": {"c": []}}, indent=1)
+    lines = json_lines(text, [("a", 1, "b"), ("", "c"), ("a", 7), ("q", "r")])
+    assert lines == {("a",): 2, ("a", 1): 4, ("a", 1, "b"): 5, ("",): 8, ("", "c"): 9}
+
+
+def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolfold.build.importers.openapi.document.MAX_BYTES", 10)
+    with pytest.raises(SourceError, match="is larger than"):
+        parse_document(b"{" + b" " * 20 + b"}", "openapi.json")
+
+
+def test_what_is_not_utf_8_is_an_error_with_its_line() -> None:
+    with pytest.raises(SourceError, match=r"a\.yaml:2: is not UTF-8"):
+        parse_document(b"a: 1\nb: \xff", "a.yaml")
+
+
+REFERENCE = {"$ref": "#/components/schemas/Pet"}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"parameters": [{"$ref": "#/components/parameters/X"}]}, "'#/components/parameters/X' points to nothing"),
+        ({"parameters": [{"$ref": "other.yaml#/x"}]}, "'other.yaml#/x' refers to another document; bundle"),
+        ({"parameters": [{"$ref": "https://evil.test/x"}]}, "refers to another document"),
+        ({"parameters": [{"$ref": "file:///etc/passwd"}]}, "refers to another document"),
+        ({"parameters": ["x"]}, "is not a parameter"),
+        ({"parameters": [{"name": "x", "in": "body"}]}, "parameter 'x' is in 'body', which is not one of"),
+        ({"parameters": [{"name": "x", "in": "query", "style": "matrix"}]}, "has the style 'matrix'"),
+        ({"parameters": [{"name": "a b", "in": "header"}]}, "has a name that cannot be sent"),
+        ({"parameters": [{"in": "query"}]}, "has a parameter without a usable name"),
+        ({"parameters": [{"name": f"p{n}", "in": "query"} for n in range(301)]}, "has more than 300 parameters"),
+        ({"requestBody": body(REFERENCE)}, "'#/components/schemas/Pet' points to nothing"),
+        ({"requestBody": body({"properties": {"a": {"items": REFERENCE}}})}, "points to nothing"),
+        ({"requestBody": body({"type": "string"}, "image/*")}, "has a body of a type that cannot be sent"),
+        ({"requestBody": {"content": 3}}, "is not a request body"),
+        ({"requestBody": body(3)}, "is not a schema"),
+        ({"servers": [{"url": "https://other.test"}]}, "has a server of its own, https://other.test"),
+        ({"servers": [{"url": "file:///etc"}]}, "server 'file:///etc' is not an https URL"),
+    ],
+)  # fmt: skip
+def test_one_operation_that_cannot_be_expressed_is_left_out(tmp_path: Path, given: Any, problem: str) -> None:
+    paths = {"/good": {"get": OK}, "/bad": {"post": {**OK, **given}}}
+    found = read(tmp_path, document(paths))
+    assert list(found.tools) == ["get_good"]
+    [reported] = found.left_out
+    assert problem in reported
+    assert reported.split(": ")[1].startswith("POST /bad")
+    line = int(reported.split(":")[1])
+    assert line > 15, "the line of the operation or of what is inside"
+
+
+@pytest.mark.parametrize("item", [3, {"$ref": "#/paths/~1none"}, {"get": []}])
+def test_a_path_that_is_none_is_left_out(tmp_path: Path, item: Any) -> None:
+    found = read(tmp_path, document({"/good": {"get": OK}, "/bad": item, "x-y": 1, "bad": {"get": OK}}))
+    assert list(found.tools) == ["get_good"]
+    assert len(found.left_out) == 2
+
+
+def test_references_of_path_items_are_followed_and_circles_of_references_are_not(tmp_path: Path) -> None:
+    schemas = {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}}
+    bad = {"post": {**OK, "requestBody": body({"$ref": "#/components/schemas/A"})}}
+    paths = {"/pets": {"get": OK}, "/animals": {"$ref": "#/paths/~1pets"}, "/bad": bad}
+    found = read(tmp_path, document(paths, components={"schemas": schemas}))
+    assert list(found.tools) == ["get_pets", "get_animals"]
+    assert "refers to itself without an end" in found.left_out[0]
+
+
+@pytest.mark.slow
+def test_ten_thousand_operations_are_read_in_seconds(tmp_path: Path) -> None:
+    shared = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    item = {"parameters": [shared], "get": OK}
+    paths = {f"/things{number}/{{id}}": item for number in range(10_000)}
+    started = time.process_time()
+    assert len(read(tmp_path, document(paths)).tools) == 10_000
+    assert time.process_time() - started < 30
+
+
+def test_names_that_are_keywords_or_clash_are_kept_apart(tmp_path: Path) -> None:
+    names = ["import", "get pets", "get-pets", "2fa", "é", "x" * 300, "\u202eevil", ""]
+    paths = {f"/p{n}": {"get": {**OK, "operationId": name}} for n, name in enumerate(names)}
+    found = read(tmp_path, document(paths)).tools
+    assert list(found) == ["import", "get_p1", "get_p2", "2fa", "get_p4", "get_p5", "get_p6", "get_p7"]
+
+
+def test_a_document_that_is_a_symbolic_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text(json.dumps(operation()))
+    read(tmp_path, operation())
+    (tmp_path / "pets" / "openapi.json").unlink()
+    (tmp_path / "pets" / "openapi.json").symlink_to(tmp_path / "secret.json")
+    yaml = yaml_loader.load(tmp_path / "pets" / "source.yaml")
+    problems: list[str] = []
+    settings = OpenApiSettings.model_validate(yaml.data)
+    assert OpenApiImporter().read(tmp_path / "pets", settings, yaml, problems) is None
+    assert "source.yaml:1: openapi.json is not a file in the folder of the source" in problems[0]
+
+
+@pytest.mark.parametrize("name", ["../x.json", "/etc/x.json", "a/b.json", "source.yaml", ".x.json", "x.txt"])
+def test_a_document_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError):
+        OpenApiSettings.model_validate({"id": "pets", "kind": "openapi", "document": name})

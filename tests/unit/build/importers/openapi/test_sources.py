@@ -1,0 +1,252 @@
+"""Servers, credentials, categories and selections of an OpenAPI source, and documents in Swagger 2.0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openapi_documents import OK, document, operation, read
+from toolfold.sources.http_api.binding import bind, check_binding
+
+WHERE = {"url": "https://{where}.test", "variables": {"where": {"default": "eu"}}}
+
+
+@pytest.mark.parametrize(
+    ("servers", "settings", "expected"),
+    [
+        ([{"url": "https://pets.test/v1/"}], {}, "https://pets.test/v1"),
+        ([{"url": "http://pets.test"}, {"url": "https://pets.test"}], {}, "https://pets.test"),
+        ([{"url": "http://127.0.0.1:8000/api"}], {}, "http://127.0.0.1:8000/api"),
+        ([{"url": "/v2"}], {"url": "https://pets.test/docs/openapi.json"}, "https://pets.test/v2"),
+        ([], {"url": "https://pets.test/docs/openapi.json"}, "https://pets.test"),
+        ([{"url": "/v2"}], {"base_url": "https://pets.test/v3"}, "https://pets.test/v3"),
+        ([WHERE], {}, "https://eu.test"),
+        ([WHERE], {"server_variables": {"where": "us"}}, "https://us.test"),
+    ],
+)  # fmt: skip
+def test_calls_are_sent_to_the_first_server_that_can_be_used(
+    tmp_path: Path, servers: Any, settings: Any, expected: str
+) -> None:
+    found = read(tmp_path, {**operation(), "servers": servers}, **settings).source
+    assert found is not None
+    assert found.base_url == expected
+
+
+@pytest.mark.parametrize(
+    ("server", "problem"),
+    [
+        ({"url": "file:///etc/passwd"}, "server 'file:///etc/passwd' is not an https URL"),
+        ({"url": "ftp://pets.test"}, "is not an https URL"),
+        ({"url": "http://pets.test"}, "server 'http://pets.test' is not https; set base_url in source.yaml"),
+        ({"url": "https://user:secret@pets.test"}, "is not a URL without user name"),
+        ({"url": "/v1"}, "server '/v1' is relative; set base_url in source.yaml"),
+        ({"url": "https://{where}.test"}, "variable 'where' of the server has no value; set it in server_variables"),
+        ({"url": "https://[::1"}, "server 'https://[::1'"),
+        ({}, "a server has no url"),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_an_error(tmp_path: Path, server: Any, problem: str) -> None:
+    found = read(tmp_path, {**operation(), "servers": [server]})
+    assert found.source is None
+    assert problem in found.left_out[0]
+    assert int(found.left_out[0].split(":")[1]) > 1
+
+
+def test_paths_with_servers_of_the_same_host_keep_their_prefix(tmp_path: Path) -> None:
+    own = [{"url": "https://pets.test/v2"}]
+    paths = {"/cats": {"get": OK}, "/dogs": {"get": {**OK, "servers": own}}, "/birds": {"servers": own, "get": OK}}
+    found = read(tmp_path, document(paths))
+    assert found.source is not None
+    assert found.source.base_url == "https://pets.test"
+    assert [tool.call["path"] for tool in found.tools.values()] == ["/v1/cats", "/v2/dogs", "/v2/birds"]
+
+
+def test_base_url_replaces_the_server_that_operations_repeat(tmp_path: Path) -> None:
+    own = {**OK, "servers": [{"url": "https://pets.test/v1"}]}
+    found = read(tmp_path, document({"/cats": {"get": own}}), base_url="https://test.pets.test")
+    assert found.source is not None
+    assert (found.source.base_url, found.tool.call["path"]) == ("https://test.pets.test", "/cats")
+
+
+HEADER = {"type": "apiKey", "in": "header", "name": "X-Key"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "auth"),
+    [
+        (HEADER, {"header": "X-Key"}),
+        ({"type": "apiKey", "in": "query", "name": "key"}, {"query_key": "key"}),
+        ({"type": "apiKey", "in": "cookie", "name": "sid"}, {"cookie": "sid"}),
+        ({"type": "http", "scheme": "Bearer"}, {"bearer": True}),
+        ({"type": "http", "scheme": "basic"}, {"basic": True}),
+        ({"type": "openIdConnect", "openIdConnectUrl": "https://id.test"}, {"bearer": True}),
+        (
+            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://id.test/t", "scopes": {"a": ""}}}},
+            {"oauth2": {"token_url": "https://id.test/t", "scopes": ["read"]}},
+        ),
+        ({"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://id.test"}}}, {"bearer": True}),
+    ],
+)
+def test_the_security_scheme_says_how_calls_authenticate(tmp_path: Path, scheme: Any, auth: Any) -> None:
+    given = operation(security=[{"it": ["read"]}], components={"securitySchemes": {"it": scheme}})
+    found = read(tmp_path, given).source
+    assert found is not None
+    assert found.auth is not None
+    assert found.auth.model_dump(exclude_defaults=True) == auth
+
+
+def test_what_the_credentials_are_sent_as_is_no_argument(tmp_path: Path) -> None:
+    parameters = [{"name": name, "in": "header", "schema": {"type": "string"}} for name in ("x-key", "X-Other")]
+    given = operation(parameters=parameters, security=[{"it": []}], components={"securitySchemes": {"it": HEADER}})
+    assert list(read(tmp_path, given).tool.parameters["properties"]) == ["X-Other"]
+
+
+def test_the_scheme_that_most_operations_accept_is_used_and_the_others_are_named(tmp_path: Path) -> None:
+    schemes = {"admin": {"type": "http", "scheme": "basic"}, "key": HEADER, "odd": {"type": "mutualTLS"}}
+    paths = {
+        "/a": {"get": OK, "put": OK},
+        "/b": {"get": {**OK, "security": [{"admin": []}, {"key": []}]}},
+        "/c": {"get": {**OK, "security": [{"admin": []}]}},
+        "/d": {"get": {**OK, "security": []}},
+        "/e": {"get": {**OK, "security": [{"key": [], "odd": []}]}},
+    }
+    found = read(tmp_path, document(paths, security=[{"key": []}], components={"securitySchemes": schemes})).source
+    assert found is not None
+    assert found.auth is not None
+    assert found.auth.header == "X-Key"
+    assert [note.partition(": ")[2] for note in found.notes] == [
+        "GET /c needs the security scheme admin, which is not sent",
+        "GET /e needs the security scheme odd, which is not sent",
+    ]
+
+
+def test_auth_of_source_yaml_is_used_where_it_states_more(tmp_path: Path) -> None:
+    given = operation(security=[{"it": []}], components={"securitySchemes": {"it": HEADER}})
+    own = read(tmp_path, given, auth={"bearer": True, "environment": "PETS"}).source
+    named = read(tmp_path, given, auth={"environment": "PETS", "caller_key": True}).source
+    assert own is not None
+    assert own.auth is not None
+    assert named is not None
+    assert named.auth is not None
+    assert own.auth.model_dump(exclude_defaults=True) == {"bearer": True, "environment": "PETS"}
+    assert named.auth.model_dump(exclude_defaults=True) == {
+        "header": "X-Key", "environment": "PETS", "caller_key": True
+    }  # fmt: skip
+
+
+PATHS = {
+    "/cats": {"get": {**OK, "operationId": "listCats", "tags": ["Cats"]}, "post": {**OK, "tags": ["Cats", "admin"]}},
+    "/dogs/{id}": {"get": {**OK, "operationId": "getDog", "tags": ["Dogs"]}},
+    "/status": {"get": OK},
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ["listCats", "post_cats", "getDog", "get_status"]),
+        ({"include": {"tags": ["Cats"]}}, ["listCats", "post_cats"]),
+        ({"include": {"paths": ["/dogs/*"], "operations": ["listCats"]}}, ["listCats", "getDog"]),
+        ({"include": {"operations": ["GET *"]}}, ["listCats", "getDog", "get_status"]),
+        ({"exclude": {"tags": ["admin"], "operations": ["GET /status"]}}, ["listCats", "getDog"]),
+        ({"include": {"tags": ["Cats"]}, "exclude": {"operations": ["post_cats"]}}, ["listCats"]),
+        ({"include": {"paths": ["/dogs/{id}"]}}, ["getDog"]),
+    ],
+)
+def test_operations_are_chosen_by_tag_path_and_name(tmp_path: Path, settings: Any, expected: list[str]) -> None:
+    assert list(read(tmp_path, document(PATHS), **settings).tools) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"include": {"tags": ["cats"]}}, "include: no operation has the tag 'cats'; did you mean 'Cats'?"),
+        ({"exclude": {"operations": ["listCat"]}}, "exclude: no operation has the operation 'listCat'; did you mean"),
+        ({"include": {"tags": ["Cats"], "paths": ["/x*"]}}, "include: no operation has the path '/x*'"),
+    ],
+)
+def test_an_entry_that_matches_nothing_is_an_error(tmp_path: Path, settings: Any, problem: str) -> None:
+    [found] = read(tmp_path, document(PATHS), **settings).problems[:1]
+    assert "source.yaml:1: " in found
+    assert problem in found
+
+
+def test_an_operation_that_is_excluded_is_not_reported(tmp_path: Path) -> None:
+    bad = {"get": {**OK, "parameters": [{"$ref": "#/none"}]}}
+    found = read(tmp_path, document({"/good": {"get": OK}, "/bad": bad}), exclude={"paths": ["/bad"]})
+    assert found.left_out == []
+
+
+def test_tags_are_categories(tmp_path: Path) -> None:
+    tags = [{"name": "Cats", "description": "All about cats. And more."}]
+    found = read(tmp_path, document(PATHS, tags=tags))
+    assert found.source is not None
+    assert [tuple(vars(one).values()) for one in found.source.categories] == [
+        ("cats", "Cats", "All about cats."),
+        ("dogs", "Dogs", ""),
+    ]
+    assert [tool.category for tool in found.tools.values()] == ["cats", "cats", "dogs", ""]
+
+
+SWAGGER: dict[str, Any] = {
+    "swagger": "2.0",
+    "info": {"title": "Pets", "version": "1"},
+    "host": "pets.test",
+    "basePath": "/v1",
+    "schemes": ["http", "https"],
+    "securityDefinitions": {"login": {"type": "basic"}},
+    "security": [{"login": []}],
+    "definitions": {"Pet": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
+    "parameters": {"id": {"name": "id", "in": "path", "required": True, "type": "integer"}},
+    "paths": {
+        "/pets": {
+            "get": {
+                "operationId": "list",
+                "parameters": [
+                    {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}},
+                    {"name": "ids", "in": "query", "type": "array", "collectionFormat": "multi", "items": {}},
+                ],
+                "responses": {
+                    "200": {"description": "", "schema": {"type": "array", "items": {"$ref": "#/definitions/Pet"}}}
+                },
+            },
+            "post": {
+                "operationId": "add",
+                "parameters": [{"name": "b", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}}],
+            },
+        },
+        "/pets/{id}/photo": {
+            "parameters": [{"$ref": "#/parameters/id"}],
+            "post": {
+                "operationId": "upload",
+                "consumes": ["multipart/form-data"],
+                "parameters": [
+                    {"name": "file", "in": "formData", "type": "file", "required": True},
+                    {"name": "note", "in": "formData", "type": "string"},
+                ],
+            },
+        },
+        "/bad": {"get": {"parameters": [{"name": "x", "in": "query", "type": "array", "collectionFormat": "tsv"}]}},
+    },
+}
+
+
+def test_a_document_in_swagger_2_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, SWAGGER)
+    assert found.source is not None
+    assert found.source.base_url == "https://pets.test/v1"
+    assert found.source.auth is not None
+    assert found.source.auth.basic
+    tools = found.tools
+    for tool in tools.values():
+        check_binding(tool.call)
+    assert bind(tools["list"].call, {"tags": ["a", "b"], "ids": [1, 2]}).query == ("tags=a,b", "ids=1", "ids=2")
+    assert tools["list"].returns == "rows: name"
+    assert bind(tools["add"].call, {"name": "Tom"}).body == b'{"name":"Tom"}'
+    upload = bind(tools["upload"].call, {"id": 3, "file": "aGVsbG8=", "note": "x"})
+    assert upload.path == "/pets/3/photo"
+    assert b"hello" in (upload.body or b"")
+    assert tools["upload"].parameters["required"] == ["id", "file"]
+    assert "collectionFormat 'tsv' cannot be sent" in found.left_out[0]
