@@ -1,0 +1,153 @@
+"""The OpenAPI document that a FastAPI application publishes: fetched, compiled, and called through TOOL_CALL."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.meta_tools import call, error
+from toolfold.build import yaml_loader
+from toolfold.build.compiler import compile_folder
+from toolfold.build.importers.openapi.refresh import refresh
+from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import parse_catalog
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.settings import Settings
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """URL of the running application."""
+    import uvicorn
+
+    from tests.support.shelter_service import create_app
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(create_app(), log_level="critical", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def settings(service: str) -> Settings:
+    return Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": service.partition("://")[2]})
+
+
+@pytest.fixture(scope="module")
+def folder(service: str, settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog whose one source is the application, with the document as it publishes it."""
+    source = tmp_path_factory.mktemp("catalog") / "shelter"
+    source.mkdir()
+    (source / "source.yaml").write_text(f"id: shelter\nkind: openapi\nurl: {service}/openapi.json\n")
+    own = OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data)
+    assert len(refresh(source, own, settings).added) == 5
+    assert not refresh(source, own, settings, check=True)
+    return source.parent
+
+
+@pytest.fixture(scope="module")
+def catalog(folder: Path) -> Catalog:
+    left_out: list[str] = []
+    compiled = compile_folder(folder, left_out=left_out)
+    assert left_out == []
+    return parse_catalog(compiled.encode())
+
+
+@pytest.fixture
+def tools(catalog: Catalog, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> MetaTools:
+    from tests.support.shelter_service import KEY
+
+    monkeypatch.setenv("TOOLFOLD_SOURCE_SHELTER_KEY", KEY)
+    return MetaTools(lambda: catalog, ToolExecutor(settings))
+
+
+def test_tools_have_the_names_of_functions_and_the_texts_of_docstrings(catalog: Catalog) -> None:
+    assert sorted(catalog) == [
+        f"shelter__{name}" for name in ("add_pet", "get_pet", "list_pets", "remove_pet", "upload_photo")
+    ]
+    assert catalog.summary(0)[:3] == ("shelter__list_pets", "List the animals of the shelter", "pets")
+    effects = {name: tool.effect for name in catalog if (tool := catalog.get(name))}
+    assert effects["shelter__add_pet"] == "write"
+    assert effects["shelter__remove_pet"] == "destructive"
+
+
+def test_the_document_says_where_calls_go_and_how_they_authenticate(catalog: Catalog, service: str) -> None:
+    source = catalog.source("shelter")
+    assert source.base_url == service
+    assert (source.version, source.description) == ("2.1", "Shelter: Animals of a shelter.")
+    assert source.auth is not None
+    assert (source.auth.header, source.auth.environment) == ("X-Shelter-Key", "TOOLFOLD_SOURCE_SHELTER_KEY")
+
+
+def test_a_body_is_sent_and_read_back(tools: MetaTools) -> None:
+    parent = {"name": "Lea", "kind": "cat"}
+    added = call(tools, "shelter__add_pet", {"name": "Tom", "kind": "cat", "tags": ["shy"], "parent": parent})
+    assert json.loads(added.text)["parent"]["name"] == "Lea"
+    found = call(tools, "shelter__list_pets", {"tag": ["shy", "old"], "kind": "cat"}).structured["result"]
+    assert [row[1] for row in found["rows"]] == ["Tom"]
+
+
+def test_parameters_are_sent_in_path_header_and_cookie(tools: MetaTools) -> None:
+    number = json.loads(call(tools, "shelter__add_pet", {"name": "Rex", "kind": "dog"}).text)["id"]
+    arguments = {"pet_id": number, "x-trace": "t1", "session": "s1"}
+    pet = json.loads(call(tools, "shelter__get_pet", arguments).text)
+    assert (pet["name"], pet["trace"], pet["session"]) == ("Rex", "t1", "s1")
+
+
+def test_a_file_is_uploaded(tools: MetaTools) -> None:
+    arguments = {"pet_id": 1, "photo": base64.b64encode(b"\x89PNG").decode(), "caption": "asleep"}
+    answer = json.loads(call(tools, "shelter__upload_photo", arguments).text)
+    assert answer == {"pet": 1, "content": "89504e47", "caption": "asleep"}
+
+
+def test_deleting_needs_approval(tools: MetaTools) -> None:
+    number = json.loads(call(tools, "shelter__add_pet", {"name": "Ben"}).text)["id"]
+    refused = error(call(tools, "shelter__remove_pet", {"pet_id": number}))
+    assert refused["code"] == "APPROVAL_REQUIRED"
+    token = refused["approval_token"]
+    assert not call(tools, "shelter__remove_pet", {"pet_id": number}, approval_token=token).is_error
+    assert error(call(tools, "shelter__get_pet", {"pet_id": number}))["upstream_says"] == f"there is no animal {number}"
+
+
+def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools) -> None:
+    assert error(call(tools, "shelter__list_pets", {"limit": 1000}))["code"] == "INVALID_ARGUMENTS"
+    assert error(call(tools, "shelter__add_pet", {"kind": "cat"}))["code"] == "INVALID_ARGUMENTS"
+
+
+def test_a_key_that_the_service_refuses_is_named_as_the_reason(
+    tools: MetaTools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_SHELTER_KEY", "ANOTHERKEY012345")
+    assert error(call(tools, "shelter__get_pet", {"pet_id": 77}))["code"] == "AUTH_REJECTED"
+
+
+def test_a_document_that_changed_is_reported_and_written(folder: Path, settings: Settings) -> None:
+    source = folder / "shelter"
+    own = OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data)
+    before = (source / "openapi.json").read_text()
+    document = json.loads(before)
+    del document["paths"]["/pets/{pet_id}/photo"]
+    document["paths"]["/pets"]["get"]["summary"] = "Other"
+    (source / "openapi.json").write_text(json.dumps(document))
+    report = refresh(source, own, settings, check=True)
+    assert (report.added, report.removed, report.changed) == (["upload_photo"], [], ["list_pets"])
+    assert json.loads((source / "openapi.json").read_text()) == document
+    refresh(source, own, settings)
+    assert (source / "openapi.json").read_text() == before
