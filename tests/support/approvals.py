@@ -112,6 +112,19 @@ def by_batch(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapp
     return outcome_of(result.structured["results"][1])
 
 
+def by_pipe(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the tool as a step of a pipe."""
+    given = {"tool_name": tool, "arguments": {name: {"$literal": value} for name, value in arguments.items()}}
+    return outcome_of(world.app.server.tools.call("TOOL_PIPE", {"steps": [{**given, **beside}]}).structured)
+
+
+def by_script(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the tool in a script that takes its arguments from its inputs."""
+    script = "call(tool, **arguments, **beside)"
+    inputs = {"tool": tool, "arguments": dict(arguments), "beside": dict(beside)}
+    return outcome_of(world.app.server.tools.call("TOOL_SCRIPT", {"script": script, "inputs": inputs}).structured)
+
+
 def by_own_name(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Call the tool by its name instead of TOOL_CALL, everything in its arguments."""
     tools = world.app.server.tools
@@ -256,6 +269,8 @@ ENTRY_POINTS: Mapping[str, Entry] = {
     "TOOL_CALL": by_meta_tool,
     "own name": by_own_name,
     "TOOL_BATCH": by_batch,
+    "TOOL_PIPE": by_pipe,
+    "TOOL_SCRIPT": by_script,
     "executor": by_executor,
     "http, handshake": by_handshake_http,
     "http, stateless": by_stateless_http,

@@ -22,6 +22,11 @@
     │   ├── SourceChanged         SOURCE_CHANGED       the source has changed the tool since it was described
     │   ├── CallCancelled         CANCELLED            the client has cancelled the call
     │   ├── AnswerTooLarge        ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
+    │   ├── ReferenceNotFound     REFERENCE_NOT_FOUND  a step of a pipe refers to what an earlier one does not have
+    │   ├── ScriptSyntax          SCRIPT_SYNTAX        a script cannot be parsed; says in which line
+    │   ├── ScriptError           SCRIPT_ERROR         a script ended with an exception; says in which line
+    │   ├── ScriptLimit           SCRIPT_LIMIT         a script was stopped at a limit; says at which
+    │   ├── ScriptsUnavailable    SCRIPTS_UNAVAILABLE  the package that runs scripts is missing here
     │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
     │   └── InternalError         INTERNAL_ERROR       a bug in toolfold; only the log has details
     ├── PublishError              the catalog of a deployment was not changed; for commands and the publisher
@@ -195,6 +200,36 @@ class AnswerTooLarge(CallError):
     code = "ANSWER_TOO_LARGE"
 
 
+class ReferenceNotFound(CallError):
+    """A step of a pipe refers to what there is not. ``keys`` in the details are those that there are."""
+
+    code = "REFERENCE_NOT_FOUND"
+
+
+class ScriptSyntax(CallError):
+    """A script cannot be parsed. ``line`` in the details says where."""
+
+    code = "SCRIPT_SYNTAX"
+
+
+class ScriptError(CallError):
+    """A script ended with an exception. ``line`` in the details says where."""
+
+    code = "SCRIPT_ERROR"
+
+
+class ScriptLimit(CallError):
+    """A script was stopped. ``limit`` in the details says at which limit."""
+
+    code = "SCRIPT_LIMIT"
+
+
+class ScriptsUnavailable(CallError):
+    """The package that runs scripts is not installed, or cannot be started."""
+
+    code = "SCRIPTS_UNAVAILABLE"
+
+
 class CatalogUnavailable(CallError):
     """The catalog cannot be read."""
 
@@ -228,6 +263,11 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
         SourceChanged,
         CallCancelled,
         AnswerTooLarge,
+        ReferenceNotFound,
+        ScriptSyntax,
+        ScriptError,
+        ScriptLimit,
+        ScriptsUnavailable,
         CatalogUnavailable,
         InternalError,
     )

@@ -37,7 +37,7 @@ EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructiv
 META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
 """Names of the meta-tools that ``/mcp`` lists, in that order."""
 
-COMBINING_TOOLS = ("TOOL_BATCH",)
+COMBINING_TOOLS = ("TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
 """Names of the meta-tools that combine several calls in one."""
 
 RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")

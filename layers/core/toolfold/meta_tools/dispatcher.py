@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.executor import ToolExecutor
     from toolfold.meta_tools.arguments import MetaCall
+    from toolfold.scripts.interpreter import Interpreter
 
 logger = logging.getLogger("toolfold")
 
@@ -40,6 +41,7 @@ class MetaRequest(NamedTuple):
         turns: how many large answers are shaped at the same time.
         deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
         whole: whether the answer is for a person or a file, and complete.
+        interpreter: returns what runs scripts.
     """
 
     catalog: Catalog
@@ -49,6 +51,7 @@ class MetaRequest(NamedTuple):
     turns: threading.Semaphore
     deadline: float | None
     whole: bool
+    interpreter: Callable[[], Interpreter]
 
 
 class MetaTools:
@@ -67,6 +70,8 @@ class MetaTools:
         self.catalog, self.executor, self._now = catalog, executor, now
         # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
         self._large_answer_turns = threading.Semaphore(1)
+        self._interpreter: Interpreter | None = None
+        self._lock = threading.Lock()
 
     def definitions(self, names: Sequence[str] = NAMES) -> list[dict[str, Any]]:
         """Return the meta-tools ``names`` for ``tools/list``; any of :data:`HANDLERS` can be listed."""
@@ -116,6 +121,15 @@ class MetaTools:
         catalog = self._catalog_or_none()
         return catalog is not None and catalog.skill_count > 0
 
+    def interpreter(self) -> Interpreter:
+        """Return what runs scripts; made by the first of them, which starts its process."""
+        with self._lock:
+            if self._interpreter is None:
+                from toolfold.scripts.interpreter import Interpreter
+
+                self._interpreter = Interpreter()
+            return self._interpreter
+
     def _catalog_or_none(self) -> Catalog | None:
         try:
             return self.catalog()
@@ -149,7 +163,9 @@ class MetaTools:
             catalog = self.catalog()
             call = _read_call(catalog, name, arguments)
             turns = self._large_answer_turns
-            request = MetaRequest(catalog, self.executor, call.arguments, credentials, turns, deadline, whole)
+            request = MetaRequest(
+                catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter
+            )
             return _with_usage(catalog, call, HANDLERS[call.name](request))
         except InsufficientScope:
             raise
@@ -181,7 +197,7 @@ def _describe_tools(request: MetaRequest) -> Result:
 def _call_tool(request: MetaRequest) -> Result:
     from toolfold.meta_tools.tool_call import tool_call
 
-    catalog, executor, arguments, credentials, turns, deadline, whole = request
+    catalog, executor, arguments, credentials, turns, deadline, whole, _ = request
     try:
         return tool_call(catalog, executor, arguments, credentials, turns, deadline, whole=whole)
     except InvalidArguments as error:
@@ -197,11 +213,25 @@ def _call_batch(request: MetaRequest) -> Result:
     return tool_batch(request)
 
 
+def _call_pipe(request: MetaRequest) -> Result:
+    from toolfold.meta_tools.tool_pipe import tool_pipe
+
+    return tool_pipe(request)
+
+
+def _run_script(request: MetaRequest) -> Result:
+    from toolfold.meta_tools.tool_script import tool_script
+
+    return tool_script(request)
+
+
 HANDLERS: Mapping[str, Callable[[MetaRequest], Result]] = {
     "TOOL_LIST": _list_tools,
     "TOOL_GET": _describe_tools,
     "TOOL_CALL": _call_tool,
     "TOOL_BATCH": _call_batch,
+    "TOOL_PIPE": _call_pipe,
+    "TOOL_SCRIPT": _run_script,
 }
 """Meta-tool → what performs a call of it. Each is called by its name and as the ``tool_name`` of TOOL_CALL."""
 

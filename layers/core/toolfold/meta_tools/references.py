@@ -1,0 +1,262 @@
+"""References between the steps of a pipe: ``{"$ref": "found.rows[0].symbol"}`` in the arguments of a later step.
+
+A reference is the name of a step, ``prev`` or an index from 0, then JMESPath on its answer. The value has the type that
+it has there. ``{"$literal": value}`` is the value itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import CallError, InvalidArguments, ReferenceNotFound
+from toolfold.fuzzy import closest_matches
+from toolfold.meta_tools.arguments import escape
+from toolfold.meta_tools.reference_view import keys_of
+
+__all__ = [
+    "LITERAL",
+    "REFERENCE",
+    "Reference",
+    "check_path",
+    "check_templates",
+    "has_reference",
+    "parse_reference",
+    "references_in",
+    "replace_references",
+    "value_at",
+]
+
+REFERENCE, LITERAL = "$ref", "$literal"
+PREVIOUS = "prev"
+
+_EXPRESSION = re.compile(r"\s*\$?\.?(?:steps\.|steps\[)?([A-Za-z_][\w-]*|\d{1,2})\]?(.*)", re.DOTALL)
+_TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*([A-Za-z_][\w-]*|\d{1,2})\b[^{}]*(?:\}\}|\}|>>)\s*")
+_STEP = re.compile(r"\.?([A-Za-z_]\w*|\"[^\"]*\")|\[(-?\d+)\]")
+_MAX_CHARS = 500
+_MAX_DEPTH = 60
+_MAX_VALUE_CHARS = 100_000
+"""Characters of a value as JSON that may become an argument: more than any request takes."""
+
+
+class Reference(NamedTuple):
+    """A reference.
+
+    Attributes:
+        step: index of the step.
+        path: JMESPath on its answer; empty for the whole.
+        text: as it was written.
+    """
+
+    step: int
+    path: str
+    text: str
+
+
+def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Reference:
+    """Return the reference ``text`` of the step at ``position``.
+
+    Args:
+        text: the value of ``$ref``.
+        names: name of each step → its index.
+        position: the step that has the reference.
+
+    Raises:
+        InvalidArguments: it is not text, or refers to its own or a later step.
+        ReferenceNotFound: no step has the name.
+    """
+    found = _EXPRESSION.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_CHARS else None
+    if found is None:
+        raise InvalidArguments(
+            f"{REFERENCE} must be a step and a path, not {escape(str(text))}.",
+            f'Write {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
+        )
+    head, path = found[1], found[2].strip()
+    if head == PREVIOUS:
+        if not position:
+            raise InvalidArguments(
+                f"The first step has {REFERENCE} prev, and there is no step before it.",
+                "Refer to it from a later step; nothing was sent.",
+            )
+        return Reference(position - 1, path, text)
+    index = names.get(head, int(head) if head.isdigit() else None)
+    earlier = [name for name, step in names.items() if step < position] + [str(step) for step in range(position)]
+    if index is None or index >= max([position, *(step + 1 for step in names.values())]):
+        closest = closest_matches(head, list(names))
+        meant = f"Did you mean {closest[0]}? " if closest else ""
+        raise ReferenceNotFound(
+            f"{escape(text)}: no step is called {escape(head)}.",
+            f"{meant}Earlier steps: {', '.join(earlier) or 'it is the first'}; nothing was sent.",
+            keys=earlier,
+        )
+    if index >= position:
+        own = "itself" if index == position else f"step {index}, which comes later"
+        raise InvalidArguments(
+            f"{escape(text)}: step {position} refers to {own}.",
+            "Put a step after those that it refers to; steps that need each other cannot be run. Nothing was sent.",
+        )
+    return Reference(index, path, text)
+
+
+def check_path(reference: Reference) -> None:
+    """Check that the path of a reference is JMESPath.
+
+    Raises:
+        InvalidArguments: it is not.
+    """
+    path = reference.path.removeprefix(".").removeprefix("|").strip()
+    if not path:
+        return
+    from toolfold.results.select import jmespath_query
+
+    try:
+        jmespath_query.parse(path)
+    except InvalidArguments as error:
+        raise InvalidArguments(
+            f"{escape(reference.text)}: {error.message.removeprefix('select: ')}",
+            f'Write a path such as {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
+        ) from None
+
+
+def references_in(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield the value of each ``$ref`` in an argument.
+
+    Raises:
+        InvalidArguments: an object has more than its ``$ref`` or ``$literal``, or the argument is nested too deeply.
+    """
+    if depth > _MAX_DEPTH:
+        raise InvalidArguments("The arguments are nested too deeply.", "Send flatter arguments; nothing was sent.")
+    if isinstance(value, dict):
+        for key in (REFERENCE, LITERAL):
+            if key in value and len(value) > 1:
+                others = ", ".join(escape(str(name)) for name in value if name != key)
+                raise InvalidArguments(
+                    f"An object with {key} has other members: {others}.",
+                    f'Send {{"{key}": …}} alone; to send such an object itself, put it into {{"{LITERAL}": …}}.',
+                )
+        if REFERENCE in value:
+            yield value[REFERENCE]
+        elif LITERAL not in value:
+            for item in value.values():
+                yield from references_in(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references_in(item, depth + 1)
+
+
+def has_reference(value: Any) -> bool:
+    """Return whether an argument has a reference."""
+    return next(references_in(value), None) is not None
+
+
+def replace_references(value: Any, resolve: Any) -> Any:
+    """Return an argument with each reference replaced by ``resolve(its text)``, and literals by their values."""
+    if isinstance(value, dict):
+        if REFERENCE in value:
+            return resolve(value[REFERENCE])
+        if LITERAL in value:
+            return value[LITERAL]
+        return {key: replace_references(item, resolve) for key, item in value.items()}
+    return [replace_references(item, resolve) for item in value] if isinstance(value, list) else value
+
+
+def check_templates(value: Any, names: Sequence[str], depth: int = 0) -> None:
+    """Raise an error for a text such as ``{{found.rows[0].symbol}}``, which would be sent as it is.
+
+    Raises:
+        InvalidArguments: an argument is such a text, with the name of a step.
+    """
+    if isinstance(value, str):
+        found = _TEMPLATE.fullmatch(value[: _MAX_CHARS + 1])
+        if found is not None and (found[1] in names or found[1] == PREVIOUS):
+            path = value.strip().strip("{}$<> ")
+            raise InvalidArguments(
+                f"{escape(value)} is text and would be sent as it is.",
+                f"Write {json.dumps({REFERENCE: path})}, or {json.dumps({LITERAL: value})} to send it. "
+                "Nothing was sent.",
+            )
+    elif isinstance(value, dict | list) and depth < _MAX_DEPTH:
+        if isinstance(value, dict) and LITERAL in value:
+            return
+        for item in value.values() if isinstance(value, dict) else value:
+            check_templates(item, names, depth + 1)
+
+
+def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
+    """Return the value that a reference means.
+
+    Args:
+        reference: the reference.
+        view: the answer of its step; see :mod:`toolfold.meta_tools.reference_view`.
+        budget: what it may cost.
+
+    Raises:
+        ReferenceNotFound: there is nothing there; says which keys there are.
+        InvalidArguments: the value is too long for an argument.
+    """
+    path = reference.path.removeprefix(".")
+    found = view
+    if path:
+        from toolfold.results.select import jmespath_query
+
+        data = view["rows"] if path.startswith("[") and isinstance(view, dict) and "rows" in view else view
+        expression = path.removeprefix("|").strip()
+        try:
+            found = jmespath_query.search(expression, data, budget)
+        except CallError as error:
+            if not isinstance(error, InvalidArguments):
+                raise
+            raise _not_found(reference, path, data) from None
+    if not _is_short(found):
+        raise InvalidArguments(
+            f"{escape(reference.text)} is longer than {_MAX_VALUE_CHARS:,} characters, too long for an argument.",
+            "Refer to a part of it, as in rows[0].column or rows[*].column, or select less in its step.",
+        )
+    return found
+
+
+def _not_found(reference: Reference, path: str, data: Any) -> ReferenceNotFound:
+    """Return the error for a path that leads to nothing, with the keys at the last place that exists."""
+    known, done, position = data, "", 0
+    while (part := _STEP.match(path, position)) is not None:
+        name = part[1].strip('"') if part[1] is not None else None
+        if name is not None and isinstance(known, dict) and name in known and known[name] is not None:
+            known = known[name]
+        elif part[2] is not None and isinstance(known, list) and -len(known) <= int(part[2]) < len(known):
+            known = known[int(part[2])]
+        else:
+            break
+        position = part.end()
+        done = path[:position]
+    if isinstance(known, dict) and path[position:].startswith("["):
+        known = {}
+    keys = keys_of(known)
+    where = f"in {escape(done)} " if done else ""
+    is_empty = isinstance(known, list) and not known
+    there = (
+        "the list is empty" if is_empty else f"there are: {', '.join(map(escape, keys))}" if keys else "it is a value"
+    )
+    return ReferenceNotFound(
+        f"{escape(reference.text)}: nothing is there; {where}{there}.",
+        "Correct the path by these keys, or call with return: all to see the answers.",
+        keys=keys,
+    )
+
+
+def _is_short(value: Any) -> bool:
+    """Return whether a value is short enough as JSON; reads no more of it than that takes."""
+    left, pending = _MAX_VALUE_CHARS, [value]
+    while pending and left >= 0:
+        item = pending.pop()
+        left -= len(item) + 2 if isinstance(item, str) else 4
+        if isinstance(item, dict):
+            left -= sum(len(str(key)) + 4 for key in item)
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            if len(item) > left:
+                return False
+            pending.extend(item)
+    return left >= 0

@@ -1,0 +1,233 @@
+"""``TOOL_PIPE(steps, …)``: up to twenty calls in order, whose arguments may refer to the answers before them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import CallError, InsufficientScope
+from toolfold.meta_tools import call_arguments, continuation
+from toolfold.meta_tools.arguments import is_blank
+from toolfold.meta_tools.call_metadata import metadata
+from toolfold.meta_tools.combination import Combination
+from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
+from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
+from toolfold.meta_tools.dispatcher import MetaRequest
+from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
+from toolfold.meta_tools.reference_view import view_of
+from toolfold.meta_tools.references import LITERAL, parse_reference, replace_references, value_at
+from toolfold.meta_tools.result import Result, dumps_compact, to_text
+from toolfold.meta_tools.tool_call import Answer
+from toolfold.results import output
+from toolfold.results.output import AnswerStatus
+
+__all__ = ["tool_pipe"]
+
+TOOL = "TOOL_PIPE"
+
+
+def tool_pipe(request: MetaRequest) -> Result:
+    """Perform the steps of a pipe.
+
+    Returns:
+        ``{"result": the answer that ``return`` names, "steps": [{"as", "tool_name", "ok", "elapsed_ms", …}]}``. Of a
+        pipe with a failed step ``{"error", "failed_step": its index, "steps": the finished ones with their results,
+        "continue": token or null}``; the token has the rest where only time or an approval was missing.
+
+    Raises:
+        CallError: a step cannot work, found before the first call.
+        InsufficientScope: the access token of the caller does not allow the first step.
+    """
+    started = time.perf_counter()
+    arguments = continuation.resume(request, TOOL)
+    pipe = read_pipe(request.catalog, arguments)
+    max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)
+    with CombinedCalls(request) as calls:
+        run = _Run(request, pipe, calls, arguments.get("approval_token"))
+        error = run.perform()
+        if error is not None:
+            result = _failure(request, run, error, arguments, max_tokens)
+        else:
+            result = _success(request, run, max_tokens)
+    elapsed_ms = round((time.perf_counter() - started) * 1000, 1)
+    return result._replace(structured={**result.structured, "elapsed_ms": elapsed_ms})
+
+
+class _Run:
+    """The steps of one pipe as they are performed.
+
+    Attributes:
+        pipe: what was requested.
+        items: the steps that were performed, the last possibly failed.
+    """
+
+    def __init__(self, request: MetaRequest, pipe: PipeRequest, calls: CombinedCalls, approval_token: Any) -> None:
+        self.request, self.pipe, self.calls = request, pipe, calls
+        self.items: list[Item] = []
+        self._views: dict[int, Any] = {}
+        self._approval_token = approval_token
+
+    def perform(self) -> CallError | None:
+        """Perform the steps; return the error of the one that failed, or None."""
+        for position, step in enumerate(self.pipe.steps):
+            item = Item(step.name or str(position), step.given)
+            try:
+                item = self._join(step, item) if step.joined else self._call(step, item, position)
+            except CallError as error:
+                item.error = error
+            self.items.append(item)
+            if item.is_skipped:
+                return call_late(position)
+            if item.error is not None:
+                if isinstance(item.error, InsufficientScope) and not position:
+                    raise item.error
+                return located(item.error, position, self.pipe.names)
+        return None
+
+    def view(self, index: int) -> Any:
+        """Return the answer of a finished step as references see it."""
+        if index not in self._views:
+            answer = self.items[index].answer
+            self._views[index] = None if answer is None else view_of(answer.document, self.calls.budget)
+        return self._views[index]
+
+    def resolved(self, given: Mapping[str, Any], position: int) -> dict[str, Any]:
+        """Return a TOOL_CALL with the references of its arguments replaced."""
+
+        def resolve(text: Any) -> Any:
+            reference = parse_reference(text, self.pipe.names, position)
+            return value_at(reference, self.view(reference.step), self.calls.budget)
+
+        return {**given, "arguments": replace_references(given.get("arguments") or {}, resolve)}
+
+    def _call(self, step: Step, item: Item, position: int) -> Item:
+        if self.calls.is_over:
+            item.is_skipped = True
+            return item
+        given = self.resolved(step.given, position)
+        if not position and isinstance(self._approval_token, str) and is_blank(given.get("approval_token")):
+            given["approval_token"] = self._approval_token
+        opened = self.calls.open(item.id, given)
+        self.calls.perform([opened])
+        return opened
+
+    def _join(self, step: Step, item: Item) -> Item:
+        started = time.perf_counter()
+        answers = {self.items[index].id: self.items[index].answer for index in step.joined}
+        documents = {name: answer.document for name, answer in answers.items() if answer is not None}
+        sizes = sum(answer.size for answer in answers.values() if answer is not None)
+        budget = WorkBudget(self.calls.budget.deadline)
+        document = Combination(step.join, step.select).document(documents, self.request.executor.today(), budget)
+        item.answer = Answer(document, AnswerStatus(), max(sizes, document_size(document)))
+        item.elapsed_s = time.perf_counter() - started
+        return item
+
+
+def call_late(position: int) -> CallError:
+    """Return the error of a step for which the time was over."""
+    from toolfold.meta_tools.call_batch import LATE
+
+    error = type(LATE)("The time for one call was over before this step.", "Call again with continue for the rest.")
+    return located(error, position, {})
+
+
+def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
+    steps = run.items
+    if run.pipe.returned is None:
+        rendering = render_items(request, steps, run.calls.budget, max_tokens)
+        last = rendering.structured["results"][-1].get("result")
+        structured = {"result": last, "steps": [_entry(one, item) for one, item in
+                                                zip(rendering.structured["results"], steps, strict=True)]}  # fmt: skip
+        blocks = [block for item in steps if item.answer is not None for block in item.answer.blocks]
+        return Result(structured, rendering.text, blocks=blocks)
+    item = steps[run.pipe.returned]
+    if item.answer is None:
+        return Result({"result": None, "steps": []}, "null")
+    options = output_options(request, max_tokens)
+    answer = item.answer
+    budget = WorkBudget(run.calls.budget.deadline)
+    rendered = output.render_document(answer.document, options, answer.status, budget, answer.size)
+    figures = {} if item.call is None else metadata(item.call, rendered.structured, _use(steps), item.elapsed_s)
+    entries = [_entry(status_of(one, None), one) for one in steps]
+    return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=answer.blocks)
+
+
+def _use(steps: Sequence[Item]) -> Any:
+    from toolfold.execution.result import NO_USE
+
+    return sum((item.answer.use for item in steps if item.answer is not None), NO_USE)
+
+
+def _entry(entry: Mapping[str, Any], item: Item) -> dict[str, Any]:
+    """Return the entry of a step: ``as`` instead of ``id``, and how many rows it has."""
+    found = {"as": entry["id"], **{key: value for key, value in entry.items() if key != "id"}}
+    if item.answer is not None and item.answer.document.tables:
+        found["row_count"] = len(item.answer.document.tables[0].rows)
+    return found
+
+
+def _failure(
+    request: MetaRequest, run: _Run, error: CallError, arguments: Mapping[str, Any], max_tokens: int
+) -> Result:
+    """Return the finished steps with their results, and the failed one."""
+    position = len(run.items) - 1
+    finished = run.items[:position]
+    rendering = render_items(request, finished, run.calls.budget, max_tokens) if finished else Rendering(
+        {"results": []}, "")  # fmt: skip
+    entries = [_entry(one, item) for one, item in zip(rendering.structured["results"], finished, strict=True)]
+    token = _token(request, run, arguments, position) if _can_continue(run.items[position]) else None
+    described = error.as_dict()
+    if token is not None and run.items[position].error is not None:
+        described["suggestion"] += " Then call TOOL_PIPE with continue and approval_token."
+    structured = {"error": described, "failed_step": position, "steps": entries, "continue": token}
+    text = to_text({"error": {key: value for key, value in described.items() if key != "schema"}})
+    following = f"\n# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}" if token else ""
+    done = f"\n# The steps before it:\n{rendering.text}" if finished and rendering.text else ""
+    if not finished and token is None:
+        return Result(structured, to_text(structured), is_error=True)
+    return Result(structured, f"{text}{following}{done}", is_error=True)
+
+
+def _can_continue(item: Item) -> bool:
+    """Return whether only time or an approval was missing."""
+    codes = ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
+    return item.is_skipped or (item.error is not None and item.error.code in codes)
+
+
+def _token(request: MetaRequest, run: _Run, arguments: Mapping[str, Any], position: int) -> str | None:
+    """Return the token for the rest, in which references to finished steps are replaced by their values."""
+    rest = []
+    for index, step in enumerate(run.pipe.steps[position:], position):
+        if step.joined and min(step.joined) < position:
+            return None  # a table of a finished step is too long for a token
+        try:
+            item = _rest_of(run, step, index, position)
+        except CallError:
+            return None
+        rest.append({**({"as": step.name} if step.name else {}), **item})
+    returned = arguments.get("return")
+    if isinstance(returned, str) and run.pipe.names.get(returned, position) < position:
+        returned = "last"
+    reading = [run.calls.open(str(number), item) for number, item in enumerate(rest) if "join" not in item]
+    given = {"steps": rest, "return": returned, "max_tokens": arguments.get("max_tokens")}
+    return continuation.issue(request, TOOL, {name: value for name, value in given.items() if value}, reading)
+
+
+def _rest_of(run: _Run, step: Step, index: int, position: int) -> dict[str, Any]:
+    """Return a step of the rest as it is sent again."""
+    if step.joined:
+        on = {} if step.join is None else {"on": step.join.on, "how": step.join.how}
+        return {"join": [run.pipe.steps[one].name or str(one - position) for one in step.joined], **on}
+
+    def resolve(text: Any) -> Any:
+        reference = parse_reference(text, run.pipe.names, index)
+        if reference.step < position:
+            return {LITERAL: value_at(reference, run.view(reference.step), run.calls.budget)}
+        name = run.pipe.steps[reference.step].name or str(reference.step - position)
+        return {"$ref": f"{name}{reference.path}"}
+
+    given = {key: value for key, value in step.given.items() if key != "approval_token"}
+    literal = replace_references(given.get("arguments") or {}, resolve)
+    return {**given, "arguments": literal}

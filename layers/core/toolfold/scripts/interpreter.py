@@ -1,0 +1,333 @@
+"""The process that runs scripts, started by the first script, and the limits of a script.
+
+``pydantic-monty`` is an interpreter of a Python subset without files, network, environment and modules of the host. It
+runs in worker processes: one that ends, or that does not stop at its limit, is replaced. A session has nothing of the
+session before it. States of scripts are never loaded: there is no way to pass one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptsUnavailable, ScriptSyntax
+
+if TYPE_CHECKING:
+    import pydantic_monty
+
+__all__ = ["MAX_SCRIPT_BYTES", "Interpreter", "ScriptCall", "limit_error"]
+
+MAX_SCRIPT_BYTES = 32_768
+MAX_SCRIPT_S = 5.0
+"""Time that a script computes; waiting for calls does not count."""
+
+MAX_MEMORY_BYTES = 64 << 20
+MAX_PRINTED_CHARS = 20_000
+"""Characters that a script prints: more than a model reads of it."""
+
+_MAX_RECURSION = 200
+_MAX_SUSPENSIONS = 2_000
+"""Calls, look-ups of names and imports of one script: fifty calls and what a loop of look-ups takes."""
+
+_GRACE_S = 0.05
+"""After its limit, a process that has not stopped is ended."""
+
+_MAX_PROCESSES = max(2, os.cpu_count() or 2)
+_MAX_MESSAGE = 300
+"""Characters of a script's own message in an error."""
+
+_UNAVAILABLE = (
+    "Tell the user that scripts need: pip install 'toolfold[scripts]'. Use TOOL_BATCH or TOOL_PIPE, which work without."
+)
+
+
+class ScriptCall(NamedTuple):
+    """A function of the host that a script calls.
+
+    Attributes:
+        function: its name, with that of a module before it.
+        args: positional arguments.
+        kwargs: named arguments.
+        start: byte of the script at which the call begins.
+    """
+
+    function: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    start: int
+
+
+class Output:
+    """What a script prints, up to a limit, at which its process is ended: it would print until its time is over.
+
+    Attributes:
+        is_full: whether the script has printed more.
+        process_id: of the process of the script.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._chars = 0
+        self.is_full = False
+        self.process_id: int | None = None
+
+    def __call__(self, _stream: str, text: str) -> None:
+        """Add a text."""
+        left = MAX_PRINTED_CHARS - self._chars
+        self._parts.append(text[:left])
+        self._chars += len(text)
+        if self._chars > MAX_PRINTED_CHARS and not self.is_full:
+            self.is_full = True
+            if self.process_id is not None:
+                with contextlib.suppress(OSError):
+                    os.kill(self.process_id, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    @property
+    def text(self) -> str:
+        """What was printed."""
+        return "".join(self._parts)
+
+
+class Interpreter:
+    """Runs scripts. One for a process; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._pool: pydantic_monty.Monty | None = None
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        script: str,
+        inputs: Mapping[str, Any],
+        modules: Mapping[str, Collection[str]],
+        call: Callable[[ScriptCall], Any],
+        settle: Callable[[Collection[int]], Mapping[int, Any]],
+        output: Output,
+        deadline: float,
+    ) -> Any:
+        """Run a script and return the value of its last expression.
+
+        Args:
+            script: the text.
+            inputs: name → value.
+            modules: modules that the script may use → the names of their functions.
+            call: returns what a call returns; :data:`LATER` for one that is awaited; raises what it raises.
+            settle: returns the results of awaited calls, or the exceptions that they raise, by their ids.
+            output: collects what the script prints.
+            deadline: ``time.monotonic()`` at which the script must end.
+
+        Raises:
+            ScriptSyntax: it cannot be parsed.
+            ScriptError: it ended with an exception.
+            ScriptLimit: it was stopped.
+            ScriptsUnavailable: there is no interpreter.
+            CallError: what ``call`` raised, where the script did not catch it.
+        """
+        pool = self._open()
+        import pydantic_monty as monty
+
+        run = _Run(monty, call, settle, deadline, f"<python-input-{1 if modules else 0}>")
+        limits: Any = {
+            "max_feed_duration_secs": max(0.01, min(MAX_SCRIPT_S, deadline - time.monotonic())),
+            "max_memory": MAX_MEMORY_BYTES,
+            "max_recursion_depth": _MAX_RECURSION,
+            "max_suspensions": _MAX_SUSPENSIONS,
+            "max_total_sleep_secs": 0.0,
+        }
+        hosted = {name: monty.ExternalModule(dict.fromkeys(functions, _unused)) for name, functions in modules.items()}
+        try:
+            with pool.checkout(script_name="script.py", limits=limits, external_modules=hosted) as session:
+                output.process_id = session.worker_pid
+                if hosted:
+                    session.feed_run("import " + ", ".join(hosted))
+                return run.drive(session.feed_start(script, inputs=dict(inputs), print_callback=output))
+        except monty.MontySyntaxError as error:
+            frames = error.traceback()
+            raise ScriptSyntax(
+                f"The script cannot be parsed: {_message(error)}.",
+                "Correct this line; nothing was called.",
+                line=frames[0].line if frames else 1,
+            ) from None
+        except monty.MontyRuntimeError as error:
+            raise run.explain(error, output) from None
+        except monty.MontyConversionError as error:
+            raise ScriptError(
+                f"A value cannot be passed to the script: {_message(error)}.", "Send inputs as JSON.", line=1
+            ) from None
+        except monty.MontyCrashedError as error:
+            limit = "output" if output.is_full else "time" if error.timed_out else "memory"
+            raise limit_error(limit) from None
+
+    def close(self) -> None:
+        """End the processes. The next script starts others."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+    def _open(self) -> pydantic_monty.Monty:
+        with self._lock:
+            if self._pool is None:
+                self._pool = _start()
+            return self._pool
+
+
+def _start() -> pydantic_monty.Monty:
+    """Start the processes.
+
+    Raises:
+        ScriptsUnavailable: the package is missing, or no process starts.
+    """
+    try:
+        import pydantic_monty as monty
+    except ImportError:
+        raise ScriptsUnavailable("Scripts cannot be run here: a package is missing.", _UNAVAILABLE) from None
+    pool = monty.Monty(
+        min_processes=1,
+        max_processes=_MAX_PROCESSES,
+        checkout_timeout=5.0,
+        feed_duration_limit_grace=_GRACE_S,
+        turn_duration_limit_grace=_GRACE_S,
+    )
+    try:
+        return pool.__enter__()
+    except Exception:  # noqa: BLE001 - of the operating system: no memory, no right to start a process
+        raise ScriptsUnavailable("Scripts cannot be run here: their process does not start.", _UNAVAILABLE) from None
+
+
+LATER = object()
+"""Returned for a call whose result is awaited."""
+
+
+class _Run:
+    """One script as it runs."""
+
+    def __init__(
+        self,
+        monty: Any,
+        call: Callable[[ScriptCall], Any],
+        settle: Callable[[Collection[int]], Mapping[int, Any]],
+        deadline: float,
+        filename: str,
+    ) -> None:
+        self._monty, self._call, self._settle, self._deadline = monty, call, settle, deadline
+        self._filename = filename
+        self._raised: dict[str, CallError] = {}
+
+    def drive(self, step: Any) -> Any:
+        """Answer what the script requests until it ends, and return its result."""
+        monty = self._monty
+        while not isinstance(step, monty.MontyComplete):
+            if time.monotonic() >= self._deadline:
+                raise limit_error("deadline")
+            if isinstance(step, monty.NameLookupSnapshot):
+                name = step.variable_name
+                step = step.resume(value=_named(name)) if name in ("call", "gather") else step.resume()
+            elif isinstance(step, monty.FutureSnapshot):
+                settled = self._settle(step.pending_call_ids)
+                step = step.resume({id_: self._outcome(value) for id_, value in settled.items()})
+            elif step.is_os_function:
+                step = step.resume_auto() if step.function_name == "import" else step.resume_not_handled()
+            else:
+                step = step.resume(self._answer(step))
+        return step.output
+
+    def explain(self, error: Any, output: Output) -> CallError:
+        """Return the error for an exception that ended a script."""
+        inner, message = error.exception(), _message(error)
+        frames = error.traceback()
+        line = frames[0].line if frames else 1
+        if output.is_full:
+            return limit_error("output")
+        if isinstance(inner, TimeoutError) and "sleep" in message:
+            return limit_error("sleep")
+        if isinstance(inner, TimeoutError) and "limit exceeded" in message:
+            return limit_error("time" if time.monotonic() < self._deadline else "deadline")
+        if isinstance(inner, RecursionError):
+            return limit_error("recursion")
+        if isinstance(inner, MemoryError) and "limit exceeded" in message:
+            return limit_error("memory")
+        raised = next((found for text, found in self._raised.items() if text in str(inner)), None)
+        if raised is not None:
+            raised.details = {**raised.details, "line": line}
+            return raised
+        return ScriptError(
+            f"Line {line}: {type(inner).__name__}: {message}.",
+            "Correct the script; calls that have succeeded are cached.",
+            line=line,
+            exception=type(inner).__name__,
+        )
+
+    def _answer(self, step: Any) -> dict[str, Any]:
+        # A text that the script evaluates has places of its own.
+        start = step.position.start if step.position.filename == self._filename else -1
+        called = ScriptCall(str(step.function_name), tuple(step.args), dict(step.kwargs), start)
+        try:
+            value = self._call(called._replace(kwargs={**called.kwargs, _ID: step.call_id}))
+        except ScriptLimit:
+            raise
+        except CallError as error:
+            return self._outcome(error)
+        return {"future": ...} if value is LATER else {"return_value": value}
+
+    def _outcome(self, value: Any) -> dict[str, Any]:
+        if not isinstance(value, CallError):
+            return {"return_value": value}
+        text = f"{value.code}: {value.message} {value.suggestion}"[:2000]
+        self._raised[text] = value
+        return {"exception": RuntimeError(text)}
+
+
+_ID = "\0id"
+"""Key of a call's id among its named arguments; no name in a script has this sign."""
+
+
+def call_id(called: ScriptCall) -> int:
+    """Return the id by which :meth:`Interpreter.run` requests the result of an awaited call."""
+    return int(called.kwargs[_ID])
+
+
+def own_arguments(called: ScriptCall) -> dict[str, Any]:
+    """Return the named arguments that the script gave."""
+    return {name: value for name, value in called.kwargs.items() if name != _ID}
+
+
+def limit_error(limit: str) -> ScriptLimit:
+    """Return the error for a script that was stopped at ``limit``."""
+    message, suggestion = _LIMITS[limit]
+    return ScriptLimit(message, suggestion, limit=limit)
+
+
+_LIMITS: Mapping[str, tuple[str, str]] = {
+    "time": (f"The script computed for more than {MAX_SCRIPT_S:g} seconds.", "Compute less; use select in its calls."),
+    "memory": (f"The script needs more than {MAX_MEMORY_BYTES >> 20} MB.", "Use select in its calls, for less data."),
+    "calls": ("The script makes more than 50 calls.", "Make fewer; the answers so far are cached."),
+    "recursion": (f"Functions of the script call each other deeper than {_MAX_RECURSION} levels.", "Use a loop."),
+    "sleep": ("A script cannot sleep.", "Leave it out; calls wait for what they need."),
+    "output": (f"The script printed more than {MAX_PRINTED_CHARS:,} characters.", "Print less; return a result."),
+    "result": ("The result of the script is too large.", "Return less: a few rows or figures."),
+    "script": (f"The script has more than {MAX_SCRIPT_BYTES:,} bytes.", "Send a shorter one; pass data in inputs."),
+    "deadline": ("The time of one call was over before the script ended.", "Do less in one; answers are cached."),
+}
+"""Limit → message and next step."""
+
+
+def _message(error: Any) -> str:
+    text = str(error.display("msg")) if hasattr(error, "display") else str(error)
+    return " ".join(text.split())[:_MAX_MESSAGE].rstrip(".")
+
+
+def _unused(*_args: Any, **_kwargs: Any) -> None:
+    """Return nothing: it represents a function of a module; :meth:`_Run.drive` answers its calls."""
+
+
+def _named(name: str) -> Callable[..., None]:
+    def function(*_args: Any, **_kwargs: Any) -> None: ...
+
+    function.__name__ = function.__qualname__ = name
+    return function

@@ -1,0 +1,194 @@
+"""TOOL_PIPE: calls in order, with references to the answers before them."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.meta_tools import tokens
+from tests.support.upstream import Upstream
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.mock_api.server import MockApi
+
+SEARCH = {"as": "found", "tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "apple"}}
+
+
+def quote(symbol: Any, **more: Any) -> dict[str, Any]:
+    return {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}, **more}
+
+
+def ref(text: Any) -> dict[str, Any]:
+    return {"$ref": text}
+
+
+def pipe(tools: MetaTools, *steps: Any, **more: Any) -> Result:
+    return tools.call("TOOL_CALL", {"tool_name": "TOOL_PIPE", "arguments": {"steps": list(steps), **more}})
+
+
+def failed(result: Result) -> dict[str, Any]:
+    assert result.is_error
+    assert json.loads(result.text.split("\n")[0])["error"]["code"] == result.structured["error"]["code"]
+    return dict(result.structured["error"])
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["found.rows[0].symbol", "prev.rows[0].symbol", "0.rows[0].symbol", "$found.rows[0].symbol", "found[0].symbol",
+     "found.rows[?currency=='USD'].symbol | [0]", "steps.found.rows[0].symbol", "found.rows[-1].symbol"],
+)  # fmt: skip
+def test_argument_is_a_value_of_an_earlier_step(tools: MetaTools, reference: str) -> None:
+    result = pipe(tools, SEARCH, quote(ref(reference)))
+    assert result.structured["result"]["symbol"] == "AAPL"
+    assert [step["as"] for step in result.structured["steps"]] == ["found", "1"]
+    assert "result" not in result.structured["steps"][0]
+    assert tokens(result.text) < 120
+
+
+def test_types_are_preserved_and_lists_make_several_calls(tools: MetaTools, mock_api: MockApi) -> None:
+    series = {"as": "series", "tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 3"}
+    sma = {"symbol": "IBM", "interval": "daily", "time_period": ref("series.row_count"), "series_type": "close"}
+    mock_api.clear_requests()
+    assert not pipe(tools, series, {"tool_name": "SMA", "arguments": sma, "select": "last 1"}).is_error
+    assert dict(mock_api.requests[-1])["time_period"] == "3"
+    gainers = {"as": "top", "tool_name": "TOP_GAINERS_LOSERS", "select": "from top_gainers; ticker; first 3"}
+    several = pipe(tools, gainers, quote(ref("top.rows[*].ticker")))
+    assert len(several.structured["result"]["rows"]) == 3
+
+
+def test_literal_is_sent_as_it_is(tools: MetaTools, mock_api: MockApi) -> None:
+    mock_api.clear_requests()
+    step = {"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": {"$literal": "{{found}} apple"}}}
+    pipe(tools, {**SEARCH, "arguments": {"keywords": "microsoft"}}, step)
+    assert dict(mock_api.requests[-1])["keywords"] == "{{found}} apple"
+
+
+@pytest.mark.parametrize("returned", ["last", "all", "found"])
+def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
+    result = pipe(tools, SEARCH, quote(ref("found.rows[0].symbol")), **{"return": returned})
+    if returned == "all":
+        assert [("result" in step) for step in result.structured["steps"]] == [True, True]
+        assert result.text.startswith("# found\n")
+    else:
+        rows = result.structured["result"].get("rows")
+        assert (rows is not None) == (returned == "found")
+
+
+@pytest.mark.parametrize(
+    ("steps", "code", "said"),
+    [
+        ([], "INVALID_ARGUMENTS", "steps is empty"),
+        ([SEARCH] * 21, "INVALID_ARGUMENTS", "steps has 21 items; at most 20"),
+        ([SEARCH, SEARCH], "INVALID_ARGUMENTS", "steps 0 and 1 are both called 'found'"),
+        ([{**SEARCH, "as": "prev"}], "INVALID_ARGUMENTS", "cannot be called 'prev'"),
+        ([7], "INVALID_ARGUMENTS", "step 0 must be an object"),
+        ([SEARCH, quote(ref("fond.rows[0].symbol"))], "REFERENCE_NOT_FOUND", "no step is called fond"),
+        ([SEARCH, quote(ref("7.rows"))], "REFERENCE_NOT_FOUND", "no step is called 7"),
+        ([quote(ref("found.rows[0].symbol")), SEARCH], "INVALID_ARGUMENTS", "refers to step 1, which comes later"),
+        ([quote(ref("me.symbol"), **{"as": "me"})], "INVALID_ARGUMENTS", "refers to itself"),
+        (
+            [quote(ref("b.symbol"), **{"as": "a"}), quote(ref("a.symbol"), **{"as": "b"})],
+            "INVALID_ARGUMENTS",
+            "refers to step 1, which comes later",
+        ),
+        ([quote(ref("prev.symbol"))], "INVALID_ARGUMENTS", "there is no step before it"),
+        ([SEARCH, quote(ref("found.rows["))], "INVALID_ARGUMENTS", "this is not JMESPath"),
+        ([SEARCH, quote(ref(5))], "INVALID_ARGUMENTS", "$ref must be a step and a path"),
+        ([SEARCH, quote({"$ref": "found", "x": 1})], "INVALID_ARGUMENTS", "has other members: x"),
+        ([SEARCH, quote("{{found.rows[0].symbol}}")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("${found.rows[0].symbol}")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, {"tool_name": "NO_SUCH"}], "TOOL_NOT_FOUND", "Step 1: There is no tool"),
+        (
+            [SEARCH, {"tool_name": "TOOL_PIPE", "arguments": {"steps": []}}],
+            "INVALID_ARGUMENTS",
+            "cannot be called here",
+        ),
+        (
+            [SEARCH, {"tool_name": "SMA", "arguments": {"symbol": ref("found.rows[0].symbol"), "interval": "age"}}],
+            "INVALID_ARGUMENTS",
+            "Step 1: SMA: interval 'age' is not an allowed value",
+        ),
+        ([SEARCH, {"tool_name": "CPI", "select": "value >"}], "INVALID_ARGUMENTS", "Step 1: "),
+        ([SEARCH, {"join": ["found"]}], "INVALID_ARGUMENTS", "A join needs two different steps"),
+    ],
+)
+def test_mistakes_are_found_before_the_first_call(
+    tools: MetaTools, mock_api: MockApi, steps: list[Any], code: str, said: str
+) -> None:
+    mock_api.clear_requests()
+    found = failed(pipe(tools, *steps))
+    assert (found["code"], said in found["message"]) == (code, True), found["message"]
+    assert mock_api.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "keys"),
+    [
+        ("found.rows[0].ticker", ["symbol", "name"]),
+        ("found.rows[9].symbol", ["[0] to [0]"]),
+        ("found.nothing.at.all", ["rows", "columns"]),
+    ],
+)
+def test_path_to_nothing_lists_the_keys_there_are(tools: MetaTools, path: str, keys: list[str]) -> None:
+    result = pipe(tools, SEARCH, quote(ref(path)))
+    found = failed(result)
+    assert found["code"] == "REFERENCE_NOT_FOUND"
+    assert set(keys) <= set(found["keys"])
+    assert result.structured["failed_step"] == found["step"] == 1
+    assert result.structured["steps"][0]["result"]["row_count"] == 1
+
+
+def test_failed_step_ends_the_pipe_with_the_finished_ones(tools: MetaTools, mock_api: MockApi) -> None:
+    mock_api.clear_requests()
+    result = pipe(tools, SEARCH, quote("NOSUCH1", **{"as": "wrong"}), quote("MSFT"))
+    found = failed(result)
+    assert (found["code"], found["step"], found["as"]) == ("NO_DATA", 1, "wrong")
+    assert [step["as"] for step in result.structured["steps"]] == ["found"]
+    assert result.structured["continue"] is None
+    assert len(mock_api.requests) == 2
+
+
+def test_value_that_is_too_long_for_an_argument_is_refused(tools: MetaTools) -> None:
+    series = {"as": "long", "tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", "outputsize": "full"}}
+    assert "too long for an argument" in failed(pipe(tools, series, quote(ref("long"))))["message"]
+
+
+@pytest.mark.parametrize(
+    ("join", "columns"),
+    [
+        ({"join": ["a", "b"], "on": "date", "select": "a_close, b_close; last 2"}, ["timestamp", "a_close", "b_close"]),
+        ({"join": ["a", "b"], "select": "SELECT count(*) AS n FROM a JOIN b USING (date)"}, ["n"]),
+    ],
+)
+def test_steps_are_joined(tools: MetaTools, join: dict[str, Any], columns: list[str]) -> None:
+    series = [{"as": name, "tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": symbol}}
+              for name, symbol in (("a", "AAPL"), ("b", "MSFT"))]  # fmt: skip
+    assert pipe(tools, *series, join).structured["result"]["columns"] == columns
+
+
+@pytest.mark.slow
+def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., MetaTools]) -> None:
+    release = threading.Event()
+    header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
+
+    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if query["symbol"] == "SLOW":
+            release.wait(3)
+        return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+
+    with Upstream(reply) as upstream:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
+        steps = [quote("ONE", **{"as": "one"}), quote("SLOW"), quote(ref("one.symbol"), **{"as": "third"})]
+        pipe(tools, quote("FIRST"))  # what the first call imports takes time of its own
+        first = tools.call("TOOL_PIPE", {"steps": steps}, deadline=time.monotonic() + 1.5)
+        release.set()
+        assert failed(first)["code"] == "UPSTREAM_TIMEOUT"
+        assert [step["as"] for step in first.structured["steps"]] == ["one"]
+        second = tools.call("TOOL_PIPE", {"continue": first.structured["continue"]})
+        assert second.structured["result"]["symbol"] == "ONE"
+        assert [step["as"] for step in second.structured["steps"]] == ["0", "third"]

@@ -1,0 +1,328 @@
+"""TOOL_SCRIPT: calls in a script, each as a call of its own, and a script that cannot do anything else."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import KEY
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.errors import ScriptsUnavailable
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.mock_api.server import MockApi
+from toolfold.scripts import interpreter
+from toolfold.scripts.positions import CallPlaces
+from toolfold.scripts.values import TooLarge, to_json
+from toolfold.settings import Settings
+
+pytest.importorskip("pydantic_monty")
+
+
+@pytest.fixture(scope="module")
+def tools(mock_api: MockApi) -> Iterator[MetaTools]:
+    """One process of scripts for all tests."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    settings = Settings.from_environment(
+        {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_CACHE": "memory"}
+    )
+    made = MetaTools(FileStore(bundled_path()), ToolExecutor(settings))
+    with patch.context() as keys:
+        keys.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+        yield made
+    made.interpreter().close()
+    patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+
+
+def run(tools: MetaTools, script: str, **inputs: Any) -> Result:
+    return tools.call("TOOL_CALL", {"tool_name": "TOOL_SCRIPT", "arguments": {"script": script, "inputs": inputs}})
+
+
+def value(result: Result) -> Any:
+    assert not result.is_error, result.text
+    return result.structured["result"]
+
+
+def failure(result: Result) -> dict[str, Any]:
+    assert result.is_error, result.text
+    assert json.loads(result.text.split("\n")[0])["error"]["code"] == result.structured["error"]["code"]
+    return dict(result.structured["error"])
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'call("GLOBAL_QUOTE", symbol="AAPL")["symbol"]',
+        'call("GLOBAL_QUOTE", {"symbol": "AAPL"})["symbol"]',
+        'call("global quote", "AAPL")["symbol"]',
+        'alpha_vantage.GLOBAL_QUOTE(symbol="AAPL")["symbol"]',
+        'import alpha_vantage\nalpha_vantage.GLOBAL_QUOTE("AAPL")["symbol"]',
+        'from alpha_vantage import GLOBAL_QUOTE\nGLOBAL_QUOTE("AAPL")["symbol"]',
+        'f = call\nf("GLOBAL_QUOTE", symbol="AAPL")["symbol"]',
+        'gather(call("GLOBAL_QUOTE", symbol="AAPL"))[0]["symbol"]',
+        'gather([call("GLOBAL_QUOTE", symbol=s) for s in ["AAPL", "MSFT"]])[0]["symbol"]',
+        'q = await call("GLOBAL_QUOTE", symbol="AAPL")\nq["symbol"]',
+        'import asyncio\nq = await asyncio.gather(call("GLOBAL_QUOTE", symbol="AAPL"))\nq[0]["symbol"]',
+        'async def one(s):\n    return await call("GLOBAL_QUOTE", symbol=s)\n'
+        'import asyncio\n(await asyncio.gather(*[one("AAPL")]))[0]["symbol"]',
+        '```python\ncall("GLOBAL_QUOTE", symbol="AAPL")["symbol"]\n```',
+        'call("SYMBOL_SEARCH", keywords="apple")["rows"][0]["symbol"]',
+        'call("TIME_SERIES_DAILY", symbol=inputs["symbol"], select="close; last 1")["rows"][0]["close"] and symbol',
+    ],
+)
+def test_calls_are_written_as_models_write_them(tools: MetaTools, script: str) -> None:
+    assert value(run(tools, script, symbol="AAPL")) == "AAPL"
+
+
+def test_answer_has_the_result_what_was_printed_and_the_calls(tools: MetaTools) -> None:
+    script = 'q = gather(*[call("GLOBAL_QUOTE", symbol=s) for s in inputs["symbols"]])\nprint(len(q))\n'
+    script += '[{"symbol": one["symbol"], "price": one["price"]} for one in q]'
+    result = run(tools, script, symbols=["AAPL", "MSFT", "IBM"])
+    assert value(result)["columns"] == ["symbol", "price"]
+    assert [row[0] for row in value(result)["rows"]] == ["AAPL", "MSFT", "IBM"]
+    assert result.structured["printed"] == "3\n"
+    assert [(one["tool_name"], one["ok"]) for one in result.structured["calls"]] == [("GLOBAL_QUOTE", True)] * 3
+    assert result.text.splitlines()[0] == "symbol,price"
+
+
+def test_failed_call_raises_in_the_script(tools: MetaTools) -> None:
+    caught = (
+        'try:\n    call("GLOBAL_QUOTE", symbol="NOSUCH1")\nexcept Exception as error:\n    found = str(error)\nfound'
+    )
+    assert value(run(tools, caught)).startswith("NO_DATA: ")
+    found = failure(run(tools, 'x = 1\ncall("GLOBAL_QUOTE", symbol="NOSUCH1")'))
+    assert (found["code"], found["line"]) == ("NO_DATA", 2)
+    several = 'gather(call("CPI", select="last 1"), call("NO_SUCH"), return_exceptions=True)[1]["error"]["code"]'
+    assert value(run(tools, several)) == "TOOL_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "line"),
+    [
+        ("x = (", "SCRIPT_SYNTAX", 1),
+        ("x = 1\nx = = 2", "SCRIPT_SYNTAX", 2),
+        ("x = 1\n\n1 / 0", "SCRIPT_ERROR", 3),
+        ("def f():\n    return nope\n\nf()", "SCRIPT_ERROR", 4),
+        ("cal('CPI')", "SCRIPT_ERROR", 1),
+        ("alpha_vantage.NO_SUCH()", "SCRIPT_ERROR", 1),
+        ("call(1)", "INVALID_ARGUMENTS", 1),
+        ("call('GLOBAL_QUOTE', 1, 2, 3, 4, 5, 6, 7, 8, 9)", "INVALID_ARGUMENTS", 1),
+        ("call('TOOL_SCRIPT', script='1')", "INVALID_ARGUMENTS", 1),
+        ("call('TOOL_BATCH', calls=[])", "INVALID_ARGUMENTS", 1),
+    ],
+)
+def test_mistakes_name_the_line(tools: MetaTools, script: str, code: str, line: int) -> None:
+    found = failure(run(tools, script))
+    assert (found["code"], found["line"]) == (code, line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "script is missing"),
+        ({"script": 5}, "script must be text"),
+        ({"script": "1", "inputs": [1]}, "inputs must"),
+    ],
+)
+def test_request_that_cannot_be_read(tools: MetaTools, arguments: dict[str, Any], said: str) -> None:
+    assert said in failure(tools.call("TOOL_SCRIPT", arguments))["message"]
+
+
+LIMITED = {
+    "10**10**8": "memory",
+    "2 << 10**12": "memory",
+    "[0] * 10**9": "memory",
+    "'x' * 10**10": "memory",
+    "bytes(10**10)": "memory",
+    "'%1000000000d' % 1": "memory",
+    "f'{1:{10**9}}'": "memory",
+    "x = []\nwhile True:\n    x.append('y' * 100_000)": "memory",
+    "try:\n    x = [0] * 10**9\nexcept BaseException:\n    pass\n'went on'": "memory",
+    "while True:\n    try:\n        [0] * 10**9\n    except BaseException:\n        pass": "memory",
+    "def f():\n    return f()\nf()": "recursion",
+    "x = lambda: x()\nx()": "recursion",
+    "import time\ntime.sleep(3600)": "sleep",
+    "import asyncio\nawait asyncio.sleep(3600)": "sleep",
+    "while True:\n    print('x' * 100)": "output",
+    "print('x' * 100_000)": "output",
+    "'a' * 10**7": "result",
+    "[[]] * 10**6": "result",
+    "for _ in range(60):\n    call('CPI', select='last 1')": "calls",
+    "while True:\n    try:\n        call('CPI', select='last 1')\n    except BaseException:\n        pass": "calls",
+    "gather(*[call('CPI', select='last 1') for _ in range(100)])": "calls",
+    "#" + "x" * 40_000: "script",
+}
+"""Attacks on the limits → the limit that ends them."""
+
+
+@pytest.mark.parametrize("script", LIMITED, ids=lambda script: script[:30])
+def test_attack_ends_at_its_limit(tools: MetaTools, script: str) -> None:
+    found = failure(run(tools, script))
+    assert (found["code"], found["limit"]) == ("SCRIPT_LIMIT", LIMITED[script])
+    assert value(run(tools, "1 + 1")) == 2
+
+
+FORBIDDEN = [
+    "open('/etc/passwd').read()",
+    "open('stolen', 'w').write('x')",
+    "from pathlib import Path\nPath('/etc/passwd').read_text()",
+    "from pathlib import Path\nlist(Path('/').iterdir())",
+    "import os\nos.environ['PATH']",
+    "import os\nos.getenv('ALPHA_VANTAGE_API_KEY')",
+    "import os\nos.listdir('/')",
+    "import os\nos.system('id')",
+    "import os\nos.fork()",
+    "import os\nos.kill(1, 9)",
+    "import os\nos.execv('/bin/sh', [])",
+    "import socket",
+    "import subprocess",
+    "import ctypes",
+    "import urllib.request",
+    "import pickle",
+    "import importlib",
+    "import threading",
+    "import multiprocessing",
+    "import toolfold",
+    "import pydantic_monty",
+    "import builtins",
+    "__import__('os')",
+    "globals()['__builtins__']",
+    "().__class__.__bases__[0].__subclasses__()",
+    "[].__class__.__mro__",
+    "(lambda: 0).__globals__",
+    "(lambda: 0).__code__",
+    "call.__globals__",
+    "call.__self__",
+    "gather.__closure__",
+    "alpha_vantage.__dict__",
+    "alpha_vantage.__loader__",
+    "getattr((), '__class__').__base__",
+    "def f():\n    pass\nf.__globals__",
+    "type('X', (), {'__del__': 1}).__subclasses__()",
+    "eval('__import__(\"os\")')",
+    "exec('import subprocess')",
+    "compile('1', 'x', 'exec')",
+    "import sys\nsys.modules",
+    "import sys\nsys._getframe()",
+    "breakpoint()",
+    "input()",
+    "load(b'dump')",
+    "session.dump()",
+]
+"""Ways out of an interpreter; each must end with an error."""
+
+
+@pytest.mark.parametrize("script", FORBIDDEN, ids=lambda script: script[:30])
+def test_nothing_of_the_host_can_be_reached(tools: MetaTools, script: str) -> None:
+    found = failure(run(tools, script))
+    assert found["code"] in ("SCRIPT_ERROR", "SCRIPT_SYNTAX"), found
+    assert KEY not in json.dumps(found)
+    assert not Path("stolen").exists()
+
+
+def test_each_script_starts_with_nothing_of_the_one_before(tools: MetaTools) -> None:
+    value(run(tools, "leaked = 1\nleaked"))
+    assert "NameError" in failure(run(tools, "leaked"))["message"]
+    assert "NameError" in failure(run(tools, "symbols", other=1))["message"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["while True:\n        pass", "sum(range(10**15))"])
+def test_endless_script_is_stopped_within_50_ms_of_its_limit(
+    tools: MetaTools, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setattr(interpreter, "MAX_SCRIPT_S", 0.5)
+    over = []
+    for _ in range(4):
+        began = time.perf_counter()
+        found = failure(
+            run(tools, f"try:\n    {script.replace(chr(10), chr(10) + '    ')}\nexcept BaseException:\n    pass")
+        )
+        over.append(time.perf_counter() - began - 0.5)
+        assert found["limit"] == "time"
+    assert min(over) < 0.05  # the quickest: others share the machine
+
+
+@pytest.mark.slow
+def test_script_ends_with_the_request(tools: MetaTools) -> None:
+    began = time.monotonic()
+    result = tools.call("TOOL_SCRIPT", {"script": "while True:\n    pass"}, deadline=began + 2)
+    assert failure(result)["limit"] in ("time", "deadline")
+    assert time.monotonic() - began < 3
+
+
+def test_without_the_package_the_error_says_how_to_install_it(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "pydantic_monty":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    found = failure(run(make_tools(), "1"))
+    assert found["code"] == ScriptsUnavailable.code
+    assert "pip install 'toolfold[scripts]'" in found["suggestion"]
+
+
+@pytest.mark.slow
+def test_a_call_imports_nothing_of_scripts(mock_api: MockApi) -> None:
+    program = (
+        "import sys\nfrom toolfold.app import build_app\nfrom toolfold.settings import Settings\n"
+        "tools = build_app(Settings.from_environment()).server.tools\n"
+        "tools.call('TOOL_CALL', {'tool_name': 'CPI', 'select': 'last 1'})\n"
+        "parts = ('monty', 'toolfold.scripts', 'meta_tools.combined')\n"
+        "print([name for name in sys.modules if any(part in name for part in parts)])\n"
+    )
+    environment = {"ALPHA_VANTAGE_API_KEY": "mock", "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "TOOLFOLD_CACHE": "memory"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "place"),
+    [
+        ("x = call(1)", (False, False)),
+        ("gather(call(1))", (True, False)),
+        ("gather(\n  # é (\n  call(1))", (True, False)),
+        ("s = 'gather('; call(1)", (False, False)),
+        ("await call(1)", (False, True)),
+        ("asyncio.gather(call(1))", (False, True)),
+        ("from asyncio import gather\ngather(call(1))", (False, True)),
+        ("gather(1); call(1)", (False, False)),
+        ("gather(call(1)", (False, False)),
+    ],
+)
+def test_calls_at_the_same_time_are_found_in_the_text(script: str, place: tuple[bool, bool]) -> None:
+    start = len(script[: script.rindex("call(1)")].encode())
+    assert CallPlaces(script).at(start) == place
+
+
+def test_values_of_a_script_become_json() -> None:
+    assert to_json({1: (2, {3}), "x": float("nan"), "y": b"z"}) == {"1": [2, [3]], "x": None, "y": "b'z'"}
+    for large in (10**5000, ["x"] * 300_000, "x" * 6_000_000):
+        with pytest.raises(TooLarge):
+            to_json(large)
