@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from toolfold.build import checks, emitter, search_index, writer, yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.loaded_source import LoadedSource
+from toolfold.build.relations import RelatedTool, compile_relations
 from toolfold.build.schema import Category, Tool, Vocabulary
 from toolfold.build.tool_names import OriginalName, assign_names
 from toolfold.build.tool_references import renamed, renamed_vocabulary
@@ -75,6 +76,8 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_o
     problems += checks.check_use_instead([entry.tool for entry in definitions], locations)
     problems += checks.check_hints(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
+    for name, relations in compile_relations(_related(definitions, names), list(tools), problems).items():
+        tools[name]["relations"] = relations
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
@@ -89,10 +92,20 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_o
         "index": search_index.build(searchable, out_of_scope),
         "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
+        "related": sum("relations" in tool for tool in tools.values()),
         "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
         "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
     }
     return writer.dumps(compiled)
+
+
+def _related(definitions: Sequence[_ToolDefinition], names: Mapping[OriginalName, str]) -> list[RelatedTool]:
+    """Return the tools that have relations."""
+    return [
+        RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
+        for source, _, _, tool, where in definitions
+        if tool.relations
+    ]
 
 
 def _skill_root(tool: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from toolfold.build.importers.base import (
     ImporterSettings,
 )
 from toolfold.build.loaded_source import LoadedCategory, LoadedSource
-from toolfold.build.overlay import Overlay, ToolOverlay, read_overlay
+from toolfold.build.overlay import Overlay, ToolOverlay, overlay_line, read_overlay
 from toolfold.build.prompt_injection import find_prompt_injection
 from toolfold.build.schema import Category, Tool, Vocabulary
 from toolfold.build.tool_names import safe_name
@@ -72,7 +72,7 @@ def load_imported_source(
     categories = [
         LoadedCategory(
             _category(described.get(name) or ImportedCategory(name, title, description), [one for _, one in members]),
-            _Locations([tool.where for tool, _ in members]),
+            _Locations(folder, [tool for tool, _ in members]),
         )
         for name, members in groups.items()
     ]
@@ -89,13 +89,16 @@ def review_hash(tool: str, text: str) -> str:
 
 
 class _Locations:
-    """Return ``file:line`` of what describes a tool, for any key of it."""
+    """Return ``file:line`` of what describes a tool, for any key of it but those that the overlay alone has."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
+    def __init__(self, folder: Path, tools: list[ImportedTool]) -> None:
+        self._folder, self._tools = folder, tools
 
-    def __call__(self, number: int, *_at: str | int) -> str:
-        return self._lines[number]
+    def __call__(self, number: int, *at: str | int) -> str:
+        tool = self._tools[number]
+        if at[:1] == ("relations",) and not tool.relations:
+            return overlay_line(self._folder, "tools", tool.name, *at)
+        return tool.where
 
 
 def _category(category: ImportedCategory, tools: list[Tool]) -> Category:
@@ -129,6 +132,7 @@ def _tool(
         "tags": list(dict.fromkeys(filter(None, tags)))[:_MAX_TAGS],
         "example_queries": [*overlay.example_queries, *found.example_queries],
         "aliases": [*overlay.aliases, *found.aliases],
+        "relations": [one.model_dump(exclude_none=True) for one in (*found.relations, *overlay.relations)],
         "access": "free",
         "effect": overlay.effect or found.effect,
         "confirm": overlay.confirm or found.confirm,

@@ -8,12 +8,13 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from toolfold.build import yaml_loader
+from toolfold.build.relations import Relation
 from toolfold.build.schema import Model, Phrase, Prose, Summary, Tag
 from toolfold.build.validation_errors import located
 from toolfold.catalog.model import Effect
 from toolfold.fuzzy import closest_matches
 
-__all__ = ["OVERLAY", "Overlay", "ToolOverlay", "read_overlay"]
+__all__ = ["OVERLAY", "Overlay", "ToolOverlay", "overlay_line", "read_overlay"]
 
 OVERLAY = "overlay.yaml"
 
@@ -31,6 +32,8 @@ class ToolOverlay(Model):
     example: dict[str, Any] | None = None
     example_queries: list[Phrase] = Field(default_factory=list)
     aliases: list[Phrase] = Field(default_factory=list)
+    relations: list[Relation] = Field(default=[], max_length=20)
+    """Tools that are called before this one, instead of it, or after it."""
 
 
 class Overlay(Model):
@@ -40,6 +43,11 @@ class Overlay(Model):
     """Name that the source has for a tool → corrections."""
     reviewed: list[str] = Field(default_factory=list)
     """Texts that look like instructions to a model and that a person has read: the hashes that the compiler names."""
+
+
+def overlay_line(folder: Path, *at: str | int) -> str:
+    """Return ``file:line`` of a key in the overlay of ``folder``."""
+    return yaml_loader.load(folder / OVERLAY).where(at)
 
 
 def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay:

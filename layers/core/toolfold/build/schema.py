@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from toolfold.build.relations import Relation
 from toolfold.catalog.bounded_pattern import pattern_steps
 from toolfold.catalog.head_checks import FAULT_CODES, MAX_TEXT, host_of, text_problem
 
@@ -282,6 +283,8 @@ class Tool(Model):
     any_of: list[str] = []
     """Parameters of which at least one is required."""
     returns: Returns
+    relations: list[Relation] = Field(default=[], max_length=20)
+    """Tools that are called before this one, instead of it, or after it."""
     free_instead: FreeInstead | None = None
     adjusted_by: Annotated[str, StringConstraints(pattern=TOOL_NAME)] | None = None
     """The tool with the prices of this one corrected for splits, which show up as jumps in those of this one."""

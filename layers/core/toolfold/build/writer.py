@@ -70,7 +70,8 @@ def write(
     Args:
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
-        head: ``sources``, ``categories``, ``listing``, ``definition_tokens``, and ``skills`` where there are any.
+        head: ``sources``, ``categories``, ``listing``, ``definition_tokens``, and, where there are
+            any, ``skills`` and ``related``, the number of tools with relations.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
             confirm and tags are used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`.
@@ -101,6 +102,8 @@ def write(
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
+    if related := head.get("related"):
+        line["related"] = related
     if skills := head.get("skills"):
         line["skills"] = len(skills)
     if confirmed := sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines):

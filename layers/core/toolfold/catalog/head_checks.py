@@ -97,6 +97,7 @@ def check_head(head: Mapping[str, Any]) -> None:
         _require(all(_is_integer(number, 0, count) for number in counted.values()), f"counts of {field}")
     _require(_is_integer(head.get("confirmed", 0), 0, count), "confirmed")
     _require(_is_integer(head.get("skills", 0), 0, count), "skills")
+    _require(_is_integer(head.get("related", 0), 0, count), "related")
 
 
 def _check_source(entry: Mapping[str, Any]) -> None:

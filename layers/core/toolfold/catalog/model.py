@@ -114,6 +114,8 @@ class Tool(NamedTuple):
             ``repeated_as`` (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by``
             (tool), ``no_data`` (the suggestion after an answer without rows). May be empty.
         confirm: What a person reads before each call, which needs approval; empty for a tool without ``confirm``.
+        relations: ``[to, kind]`` or ``[to, kind, via]`` for each related tool: ``needs_output_of``, ``alternative`` or
+            ``then``, and what connects the two.
     """
 
     name: str
@@ -137,6 +139,7 @@ class Tool(NamedTuple):
     answer: Mapping[str, Any]
     hints: Mapping[str, Any] = MappingProxyType({})
     confirm: str = ""
+    relations: tuple[Sequence[str], ...] = ()
 
     @property
     def needs_approval(self) -> bool:
@@ -192,7 +195,7 @@ Sections of a catalog with skills (``catalog.skills``):
 
 _LISTS = frozenset({"tags", "formats", "see_also"})
 _OBJECTS = frozenset({"parameters", "example", "use_instead", "call", "answer"})
-_OPTIONAL = frozenset({"hints", "confirm"})
+_OPTIONAL = frozenset({"hints", "confirm", "relations"})
 _TOOL = {
     field: list if field in _LISTS else dict if field in _OBJECTS else str
     for field in Tool._fields
@@ -316,7 +319,8 @@ class Catalog:
         if entry is None:
             return None
         fields: dict[str, Any] = {key: tuple(entry[key]) if _TOOL[key] is list else entry[key] for key in _TOOL}
-        return Tool(**fields, hints=entry.get("hints", {}), confirm=entry.get("confirm", ""))
+        relations = tuple(entry.get("relations", ()))
+        return Tool(**fields, hints=entry.get("hints", {}), confirm=entry.get("confirm", ""), relations=relations)
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """Yield ``(name, summary, category)`` of every tool, in the order of the listing."""
@@ -371,6 +375,11 @@ class Catalog:
     def has_approvals(self) -> bool:
         """Whether calls of some tools need approval."""
         return bool(self._head.get("confirmed") or self._counts["effect"].get("destructive"))
+
+    @property
+    def has_relations(self) -> bool:
+        """Whether some tools are related to others."""
+        return bool(self._head.get("related"))
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""

@@ -14,6 +14,8 @@ _MAX_HASH, _MAX_ITEMS = 64, 1000
 _KINDS = ("object", "list", "map", "names", "typed", None)
 _FORMATS = frozenset({"csv", "json"})
 _MAX_LIST_ITEMS = 100_000
+_MAX_RELATIONS = 50
+_RELATION_KINDS = ("needs_output_of", "alternative", "then")
 
 
 def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> None:
@@ -41,6 +43,7 @@ def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> N
     _check_answer(entry["answer"])
     _check_hints(entry.get("hints", {}))
     _check_text("confirm", entry.get("confirm", ""), MAX_SUMMARY)
+    _check_relations(entry.get("relations", []))
     check_schema(entry["parameters"])
 
 
@@ -60,6 +63,14 @@ def _check_call(call: Mapping[str, Any]) -> None:
         _require(listed["separator"] != "" and _is_texts(listed.get("items", [])), "call.lists")
         most = listed.get("max_items", 1)
         _require(type(most) is int and 1 <= most <= _MAX_LIST_ITEMS, "call.lists")
+
+
+def _check_relations(relations: Any) -> None:
+    _require(isinstance(relations, list) and len(relations) <= _MAX_RELATIONS, "relations")
+    for relation in relations:
+        _require(_is_texts(relation) and len(relation) in (2, 3), "relations")
+        _require(is_tool_name(relation[0]) and relation[1] in _RELATION_KINDS, "relations")
+        _check_text("relations", relation[2] if len(relation) == 3 else "-", MAX_SUMMARY)
 
 
 def _check_answer(answer: Mapping[str, Any]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.reader import damaged
@@ -35,7 +36,11 @@ class RenderedTool:
 
 
 def pack(
-    catalog: Catalog, positions: Sequence[int], best_level: Callable[[int], int], budget: int
+    catalog: Catalog,
+    positions: Sequence[int],
+    best_level: Callable[[int], int],
+    budget: int,
+    remarks: Mapping[int, str] = MappingProxyType({}),
 ) -> list[RenderedTool]:
     """Render the first of ``positions`` that fit into ``budget`` tokens, in their order.
 
@@ -45,12 +50,22 @@ def pack(
         best_level: rank among ``positions`` → the most detailed level allowed. No tool is shown in less detail than a
             tool below it.
         budget: tokens.
+        remarks: position → how the tool is related to one of the best, at the end of its line.
 
     Returns:
         Empty when not even one line fits.
     """
+
+    def render(position: int, level: int) -> RenderedTool:
+        rendered = render_tool(catalog, position, level)
+        if position not in remarks:
+            return rendered
+        from toolfold.meta_tools import related_tools  # few tools have relations
+
+        return related_tools.mark(rendered, remarks[position])
+
     catalog.prefetch_summaries(positions)
-    lines = [render_tool(catalog, position, detail_levels.MINIMAL) for position in positions[: RESERVED_LINES + 1]]
+    lines = [render(position, detail_levels.MINIMAL) for position in positions[: RESERVED_LINES + 1]]
     packed: list[RenderedTool] = []
     level = detail_levels.FULL
     for rank, position in enumerate(positions):
@@ -58,7 +73,7 @@ def pack(
         level = max(level, best_level(rank))
         rendered = lines[0]
         while level < detail_levels.MINIMAL:
-            fuller = render_tool(catalog, position, level)
+            fuller = render(position, level)
             if fuller.cost + reserved <= budget:
                 rendered = fuller
                 break
@@ -69,8 +84,7 @@ def pack(
         budget -= rendered.cost
         following = rank + 1 + RESERVED_LINES
         lines = lines[1:] + [
-            render_tool(catalog, next_position, detail_levels.MINIMAL)
-            for next_position in positions[following : following + 1]
+            render(next_position, detail_levels.MINIMAL) for next_position in positions[following : following + 1]
         ]
     return packed
 

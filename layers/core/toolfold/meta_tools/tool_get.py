@@ -153,6 +153,7 @@ def _full(tool: Tool) -> dict[str, Any]:
         "returns": tool.returns,
         "example_call": detail_levels.example_call(tool),
         "see_also": tool.see_also,
+        "relations": detail_levels.relations(tool),
         # Without what the description says already.
         "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
@@ -31,6 +32,8 @@ MEDIUM_TOOLS = 2
 
 LISTED_TOKENS = 4000
 """Default budget of filters without a query: any category of a catalog of hundreds on one page."""
+
+_NO_REMARKS: Mapping[int, str] = MappingProxyType({})
 
 _FILL_RATIO = 0.8
 """Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
@@ -112,8 +115,17 @@ def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] |
             return detail_levels.FULL
         return detail_levels.MEDIUM if rank < found.top_ties + MEDIUM_TOOLS else detail_levels.MINIMAL
 
-    positions = [hit.position for hit in hits]
-    return _page(catalog, request, positions, len(found.hits), best_level, SEARCH_TOKENS, is_strong=found.is_strong)
+    positions, matched, remarks = [hit.position for hit in hits], len(found.hits), _NO_REMARKS
+    if catalog.has_relations:
+        from toolfold.meta_tools import related_tools  # few catalogs need it
+
+        remarks = related_tools.find_related(catalog, positions[: found.top_ties], candidates, MEDIUM_TOOLS)
+        positions = related_tools.with_related(positions, found.top_ties, remarks)
+        matched += len(remarks.keys() - {hit.position for hit in found.hits})
+        positions = positions if request.is_paged else positions[:SEARCH_TOOLS]
+    return _page(
+        *(catalog, request, positions, matched, best_level, SEARCH_TOKENS), is_strong=found.is_strong, remarks=remarks
+    )
 
 
 def _filter(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
@@ -134,6 +146,7 @@ def _page(
     default_budget: int,
     *,
     is_strong: bool = True,
+    remarks: Mapping[int, str] = _NO_REMARKS,
 ) -> Result:
     """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens.
 
@@ -145,6 +158,7 @@ def _page(
         best_level: rank of a tool among all that match → the most detailed level allowed.
         default_budget: tokens, unless the request says otherwise.
         is_strong: whether the first tool may be called without a comparison.
+        remarks: as for :func:`toolfold.meta_tools.packing.pack`.
     """
     budget = request.token_budget or default_budget
     start = request.offset or 0
@@ -154,7 +168,7 @@ def _page(
         return _result(catalog, request, _heading(catalog, request, step, 0, matched), [], step, matched=matched)
     longest_step = _next_step(len(window), only_full=False)
     heading_cost = tokens.count(_heading(catalog, request, longest_step, len(window), matched) + "\n")
-    rendered = pack(catalog, window, lambda rank: best_level(start + rank), _tool_budget(budget, heading_cost))
+    rendered = pack(catalog, window, lambda rank: best_level(start + rank), _tool_budget(budget, heading_cost), remarks)
     if not rendered:
         raise _budget_too_small(catalog, window[0], budget, heading_cost)
     in_full = sum(tool.entry["tier"] == detail_levels.FULL for tool in rendered)

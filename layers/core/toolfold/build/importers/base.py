@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import Field
 
+from toolfold.build.relations import Relation
 from toolfold.build.schema import Auth, SourceSettings, Tag
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.model import Effect
@@ -73,6 +74,7 @@ class ImportedTool:
         example_queries: Requests that need the tool.
         aliases: Other words for it.
         confirm: What a person reads before each call, which then needs approval; true for a text without details.
+        relations: Tools that are called before it, instead of it, or after it.
     """
 
     name: str
@@ -92,6 +94,7 @@ class ImportedTool:
     example_queries: Sequence[str] = ()
     aliases: Sequence[str] = ()
     confirm: str | bool | None = None
+    relations: Sequence[Relation] = ()
 
 
 @dataclass(frozen=True)

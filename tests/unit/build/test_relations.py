@@ -1,0 +1,151 @@
+"""Relations between tools: compiled, checked with file and line, and shown by TOOL_GET and TOOL_LIST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.build.importers.test_skills import skill
+from tests.unit.build.importers.test_skills import written as written_skills
+from tests.unit.build.test_schema import SOURCE, changed, mistakes, written
+from toolfold.build.compiler import compile_folder
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import parse_catalog
+from toolfold.meta_tools.tool_get import tool_get
+from toolfold.meta_tools.tool_list import tool_list
+
+
+def related(*relations: dict[str, str], name: str = "FORECAST", **changes: Any) -> dict[str, Any]:
+    return {**changed(name=name, **changes), "relations": list(relations)}
+
+
+CITIES = changed(
+    name="CITIES", title="Cities", summary="Names of cities that have a weather station", description="By country."
+)
+ALERTS = changed(name="ALERTS", title="Alerts", summary="Warnings of storms and floods", description="By region.")
+
+
+def compiled(folder: Path, *tools: dict[str, Any]) -> Catalog:
+    return parse_catalog(compile_folder(written(folder, SOURCE, *tools)).encode())
+
+
+def needs(to: str, via: str = "") -> dict[str, str]:
+    return {"to": to, "kind": "needs_output_of", **({"via": via} if via else {})}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    then = {"to": "alerts", "kind": "then"}
+    return compiled(tmp_path, related(then, needs("CITIES", "city")), CITIES, ALERTS)
+
+
+def test_relations_are_compiled_with_what_is_needed_first(catalog: Catalog) -> None:
+    tool = catalog.get("FORECAST")
+
+    assert tool is not None
+    assert tool.relations == (["CITIES", "needs_output_of", "city"], ["ALERTS", "then"])
+
+
+def test_tool_get_shows_relations(catalog: Catalog) -> None:
+    entry = tool_get(catalog, {"tool_name": "FORECAST"}).structured["tools"][0]
+
+    assert entry["relations"] == (
+        {"to": "CITIES", "kind": "needs_output_of", "via": "city"},
+        {"to": "ALERTS", "kind": "then"},
+    )
+    assert "relations" not in tool_get(catalog, {"tool_name": "CITIES"}).structured["tools"][0]
+
+
+def test_tool_list_shows_related_tools_at_the_medium_level(catalog: Catalog) -> None:
+    answer = tool_list(catalog, {"query": "temperature and rain for the next days"})
+    first, second, third = answer.structured["tools"]
+
+    assert [first["tier"], second["tier"], third["tier"]] == [1, 2, 2]
+    assert (second["name"], second["relation"]) == ("CITIES", "before FORECAST: city")
+    assert answer.text.splitlines()[-1].endswith("Warnings of storms and floods [after FORECAST]")
+    assert (answer.structured["matched"], answer.structured["more"]) == (3, None)
+
+
+@pytest.mark.parametrize("budget", [100, 110, 120, 130, 140, 160, 200, 300])
+def test_related_tools_stay_within_the_budget(catalog: Catalog, budget: int) -> None:
+    answer = tool_list(catalog, {"query": "temperature and rain for the next days", "token_budget": budget})
+
+    assert answer.structured["tokens"] <= budget
+
+
+def test_pages_have_each_tool_once(catalog: Catalog) -> None:
+    pages = [
+        tool_list(catalog, {"query": "temperature and rain for the next days", "limit": 1, "offset": offset})
+        for offset in range(3)
+    ]
+
+    assert [page.structured["tools"][0]["name"] for page in pages] == ["FORECAST", "CITIES", "ALERTS"]
+    assert [page.structured["more"] for page in pages] == [{"offset": 1}, {"offset": 2}, None]
+
+
+def test_a_related_tool_that_does_not_pass_the_filters_is_not_shown(tmp_path: Path) -> None:
+    catalog = compiled(tmp_path, related(needs("CITIES")), {**CITIES, "tags": ["places"]})
+    answer = tool_list(catalog, {"query": "temperature and rain for the next days", "tag": "weather"})
+
+    assert [tool["name"] for tool in answer.structured["tools"]] == ["FORECAST"]
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [
+        (needs("CITYS"), "there is no tool 'CITYS'; did you mean CITIES?"),
+        (needs("forecast"), "names the tool itself"),
+        ({"to": "CITIES", "kind": "needs"}, "kind: Input should be 'needs_output_of'"),
+        ({"to": "CITIES"}, "kind: Field required"),
+        ({"to": "CITIES", "kind": "then", "via": "# a note"}, "via: String should match pattern"),
+        ({"to": "CITIES", "kind": "then", "because": "x"}, "because: Extra inputs are not permitted"),
+    ],
+)
+def test_a_wrong_relation_is_an_error_with_file_and_line(
+    tmp_path: Path, relation: dict[str, str], expected: str
+) -> None:
+    found = mistakes(written(tmp_path, SOURCE, related(relation), CITIES))
+
+    assert "forecasts.yaml:3" in found
+    assert expected in found
+
+
+def test_a_relation_that_is_given_twice_is_an_error(tmp_path: Path) -> None:
+    found = mistakes(written(tmp_path, SOURCE, related(needs("CITIES"), needs("cities", "x")), CITIES))
+
+    assert "needs_output_of CITIES is given twice" in found
+
+
+def test_a_cycle_of_what_is_needed_is_an_error_and_any_other_is_none(tmp_path: Path) -> None:
+    cities, alerts = {**CITIES, "relations": [needs("ALERTS")]}, {**ALERTS, "relations": [needs("FORECAST")]}
+    found = mistakes(written(tmp_path, SOURCE, related(needs("CITIES")), cities, alerts))
+
+    assert found.count("a cycle of needs_output_of") == 1
+    assert "FORECAST → CITIES → ALERTS → FORECAST" in found
+    then = {"to": "FORECAST", "kind": "then"}
+    assert compiled(tmp_path, related(needs("CITIES")), {**CITIES, "relations": [then]}).has_relations
+
+
+def test_a_long_chain_of_what_is_needed_is_no_problem(tmp_path: Path) -> None:
+    tools = [
+        {**CITIES, "name": f"STEP_{number}", "relations": [needs(f"STEP_{number + 1}")] if number < 60 else []}
+        for number in range(61)
+    ]
+
+    assert compiled(tmp_path, *tools).has_relations
+
+
+def test_an_overlay_relates_tools_by_the_names_of_their_source_or_of_the_catalog(tmp_path: Path) -> None:
+    folder = written_skills(tmp_path, {"tax-forms/SKILL.md": skill("tax-forms"), "rates/SKILL.md": skill("rates")})
+    overlay = {"tools": {"tax-forms": {"relations": [needs("rates"), {"to": "team__rates", "kind": "then"}]}}}
+    (folder / "team/overlay.yaml").write_text(yaml.safe_dump(overlay))
+    tool = parse_catalog(compile_folder(folder).encode()).get("team__tax_forms")
+
+    assert tool is not None
+    assert tool.relations == (["team__rates", "needs_output_of"], ["team__rates", "then"])
+    overlay["tools"]["tax-forms"]["relations"][0]["to"] = "rate"
+    (folder / "team/overlay.yaml").write_text(yaml.safe_dump(overlay))
+    assert "team/overlay.yaml:4: relations of team__tax_forms: there is no tool 'rate'" in mistakes(folder)
