@@ -95,6 +95,8 @@ def _items(tool: Tool, name: str, value: Any) -> list[str]:
 
 def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> str:
     """Return how to find values that the source knows."""
+    if "upstream_says" in error.details:
+        return error.suggestion
     if isinstance(error, NoData) and "no_data" in tool.hints:
         return str(tool.hints["no_data"])
     if isinstance(error, InvalidArguments) and not _names_a_tool(catalog, error.suggestion):

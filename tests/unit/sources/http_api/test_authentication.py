@@ -24,7 +24,7 @@ KEY = "k&y=1/2+3"
         ({"header": "X-Api-Key"}, SentCredentials(headers={"X-Api-Key": KEY}), ("header", "x-api-key")),
         ({"header": "Authorization", "prefix": "Token"}, SentCredentials(headers={"Authorization": f"Token {KEY}"}),
          ("header", "authorization")),
-        ({"cookie": "session"}, SentCredentials(cookies=("session=k%26y%3D1%2F2%2B3",)), ("cookie", "session")),
+        ({"cookie": "session"}, SentCredentials(cookies=("session=k&y=1/2+3",)), ("cookie", "session")),
         ({"bearer": True}, SentCredentials(headers={"Authorization": f"Bearer {KEY}"}), ("header", "authorization")),
         ({"oauth2": {"token_url": "https://a.example/token"}},
          SentCredentials(headers={"Authorization": f"Bearer {KEY}"}), ("header", "authorization")),

@@ -86,6 +86,7 @@ class TestPath:
         assert bind(call, {"one": ["x", "y"], "second": 5}).path == "/a/.x.y/b/;second=5"
 
     @pytest.mark.hypothesis
+    @settings(max_examples=40)
     @given(TEXTS | st.lists(st.sampled_from([".", "..", "/", "\\", "%2e", "%2F", "%25", ";", "a"])).map("".join))
     def test_what_a_server_decodes_is_the_value_in_its_place(self, value: str) -> None:
         try:
@@ -144,6 +145,7 @@ class TestQuery:
                 bind(call, arguments, taken=[("query", "apikey"), ("header", "x-key"), ("cookie", "session")])
 
     @pytest.mark.hypothesis
+    @settings(max_examples=40)
     @given(
         st.dictionaries(TEXTS.filter(bool), TEXTS | st.integers() | st.lists(TEXTS, min_size=1, max_size=3), max_size=4)
     )
@@ -172,6 +174,7 @@ class TestHeaders:
             bind(TRACED, {"trace": value})
 
     @pytest.mark.hypothesis
+    @settings(max_examples=40)
     @given(TEXTS)
     def test_a_header_is_sent_as_it_is_or_not_at_all(self, value: str) -> None:
         try:
@@ -183,6 +186,7 @@ class TestHeaders:
         assert parsed.items() == [("X-Trace", value)]
 
     @pytest.mark.hypothesis
+    @settings(max_examples=40)
     @given(TEXTS)
     def test_a_cookie_is_one_pair(self, value: str) -> None:
         call = {"path": "/a", "parameters": {"session": {"in": "cookie"}, "b": {"in": "cookie"}}}
@@ -265,6 +269,7 @@ class TestBody:
         assert bind({"method": "DELETE", "path": "/", "body": body}, {}).body is None
 
     @pytest.mark.hypothesis
+    @settings(max_examples=40)
     @given(st.dictionaries(TEXTS, JSON_VALUES, max_size=4))
     def test_a_json_server_reads_the_arguments(self, arguments: dict[str, Any]) -> None:
         call = {"method": "POST", "path": "/", "body": {"fields": {name: name for name in arguments}}}

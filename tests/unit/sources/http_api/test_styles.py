@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfold.sources.http_api.styles import named_values, path_value, scalar_text
@@ -77,6 +77,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 @pytest.mark.hypothesis
+@settings(max_examples=40)
 @given(st.dictionaries(TEXTS.filter(bool), TEXTS | st.lists(TEXTS, max_size=3), max_size=4))
 def test_every_server_reads_the_values_that_were_written(values: dict[str, Any]) -> None:
     written = "&".join(pair for name, value in values.items() for pair in named_values(name, value, "form", True))

@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from toolfold.sources.http_api.styles import cookie_text
+
 if TYPE_CHECKING:
     from toolfold.catalog.model import Auth
 
@@ -58,7 +60,7 @@ def credentials_to_send(auth: Auth | None, key: str) -> SentCredentials:
     if auth.header is not None:
         return SentCredentials(headers={auth.header: f"{auth.prefix} {key}" if auth.prefix else key})
     if auth.cookie is not None:
-        return SentCredentials(cookies=(f"{auth.cookie}={quote(key, safe='')}",))
+        return SentCredentials(cookies=(f"{auth.cookie}={cookie_text(key)}",))
     if auth.basic:
         return SentCredentials(headers={"Authorization": f"Basic {basic_credentials(key)}"})
     if auth.bearer or auth.oauth2 is not None:

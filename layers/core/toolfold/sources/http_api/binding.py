@@ -41,7 +41,15 @@ from toolfold.sources.http_api.path_template import (
     segment_encoder,
     texts_of,
 )
-from toolfold.sources.http_api.styles import DEFAULT_STYLES, STYLES, encode_all, named_values, path_value, scalar_text
+from toolfold.sources.http_api.styles import (
+    DEFAULT_STYLES,
+    STYLES,
+    cookie_text,
+    encode_all,
+    named_values,
+    path_value,
+    scalar_text,
+)
 
 __all__ = [
     "METHODS",
@@ -66,9 +74,6 @@ RESERVED_HEADERS = frozenset(
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """The name of a header or a cookie: RFC 9110, section 5.6.2."""
-
-_COOKIE_VALUE = "!#$%&'()*+-./:<=>?@[]^_`{|}~"
-"""Signs of a cookie's value beside letters and digits: RFC 6265, section 4.1.1."""
 
 _KEPT_IN_QUERY = "/:?@!$'()*,"
 """Reserved characters that end neither a pair nor a query, and that no server decodes: not ``&``, ``=``, ``+``, ``#``,
@@ -204,7 +209,7 @@ def bind(
         elif one.location == "query":
             query += _pairs(one, value, names, _query_text if one.reserved else encode_all)
         elif one.location == "cookie":
-            cookies += _pairs(one, value, names, _cookie_text)
+            cookies += _pairs(one, value, names, cookie_text)
         elif one.location == "header":
             headers[one.name] = _header(one, value)
     path = _expand(template, segments)
@@ -317,12 +322,6 @@ def _header(one: _Parameter, value: Any) -> str:
 
 def _query_text(text: str) -> str:
     return quote(text, safe=_KEPT_IN_QUERY)
-
-
-def _cookie_text(text: str) -> str:
-    if not text.isascii() or not all(sign.isalnum() or sign in _COOKIE_VALUE for sign in text):
-        return quote(text, safe="")
-    return text
 
 
 def _as_content(content_type: str, value: Any) -> str:

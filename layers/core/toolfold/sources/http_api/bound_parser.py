@@ -23,7 +23,7 @@ from toolfold.errors import (
     RateLimited,
     UpstreamError,
 )
-from toolfold.messages import CHECK_KEY
+from toolfold.messages import CHECK_KEY, READ_NOTICE
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.sources.http_api.body import is_json_type
@@ -43,6 +43,7 @@ _LINES = ("ndjson", "jsonl", "jsonlines", "json-seq")
 _CSV = ("text/csv", "application/csv")
 _ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
 _NOT_THERE = frozenset({404, 410})
+_CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
 _CHECK_WRITE = "It may have taken effect: check with a tool that reads before you call it again."
 
 
@@ -133,13 +134,12 @@ class BoundParser(ResponseParser):
         if status in _ARGUMENTS_REFUSED:
             return InvalidArguments(
                 f"{title} refuses the arguments (HTTP status {status}).",
-                "Correct them by what it says and by the schema, and call again.",
+                READ_NOTICE.for_model if said else _CHECK_ARGUMENTS,
                 **said,
             )
         if status in _NOT_THERE and arguments:
-            return NoData(
-                f"{title} has nothing for these arguments (HTTP status {status}).", self.source.no_data, **said
-            )
+            step = READ_NOTICE.for_model if said else self.source.no_data
+            return NoData(f"{title} has nothing for these arguments (HTTP status {status}).", step, **said)
         if status in (401, 403) and self.source.auth is None:
             return AuthRequired(
                 f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
@@ -160,7 +160,7 @@ class BoundParser(ResponseParser):
         if tool.effect != "read" and status >= 500:
             error.suggestion = _CHECK_WRITE
         elif error.suggestion != TRY_AGAIN and 400 <= status < 500 and status not in (401, 429) and said:
-            error.suggestion = "Read what it says; correct the call, or tell the user."
+            error.suggestion = READ_NOTICE.for_model
         return error
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["DEFAULT_STYLES", "STYLES", "encode_all", "named_values", "path_value", "scalar_text"]
+__all__ = ["DEFAULT_STYLES", "STYLES", "cookie_text", "encode_all", "named_values", "path_value", "scalar_text"]
 
 STYLES = {
     "path": frozenset({"simple", "label", "matrix"}),
@@ -27,12 +27,21 @@ DEFAULT_STYLES = {"path": "simple", "query": "form", "header": "simple", "cookie
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 """Style → text between the items of a value that is not exploded. The items have their own percent-encoding."""
 
+_COOKIE_VALUE = "!#$%&'()*+-./:<=>?@[]^_`{|}~"
+"""Signs of a cookie's value beside letters and digits: RFC 6265, section 4.1.1."""
+
 Encode = Callable[[str], str]
 
 
 def encode_all(text: str) -> str:
     """Return ``text`` with every character percent-encoded that is not unreserved (RFC 3986, section 2.3)."""
     return quote(text, safe="")
+
+
+def cookie_text(text: str) -> str:
+    """Return ``text`` as the value of a cookie: as it is, or percent-encoded where it has other characters."""
+    is_value = text.isascii() and all(sign.isalnum() or sign in _COOKIE_VALUE for sign in text)
+    return text if is_value else encode_all(text)
 
 
 def scalar_text(value: Any) -> str:
