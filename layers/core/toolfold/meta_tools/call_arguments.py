@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LIST_CHARACTERS = frozenset(",;|[\n ")
 """Characters of which a text with several values has at least one."""
 
-OPTIONS = ("select", "max_tokens", "fresh", "approval_token")
+OPTIONS = ("select", "max_tokens", "fresh", "approval_token", "inspect")
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
 
@@ -28,15 +28,16 @@ def split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str,
         arguments: those of TOOL_CALL in the documented form; ``call_envelope`` brings others into it.
 
     Raises:
-        InvalidArguments: ``max_tokens`` is not a whole number above 0, ``fresh`` neither true nor false, or
-            ``approval_token`` no text.
+        InvalidArguments: ``max_tokens`` is not a whole number above 0, ``fresh`` or ``inspect`` neither true nor
+            false, or ``approval_token`` no text.
     """
     options = {name: None if is_blank(arguments.get(name)) else arguments[name] for name in OPTIONS}
     most = options["max_tokens"]
     if most is not None and ((number := whole_number(most)) is None or number < 1):
         raise _invalid_option(arguments, "max_tokens", "a whole number above 0")
-    if boolean(options["fresh"]) is None:
-        raise _invalid_option(arguments, "fresh", "true or false")
+    for name in ("fresh", "inspect"):
+        if boolean(options[name]) is None:
+            raise _invalid_option(arguments, name, "true or false")
     if not isinstance(options["approval_token"], str | None):
         raise _invalid_option(arguments, "approval_token", "the token of APPROVAL_REQUIRED, a text")
     return dict(arguments.get("arguments") or {}), options

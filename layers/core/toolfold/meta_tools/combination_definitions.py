@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.meta_tools.definitions import answer_schema, number, text
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
+    from toolfold.catalog.model import Catalog, Tool
 
 __all__ = ["DEFINITIONS", "example"]
 
@@ -119,23 +119,36 @@ _SEARCHED = 200
 
 def example(catalog: Catalog, name: str) -> dict[str, Any]:
     """Return arguments of a call of the meta-tool ``name`` with tools of the catalog; empty where none can be shown."""
-    found = []
-    for tool_name, _ in zip(catalog, range(_SEARCHED), strict=False):
-        tool = catalog.get(tool_name)
-        if tool is not None and tool.effect == "read" and not tool.confirm and tool.example:
-            found.append(tool)
-        if len(found) == 2:
-            break
+    found: list[Tool] = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
+    if name == "TOOL_PIPE":
+        return next((pipe for tool in found if (pipe := _pipe(catalog, tool))), {})
     if len(found) < 2:
         return {}
-    calls: list[dict[str, Any]] = [{"tool_name": tool.name, "arguments": dict(tool.example)} for tool in found]
+    first, second = found[:2]
     if name == "TOOL_BATCH":
-        return {"calls": [{"id": "a", **calls[0]}, {"id": "b", **calls[1]}]}
-    second, arguments = found[1].name, dict(found[1].example)
-    key = next(iter(arguments))
-    if name == "TOOL_PIPE":
-        referring = {**arguments, key: {"$ref": f"found.rows[0].{key}"}}
-        return {"steps": [{"as": "found", **calls[0]}, {"tool_name": second, "arguments": referring}]}
-    others = "".join(f", {other}={value!r}" for other, value in arguments.items() if other != key)
-    script = f"gather(*[call('{second}', {key}=value{others}) for value in inputs['values']])"
-    return {"script": script, "inputs": {"values": [arguments[key]]}}
+        return {"calls": [{"id": "a", **_call_of(first)}, {"id": "b", **_call_of(second)}]}
+    key = next(iter(first.example))
+    others = "".join(f", {other}={value!r}" for other, value in first.example.items() if other != key)
+    script = f"gather(*[call('{first.name}', {key}=value{others}) for value in inputs['values']])"
+    return {"script": script, "inputs": {"values": [first.example[key]]}}
+
+
+def _simple_tools(catalog: Catalog) -> list[Tool]:
+    """Return tools that read, are in every plan, and have an example, the shortest first."""
+    tools = [catalog.get(name) for name, _ in zip(catalog, range(_SEARCHED), strict=False)]
+    simple = [tool for tool in tools if tool and tool.effect == "read" and not tool.confirm and tool.example]
+    return sorted(simple, key=lambda tool: (tool.access != "free", len(str(tool.example))))
+
+
+def _pipe(catalog: Catalog, tool: Tool) -> dict[str, Any]:
+    """Return a pipe whose first step finds an argument of ``tool``; empty where the catalog names no tool for that."""
+    for parameter, found_by in tool.hints.get("found_by", {}).items():
+        first = catalog.get(found_by["tool"])
+        if first is not None and first.example:
+            referring = {**tool.example, parameter: {"$ref": f"found.rows[0].{parameter}"}}
+            return {"steps": [{"as": "found", **_call_of(first)}, {"tool_name": tool.name, "arguments": referring}]}
+    return {}
+
+
+def _call_of(tool: Tool) -> dict[str, Any]:
+    return {"tool_name": tool.name, "arguments": dict(tool.example)}

@@ -14,6 +14,7 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.result import NO_USE, UpstreamUse
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
+from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_names import tool_not_found
 
@@ -141,6 +142,8 @@ def tool_call(
     with LargeAnswerTurn(large_answer_turns, budget) as turn:
         base = CallBase(catalog, executor, credentials, budget, fetch_deadline, turn, whole)
         call, sent = open_call(base, arguments)
+        if boolean(arguments.get("inspect")):
+            return _inspect(call, sent, started)
         batch, sent = plan_parts(call, sent)
         if batch is not None:
             answer = _call_parts(call, batch, sent)
@@ -151,6 +154,23 @@ def tool_call(
         else:
             answer = complete_answer(call, sent, fetch_response(call, sent))
         return add_metadata(render_answer(call, answer), call, answer.use, started)
+
+
+def _inspect(call: Call, sent: Mapping[str, Any], started: float) -> Result:
+    """Perform a call, completed from the example of its tool, and describe its answer.
+
+    Raises:
+        CallError: the tool does more than read, or the call failed.
+    """
+    from toolfold.meta_tools import inspection
+    from toolfold.meta_tools.call_metadata import add_metadata
+
+    if call.options.raw_by:
+        sent = {name: value for name, value in sent.items() if name != call.options.raw_by}
+        call = replace(call, options=replace(call.options, raw_by=""))
+    sent, filled = inspection.completed_arguments(call, sent)
+    answer = complete_answer(call, sent, fetch_response(call, sent))
+    return add_metadata(inspection.render_inspection(call, answer, sent, filled), call, answer.use, started)
 
 
 def open_call(base: CallBase, arguments: Mapping[str, Any]) -> tuple[Call, Mapping[str, Any]]:
