@@ -38,10 +38,14 @@ demo: .venv/.package ## answer "give me aapl price" in two calls, offline
 test: .venv/.dev ## run the tests (under five minutes)
 	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" $(ARGS)
 
-test-slow: .venv/.dev ## run the slow tests; part of `check`
+.PHONY: postgresql
+postgresql: .venv/.dev ## find the programs of PostgreSQL for the tests, or install them
+	scripts/install-postgresql
+
+test-slow: .venv/.dev postgresql ## run the slow tests; part of `check`
 	$(bin)/python -m pytest -n auto --dist worksteal -m "slow and not e2e and not clients" $(ARGS)
 
-explore: .venv/.dev ## run the property tests with many more examples, different ones each time
+explore: .venv/.dev postgresql ## run the property tests with many more examples, different ones each time
 	$(bin)/python -m pytest -n auto --dist worksteal -m "hypothesis and not e2e and not clients" --hypothesis-profile=long $(ARGS)
 
 # `test` runs on the oldest supported Python; the fast tests show differences of newer ones.
@@ -110,6 +114,7 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
 	$$compile clients.in -o clients.txt && \
+	$$compile --no-deps postgresql.in -o postgresql.txt && \
 	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra build rankers.in -o rankers.txt
 	$(MAKE) lock-aws

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -78,7 +79,7 @@ def serve(folder: Path) -> Iterator[PostgresqlServer]:
         _wait(server, folder / "log")
         yield server
     finally:
-        process.terminate()  # rolls back what runs, and stops
+        process.send_signal(signal.SIGINT)  # "fast": rolls back what runs, and closes connections
         try:
             process.wait(30)
         except subprocess.TimeoutExpired:

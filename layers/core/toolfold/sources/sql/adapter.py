@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -89,6 +90,16 @@ class SqlAdapter:
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
         """Keep an answer as long as the source says, for its connection string alone."""
         return CachePolicy(self.source.freshness[tool.freshness], varies_by_key=True)
+
+    def warm_up(self) -> None:
+        """Import what a query needs. Nothing is opened."""
+        with suppress(ImportError):
+            import toolfold.sources.sql.guard
+        if self._settings.dialect == "sqlite":
+            import toolfold.sources.sql.sqlite_database
+        else:
+            with suppress(ImportError):
+                import toolfold.sources.sql.postgresql_database  # noqa: F401
 
     def quota_resets_at(self, now: float) -> float:
         """Return the next midnight in UTC: databases have no quota."""

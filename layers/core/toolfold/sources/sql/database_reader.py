@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
+from toolfold import call_context
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.pool import ConnectionPool
 from toolfold.sources.sql.rows import Rows
@@ -18,7 +18,7 @@ from toolfold.sources.sql.statement_parameters import bind_parameters
 
 __all__ = ["Database", "DatabaseReader", "open_database"]
 
-logger = logging.getLogger("toolfold")
+T = TypeVar("T")
 
 _SCHEMA_TTL_S = 60.0
 """Seconds for which the tables are cached to check statements against."""
@@ -32,6 +32,9 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+    def cancel(self) -> None:
+        """End the statement that another thread runs."""
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
         """Return the tables as they are now."""
@@ -142,7 +145,7 @@ class DatabaseReader:
                     raise
                 schema = self._recent_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
                 guarded = check_statement(bound.text, dialect, schema)
-            rows = self._pool.run(
+            rows = self._run(
                 connection_string,
                 deadline,
                 lambda database: database.query(guarded.text, bound.values, limit, deadline, schema.search_path),
@@ -153,9 +156,23 @@ class DatabaseReader:
             raise
         return _rows_json(rows)
 
+    def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
+        """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
+        context = call_context.current() or call_context.CallContext()
+
+        def cancellable(database: Database) -> T:
+            try:
+                with context.on_cancel(database.cancel):
+                    return work(database)
+            finally:
+                if context.is_cancelled:  # also one that came too late: it may hit the next statement
+                    raise DatabaseFailure(FailureKind.CANCELLED)
+
+        return self._pool.run(connection_string, deadline, cancellable)
+
     def _read_schema(self, connection_string: str, deadline: float) -> DatabaseSchema:
         read_at = time.monotonic()
-        schema = self._pool.run(connection_string, deadline, lambda database: database.read_schema(deadline))
+        schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
         with self._lock:
             self._known = (connection_string, read_at, schema)
         return schema

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from toolfold.errors import AnswerTooLarge, AuthRejected, CallError, InvalidArguments, UpstreamError, UpstreamTimeout
+from toolfold.errors import (
+    AnswerTooLarge,
+    AuthRejected,
+    CallCancelled,
+    CallError,
+    InvalidArguments,
+    UpstreamError,
+    UpstreamTimeout,
+)
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, NotConnected
 from toolfold.sources.sql.schema import DatabaseSchema, Table
@@ -40,6 +48,7 @@ class FailureKind(Enum):
     ROLE = auto()
     BROKEN = auto()
     BUSY = auto()
+    CANCELLED = auto()
     TIMEOUT = auto()
     TOO_LARGE = auto()
     NOT_ALLOWED = auto()
@@ -144,6 +153,11 @@ _CONNECTION: dict[FailureKind, _Failed] = {
         "{title} is locked, or has too many connections, at the moment.",
         "Try again in a moment; if it keeps failing, tell the user.",
         retryable=True,
+    ),
+    FailureKind.CANCELLED: _Failed(
+        CallCancelled,
+        "The client cancelled this call.",
+        "Call again if the answer is needed.",
     ),
     FailureKind.TIMEOUT: _Failed(
         UpstreamTimeout,

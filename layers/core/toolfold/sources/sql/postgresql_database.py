@@ -37,6 +37,8 @@ _CURSOR = "toolfold_rows"
 _GRACE_S = 1.0
 """Seconds after the deadline for the server to say that it has ended a statement. Then the connection is closed."""
 
+_CANCEL_TIMEOUT_S = 5.0
+
 _MAX_CONNECT_S = 10
 
 _SETTINGS = (
@@ -81,10 +83,9 @@ class PostgresqlDatabase:
         with contextlib.suppress(Exception):
             self._connection.close()
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether the connection is open."""
-        return not self._connection.closed and not self._connection.broken
+    def cancel(self) -> None:
+        """End the statement that another thread runs. Return at once: another connection carries the request."""
+        threading.Thread(target=self._cancel, daemon=True).start()
 
     def probe_role(self, deadline: float) -> Refusal | None:
         """Return why the role may not be used, or None for one that can only read."""
@@ -142,6 +143,10 @@ class PostgresqlDatabase:
         if lines and not whole:
             raise DatabaseFailure(FailureKind.TOO_LARGE)
         return Rows(names, whole[:limit], len(lines) > limit or len(whole) < len(lines))
+
+    def _cancel(self) -> None:
+        with contextlib.suppress(Exception):
+            self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT_S)
 
     def _fetch(self, statement: str) -> list[list[str | None]]:
         """Run a statement of our own, and return its rows as texts."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 __all__ = ["Refusal", "probe_role"]
 
-Fetch = Callable[[str], Sequence[Sequence[str | None]]]
+ReadRows = Callable[[str], Sequence[Sequence[str | None]]]
 
 _DANGEROUS_ROLES = (
     "pg_read_server_files",
@@ -95,14 +95,14 @@ class Refusal(NamedTuple):
         return f"{self.problem} {self.remedy}"
 
 
-def probe_role(fetch: Fetch, schemas: Sequence[str]) -> Refusal | None:
+def probe_role(read_rows: ReadRows, schemas: Sequence[str]) -> Refusal | None:
     """Return why the role of a connection is refused, or None for one that can only read.
 
     Args:
-        fetch: runs a statement.
+        read_rows: runs a statement.
         schemas: the schemas that the source reads, for the statements of the remedy.
     """
-    for quoted, name, is_super, may_create_roles, may_create_databases, may_replicate, groups in fetch(_ROLE):
+    for quoted, name, is_super, may_create_roles, may_create_databases, may_replicate, groups in read_rows(_ROLE):
         new_role = _new_role(schemas)
         if is_super == "t":
             return Refusal(f"The role {name} is a superuser.", new_role)
@@ -118,13 +118,15 @@ def probe_role(fetch: Fetch, schemas: Sequence[str]) -> Refusal | None:
                 f"The role {name} is a member of {group}, which may do more than read.",
                 f"Run: REVOKE {group} FROM {quoted};",
             )
-    return _refuse_rights(fetch(_RIGHTS), fetch, schemas)
+    return _refuse_rights(read_rows(_RIGHTS), read_rows, schemas)
 
 
-def _refuse_rights(rights: Sequence[Sequence[str | None]], fetch: Fetch, schemas: Sequence[str]) -> Refusal | None:
+def _refuse_rights(
+    rights: Sequence[Sequence[str | None]], read_rows: ReadRows, schemas: Sequence[str]
+) -> Refusal | None:
     if not rights:
         return None
-    ((role,),) = fetch("SELECT session_user")
+    ((role,),) = read_rows("SELECT session_user")
     kind, name, privilege, grantee = rights[0]
     same = [right for right in rights if right[0] == kind and right[2] == privilege]
     others = f" and {len({right[1] for right in rights}) - 1} more" if len({right[1] for right in rights}) > 1 else ""

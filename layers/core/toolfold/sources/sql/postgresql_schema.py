@@ -10,7 +10,7 @@ from toolfold.sources.sql.schema import Column, DatabaseSchema, Table, TableFilt
 
 __all__ = ["read_schema"]
 
-Fetch = Callable[[str], Sequence[Sequence[str | None]]]
+ReadRows = Callable[[str], Sequence[Sequence[str | None]]]
 """Runs a statement without parameters and returns its rows as texts."""
 
 _SCHEMAS = """
@@ -56,13 +56,13 @@ ORDER BY n.nspname, c.relname, k.contype DESC, k.conname
 _KINDS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f": "foreign table"}
 
 
-def read_schema(fetch: Fetch, tables: TableFilter) -> DatabaseSchema:
+def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
     """Return the tables of a database that ``tables`` accepts and the role may read."""
-    schemas = [name for (name,) in fetch(_SCHEMAS) if name is not None and tables.has_schema(name)]
+    schemas = [name for (name,) in read_rows(_SCHEMAS) if name is not None and tables.has_schema(name)]
     schemas.sort(key=lambda name: _position(name, tables))
-    keys = _read_keys(fetch, several=len(schemas) > 1)
+    keys = _read_keys(read_rows, several=len(schemas) > 1)
     found, left_out = [], set()
-    for schema, name, kind, description, rows, is_readable, columns in fetch(_TABLES):
+    for schema, name, kind, description, rows, is_readable, columns in read_rows(_TABLES):
         if schema not in schemas or name is None or kind is None:
             continue
         if is_readable != "t" or not tables.has_table(schema, name):
@@ -91,10 +91,10 @@ def _position(schema: str, tables: TableFilter) -> tuple[int, str]:
     return exact, schema
 
 
-def _read_keys(fetch: Fetch, *, several: bool) -> defaultdict[tuple[str, str, str], list[str]]:
+def _read_keys(read_rows: ReadRows, *, several: bool) -> defaultdict[tuple[str, str, str], list[str]]:
     """Return the keys of each column, by schema, table and column."""
     keys: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for schema, table, kind, other_schema, other, columns in fetch(_KEYS):
+    for schema, table, kind, other_schema, other, columns in read_rows(_KEYS):
         pairs = json.loads(columns or "[]")
         for own, referred in pairs:
             name = f"{other_schema}.{other}" if several or other_schema != schema else other

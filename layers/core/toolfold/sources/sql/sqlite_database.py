@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -102,6 +103,8 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
         connection.text_factory = lambda text: text.decode(errors="replace")
         for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
+        if sys.version_info >= (3, 12):
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
         for name in ("json_each", "json_tree"):  # declare themselves when used first, which the authorizer denies
             connection.execute(f"SELECT 1 FROM {name}('[]')").close()  # noqa: S608 - a constant
         for name, limit in _LIMITS.items():
@@ -132,6 +135,10 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    def cancel(self) -> None:
+        """End the statement that another thread runs."""
+        self._connection.interrupt()
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
         """Return the tables as they are now.

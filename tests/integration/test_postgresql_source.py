@@ -1,0 +1,609 @@
+"""PostgreSQL as a source, against a real server: attacks on each layer alone, roles, types, errors and limits."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import postgresql, sql_attacks
+from tests.support.postgresql import PASSWORD, PostgresqlServer
+from tests.support.sql_databases import postgresql_statements
+from toolfold import call_context
+from toolfold.errors import CallError
+from toolfold.sources.sql.database_reader import DatabaseReader, open_database
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
+from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
+from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
+from toolfold.sources.sql.source_settings import SqlSettings
+
+pytestmark = pytest.mark.slow
+
+TABLES = TableFilter(exclude=("secrets",))
+STOLEN = Path("/tmp/toolfold-stolen")
+MAX_BYTES = 200_000
+_SHARED: dict[int, Any] = {}
+"""Port of a server → calls to it, for tests with many statements."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresqlServer]:
+    with postgresql.serve(tmp_path_factory.mktemp("postgresql")) as running:
+        running.execute("CREATE DATABASE shop", "REVOKE ALL ON SCHEMA public FROM PUBLIC")
+        running.execute(
+            *postgresql_statements(),
+            "CREATE SEQUENCE numbers",
+            "CREATE FUNCTION wipe_all() RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
+            "CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM orders'",
+            f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
+            "GRANT USAGE ON SCHEMA public TO reader",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader",
+            "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+            database="shop",
+        )
+        yield running
+        _SHARED.clear()
+
+
+@pytest.fixture
+def reader(server: PostgresqlServer) -> DatabaseReader:
+    return DatabaseReader(SqlSettings("postgresql", TABLES), MAX_BYTES)
+
+
+@pytest.fixture(autouse=True)
+def unchanged(server: PostgresqlServer) -> Iterator[None]:
+    def state() -> Any:
+        (rows,) = server.execute("SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o", database="shop")
+        tables = server.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1",
+                                database="shop")  # fmt: skip
+        files = server.execute("SELECT count(*) FROM pg_largeobject_metadata", database="shop")
+        return rows, tables, files, server.execute("SELECT last_value, is_called FROM numbers", database="shop")
+
+    before = state()
+    yield
+    assert state() == before
+    assert not STOLEN.exists()
+
+
+def soon(seconds: float = 10) -> float:
+    return time.monotonic() + seconds
+
+
+def open_as(server: PostgresqlServer, role: str, max_bytes: int = MAX_BYTES) -> Any:
+    """Return a connection of the adapter without the guard, and without a look at the role."""
+    return closing(PostgresqlDatabase(server.url(role, "shop"), TABLES, max_bytes, soon()))
+
+
+class Calls:
+    """Queries of one source, as a caller sees them."""
+
+    def __init__(self, server: PostgresqlServer, reader: DatabaseReader) -> None:
+        self.url, self._reader = server.url("reader", "shop"), reader
+
+    def rows(self, statement: str, params: Any = (), limit: int = 100, seconds: float = 10) -> list[dict[str, Any]]:
+        answer = json.loads(self._reader.query(self.url, soon(seconds), statement, params, limit))
+        rows: list[dict[str, Any]] = answer["rows"]
+        return rows
+
+    def error(self, statement: str, params: Any = (), limit: int = 100, seconds: float = 10) -> CallError:
+        with pytest.raises(DatabaseFailure) as caught:
+            self.rows(statement, params, limit, seconds)
+        error = to_call_error(
+            caught.value, title="Shop", dialect="postgresql", max_bytes=MAX_BYTES, statement=statement,
+            schema=self._reader.schema,
+        )  # fmt: skip
+        assert PASSWORD not in repr((error.as_dict(), caught.value.detail))
+        return error
+
+
+@pytest.fixture
+def calls(server: PostgresqlServer, reader: DatabaseReader) -> Calls:
+    return Calls(server, reader)
+
+
+# Attacks.
+
+
+def test_what_the_attacks_do_in_a_read_only_transaction_of_a_superuser(server: PostgresqlServer) -> None:
+    """The reason for the layers: a read-only transaction alone is not enough."""
+    with psycopg.connect(server.url("postgres", "shop"), autocommit=True) as connection:
+        connection.execute("BEGIN READ ONLY")
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            connection.execute(sql_attacks.POSTGRESQL["delete in WITH"])
+        connection.execute("ROLLBACK")
+        connection.execute("BEGIN READ ONLY")
+        connection.execute(sql_attacks.POSTGRESQL["ends the transaction, then writes"])
+        assert connection.execute("SELECT count(*) FROM orders").fetchone() == (4,)
+        connection.execute("DELETE FROM orders WHERE id = 99")
+        connection.execute("BEGIN READ ONLY")
+        try:
+            connection.execute(sql_attacks.POSTGRESQL["COPY TO a file"])
+            assert STOLEN.read_text().startswith("1\t1\t10.5")
+        finally:
+            STOLEN.unlink(missing_ok=True)
+        read = connection.execute(sql_attacks.POSTGRESQL["pg_read_file"]).fetchone()
+        assert read is not None
+        assert "root:" in read[0]
+
+
+def test_statements_of_the_attack_list_are_refused(calls: Calls) -> None:
+    assert calls.rows("SELECT count(*) FROM orders") == [{"count": 3}]
+    codes = {what: calls.error(statement).code for what, statement in sql_attacks.POSTGRESQL.items()}
+    assert set(codes.values()) == {"INVALID_ARGUMENTS"}
+
+
+_READ_ONLY_FOR_A_SUPERUSER = {
+    *(what for what in sql_attacks.POSTGRESQL if what.startswith(("pg_read_file", "a table that is left out"))),
+    *("pg_read_binary_file", "pg_ls_dir", "pg_stat_file", "current_setting", "pg_notify", "pg_advisory_lock"),
+    *("pg_reload_conf", "pg_logical_emit_message", "txid_current", "SQL in a text of ts_stat", "a table in XML"),
+    *("the database in XML", "version", "current_user", "session_user", "passwords", "passwords with a schema"),
+    *("statements of others", "settings", "files of settings", "information_schema", "XMLTABLE", "set_config"),
+    *("a very long text", "a very long text by an expression", "repeat", "pg_terminate_backend", "a comment"),
+}
+"""What a superuser reads, or does without changing data, when neither the guard nor the look at the role is there."""
+
+
+def test_no_attack_writes_without_the_guard_even_as_a_superuser(server: PostgresqlServer) -> None:
+    """One statement by the protocol, a cursor by the grammar, and a read-only transaction that is rolled back."""
+    passed = []
+    for what, statement in sql_attacks.POSTGRESQL.items():
+        if what in _READ_ONLY_FOR_A_SUPERUSER:
+            continue
+        with open_as(server, "postgres") as database:
+            try:
+                database.query(statement, [], 1, soon(1 if "sleep" in what else 10), ["public"])
+            except DatabaseFailure:
+                continue
+            passed.append(what)
+    # PostgreSQL 15 lets a read-only transaction make large objects; they are rolled back with it.
+    assert set(passed) <= {"lo_import", "lo_from_bytea"}
+
+
+_NOT_FOR_READERS = (
+    *("pg_read_file", "pg_read_binary_file", "pg_ls_dir", "pg_stat_file", "lo_import", "pg_reload_conf"),
+    *("passwords", "passwords with a schema", "files of settings", "SQL in a text of ts_stat"),
+)
+
+
+def test_what_a_superuser_could_read_a_reader_cannot(server: PostgresqlServer) -> None:
+    read = []
+    for what in _NOT_FOR_READERS:
+        with open_as(server, "reader") as database:
+            try:
+                database.query(sql_attacks.POSTGRESQL[what], [], 1, soon(), ["public"])
+            except DatabaseFailure:
+                continue
+            read.append(what)
+    assert read == []
+
+
+def test_the_role_holds_alone(server: PostgresqlServer) -> None:
+    """Without guard, cursor and transaction: what a client of any other kind could do with the same role.
+
+    PostgreSQL lets every role make large objects; those of a call are rolled back.
+    """
+    waits = (
+        "pg_sleep",
+        "repeat",
+        "a very long",
+        "pg_advisory",
+        "pg_terminate",
+        "LISTEN",
+        "NOTIFY",
+        "COPY of a query",
+        "lo_",
+    )
+    for what, statement in sql_attacks.POSTGRESQL.items():
+        if not what.startswith(waits) and "\0" not in statement:
+            with psycopg.connect(server.url("reader", "shop"), autocommit=True) as connection:
+                try:
+                    connection.execute(statement.encode())
+                except psycopg.Error:
+                    continue
+
+
+def test_settings_of_a_session_do_not_survive_a_call(server: PostgresqlServer) -> None:
+    with open_as(server, "reader") as database:
+        database.query("SELECT set_config('statement_timeout', '0', false), set_config('search_path', 'x', false)", [],
+                       1, soon())  # fmt: skip
+        rows = database.query("SELECT current_setting('statement_timeout') AS t, count(*) FROM orders", [], 1, soon(5))
+    assert json.loads(rows.lines[0])["t"] not in ("0", "")
+
+
+_WORDS = (
+    *("*", "id", "total", "FROM", "orders", "customers", "secrets", "WHERE", "=", "1", ";", ",", "(", ")", "'x'", "AS"),
+    *("UNION", "WITH", "x", "DELETE", "UPDATE", "INSERT", "INTO", "VALUES", "RETURNING", "SELECT", "count", "$$", "--"),
+    *("/*", "*/", "pg_read_file('/etc/passwd')", "FOR UPDATE", "LATERAL", "ORDER BY", "LIMIT", "::text", "E'\\'", "'"),
+    *('"secrets"', "TABLE", "nextval('numbers')", "COMMIT", "ARRAY[1]", "CASE WHEN", "THEN", "END", "GROUP BY", "NULL"),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(_WORDS), max_size=14))
+def test_generated_statements_are_refused_or_harmless(server: PostgresqlServer, words: list[str]) -> None:
+    calls = _SHARED.setdefault(server.port, Calls(server, DatabaseReader(SqlSettings("postgresql", TABLES), MAX_BYTES)))
+    kind, rows = None, []
+    try:
+        rows = calls.rows("SELECT " + " ".join(words), limit=5)
+    except DatabaseFailure as failure:
+        kind = failure.kind
+    assert kind not in (FailureKind.BROKEN, FailureKind.DATABASE, FailureKind.NOT_CONNECTED)
+    assert "CANARY" not in str(rows)
+    assert "root:" not in str(rows)
+
+
+# Roles.
+
+
+_RIGHTS = {
+    "superuser": "ALTER ROLE {} SUPERUSER",
+    "createrole": "ALTER ROLE {} CREATEROLE",
+    "createdb": "ALTER ROLE {} CREATEDB",
+    "replication": "ALTER ROLE {} REPLICATION",
+    "files": "GRANT pg_read_server_files TO {}",
+    "programs": "GRANT pg_execute_server_program TO {}",
+    "all data": "GRANT pg_write_all_data TO {}",
+    "a superuser's group": "GRANT postgres TO {}",
+    "insert": "GRANT INSERT ON orders TO {}",
+    "delete and truncate": "GRANT DELETE, TRUNCATE ON customers TO {}",
+    "update of a column": "GRANT UPDATE (note) ON orders TO {}",
+    "insert through a group": "GRANT writers TO {}",
+    "insert of everybody": "GRANT INSERT ON orders TO PUBLIC",
+    "create in a schema": "GRANT CREATE ON SCHEMA public TO {}",
+    "create in a database": "GRANT CREATE ON DATABASE shop TO {}",
+    "a sequence": "GRANT USAGE ON SEQUENCE numbers TO {}",
+    "everything": "GRANT ALL ON ALL TABLES IN SCHEMA public TO {}",
+    "a table of its own": "ALTER TABLE secrets OWNER TO {}",
+}
+
+
+@pytest.fixture
+def admin(server: PostgresqlServer) -> Iterator[Callable[[str], None]]:
+    """Return what runs a statement as the superuser in the database; undo what tests of roles do."""
+
+    def run(statement: str) -> None:
+        server.execute(statement, database="shop")
+
+    run(f"CREATE ROLE \"an App\" LOGIN PASSWORD '{PASSWORD}'")
+    run("CREATE ROLE writers")
+    run("GRANT INSERT ON orders TO writers")
+    run('GRANT USAGE ON SCHEMA public TO "an App"')
+    run('GRANT SELECT ON orders, customers TO "an App"')
+    try:
+        yield run
+    finally:
+        run("REVOKE INSERT ON orders FROM PUBLIC")
+        run("ALTER TABLE secrets OWNER TO postgres")
+        for role in ('"an App"', "writers"):
+            run(f"DROP OWNED BY {role}")
+            run(f"DROP ROLE {role}")
+
+
+@pytest.mark.parametrize("right", _RIGHTS)
+def test_a_role_that_may_do_more_than_read_is_refused_with_the_statement_that_helps(
+    server: PostgresqlServer, admin: Callable[[str], None], right: str
+) -> None:
+    url = server.url("an%20App", "shop")
+    settings_ = SqlSettings("postgresql", TABLES)
+    open_database(settings_, url, 1000, soon()).close()
+    admin(_RIGHTS[right].format('"an App"'))
+    with pytest.raises(DatabaseFailure) as caught:
+        open_database(settings_, url, 1000, soon())
+    assert caught.value.kind is FailureKind.ROLE
+    problem, run, remedy = caught.value.detail.partition(" Run: ")
+    assert "The role an App" in problem
+    if not run:
+        assert "CREATE ROLE toolfold_reader LOGIN" in problem
+        return
+    run_already: set[str] = set()
+    while remedy:  # several rights are named one after the other
+        assert remedy not in run_already
+        run_already.add(remedy)
+        admin(remedy)
+        try:
+            open_database(settings_, url, 1000, soon()).close()
+        except DatabaseFailure as again:
+            remedy = again.detail.partition(" Run: ")[2]
+        else:
+            return
+    pytest.fail("the statements do not make a right role")
+
+
+def test_a_refused_role_is_named_in_the_log_alone(
+    server: PostgresqlServer, calls: Calls, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls.url = server.url("postgres", "shop")
+    error = calls.error("SELECT 1")
+    assert "postgres" not in str(error.as_dict()).lower().replace("postgresql", "")
+    assert "the log" in error.suggestion or "whose log" in error.suggestion
+    assert PASSWORD not in caplog.text
+
+
+# Reading.
+
+
+def test_tables_columns_keys_and_comments_are_read(server: PostgresqlServer, reader: DatabaseReader) -> None:
+    server.execute(
+        "CREATE SCHEMA sales",
+        "CREATE TYPE sales.state AS ENUM ('new', 'paid, sent')",
+        "CREATE TABLE sales.visits (day date, page text, state sales.state, order_id int REFERENCES public.orders,"
+        " PRIMARY KEY (day, page)) PARTITION BY RANGE (day)",
+        "CREATE TABLE sales.visits_2024 PARTITION OF sales.visits FOR VALUES FROM ('2024-01-01') TO ('2025-01-01')",
+        "CREATE MATERIALIZED VIEW sales.totals AS SELECT 1 AS one",
+        "CREATE TABLE sales.hidden (id int)",
+        "CREATE TABLE sales.half (id int, password text)",
+        "GRANT USAGE ON SCHEMA sales TO reader",
+        "GRANT SELECT ON sales.visits, sales.totals TO reader",
+        "GRANT SELECT (id) ON sales.half TO reader",
+        database="shop",
+    )
+    try:
+        tables = TableFilter(("public", "sales"), exclude=("secrets",))
+        both = DatabaseReader(SqlSettings("postgresql", tables), MAX_BYTES)
+        url = server.url("reader", "shop")
+        listed = json.loads(both.list_tables(url, soon()))["tables"]
+        assert [(table["name"], table["kind"]) for table in listed] == [
+            ("public.customers", "table"),
+            ("public.orders", "table"),
+            ("public.spending", "view"),
+            ("sales.half", "table"),
+            ("sales.totals", "materialized view"),
+            ("sales.visits", "table"),
+        ]
+        assert next(one for one in listed if one["name"] == "sales.half")["columns"] == "id"
+        found = json.loads(both.describe_table(url, soon(), "sales.visits"))
+        assert [(column["name"], column["type"], column["key"]) for column in found["columns"]] == [
+            ("day", "date", "primary key"),
+            ("page", "text", "primary key"),
+            ("state", "sales.state (new, paid, sent)", ""),
+            ("order_id", "integer", "references public.orders(id)"),
+        ]
+        assert json.loads(both.query(url, soon(), "SELECT count(*) AS n FROM visits", [], 1)) == {"rows": [{"n": 0}]}
+        orders = json.loads(reader.describe_table(url, soon(), '"ORDERS"'))
+        assert orders["description"] == "One row for each order"
+        assert orders["columns"][2] == {
+            "name": "total", "type": "numeric(12,2)", "nullable": True, "key": "", "description": "In euro, with tax",
+        }  # fmt: skip
+        assert json.loads(reader.list_tables(url, soon(), "euro")) == {"tables": []}
+        assert [one["name"] for one in json.loads(reader.list_tables(url, soon(), "spen"))["tables"]] == ["spending"]
+    finally:
+        server.execute("DROP SCHEMA sales CASCADE", database="shop")
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("1.50::numeric", 1.5),
+        ("12345678901234567890.123::numeric", 12345678901234567890.123),
+        ("'NaN'::numeric", "NaN"),
+        ("'-Infinity'::float8", "-Infinity"),
+        ("9007199254740993::int8", 9007199254740993),
+        ("true", True),
+        ("NULL::int", None),
+        ("'infinity'::timestamptz", "infinity"),
+        ("'2024-02-29 12:00+02'::timestamptz", "2024-02-29T10:00:00+00:00"),
+        ("'0044-03-15 BC'::date", "0044-03-15 BC"),
+        ("'1 year 2 days'::interval", "1 year 2 days"),
+        ("ARRAY[[1, 2], [3, NULL]]", [[1, 2], [3, None]]),
+        ("""'{"a": [1, {"b": null}]}'::jsonb""", {"a": [1, {"b": None}]}),
+        (r"'\x00ff'::bytea", r"\x00ff"),
+        ("'[1,5)'::int4range", "[1,5)"),
+        ("'é\u2028 \" \\ line'", 'é\u2028 " \\ line'),
+        ("ROW(1, 'a')", {"f1": 1, "f2": "a"}),
+        ("'192.0.2.1/24'::inet", "192.0.2.1/24"),
+        ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        ("'$1.50'::money", "$1.50"),
+    ],
+)
+def test_every_type_has_a_value(calls: Calls, expression: str, value: Any) -> None:
+    assert calls.rows(f"SELECT {expression} AS value") == [{"value": value}]
+
+
+@pytest.mark.parametrize(
+    ("statement", "params", "ids"),
+    [
+        ("SELECT id FROM orders WHERE id = $1", [2], [2]),
+        ("SELECT id FROM orders WHERE id = $1 AND note IS NULL", ["2"], [2]),
+        ("SELECT id FROM orders WHERE note = ?", ["first"], [1]),
+        ("SELECT id FROM orders WHERE total > :low AND total < :high ORDER BY id", {"low": 7, "high": "11"}, [1, 3]),
+        ("SELECT id FROM orders WHERE id = ANY(%s) ORDER BY id", [[3, 1]], [1, 3]),
+        ("SELECT id FROM orders WHERE note LIKE '%s' || $1", ["x"], []),
+        ("SELECT id FROM orders WHERE note = $1", ["'; DROP TABLE orders; --"], []),
+        ("SELECT id FROM orders WHERE note = $1", [None], []),
+    ],
+)
+def test_parameters_are_bound_by_the_driver(calls: Calls, statement: str, params: Any, ids: list[int]) -> None:
+    assert [row["id"] for row in calls.rows(statement, params)] == ids
+
+
+def test_the_order_of_a_statement_is_the_order_of_the_rows(calls: Calls) -> None:
+    statement = "SELECT n FROM generate_series(1, 500) n ORDER BY n % 7 DESC, n LIMIT 300"
+    expected = sorted(range(1, 501), key=lambda n: (-(n % 7), n))[:300]
+    assert [row["n"] for row in calls.rows(statement, limit=1000)] == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentences"),
+    [
+        ("SELECT nam FROM customers", ["there is no column nam (line 1, column 8)", "Did you mean name?"]),
+        ("SELECT createdAt FROM customers", ["no column createdat", 'Did you mean "createdAt"?']),
+        ("SELECT c.nam FROM customers c", ["no column c.nam", "Did you mean name?"]),
+        ("SELECT *\nFROM ordrs", ["there is no table ordrs (line 2, column 6)", "Did you mean orders?"]),
+        ("SELECT id FROM orders WHERE note = \"Bob\"", ["no column Bob", "A text is in single quotes: 'Bob'."]),
+        ("SELECT * FORM orders", ["cannot be read", "(line 1, column 15)"]),
+        ("SELECT lenght(name) FROM customers", ["the function lenght is not available", "length"]),
+        ("SELECT name + 1 FROM customers", ["operator does not exist: text + integer", "explicit type casts"]),
+        ("SELECT id FROM orders WHERE id = 'x'", ['invalid input syntax for type integer: "x"']),
+        ("SELECT 1 / 0", ["division by zero"]),
+        ("SELECT id, count(*) FROM orders", ['"orders.id" must appear in the GROUP BY clause']),
+        ("SELECT id FROM orders WHERE id = $1", ["the statement has 1 parameters and params has 0 values"]),
+        ("SELECT FROM orders", ["it returns no columns"]),
+    ],
+)  # fmt: skip
+def test_an_error_names_what_is_wrong_and_what_is_right(calls: Calls, statement: str, sentences: list[str]) -> None:
+    error = calls.error(statement)
+    assert error.code == "INVALID_ARGUMENTS"
+    text = f"{error.message} {error.suggestion}"
+    assert [sentence for sentence in sentences if sentence not in text] == [], text
+
+
+def test_a_table_that_was_made_just_now_can_be_read(server: PostgresqlServer, calls: Calls) -> None:
+    calls.rows("SELECT 1")
+    time.sleep(1)
+    server.execute("CREATE TABLE late (id int)", "GRANT SELECT ON late TO reader", database="shop")
+    try:
+        assert calls.rows("SELECT * FROM late") == []
+    finally:
+        server.execute("DROP TABLE late", database="shop")
+    assert "late" in calls.error("SELECT * FROM late").message
+
+
+# Limits.
+
+
+def test_a_statement_is_ended_at_its_deadline(server: PostgresqlServer, calls: Calls) -> None:
+    endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
+    calls.rows("SELECT 1")
+    assert calls.error(endless, seconds=0.5).code == "UPSTREAM_TIMEOUT"
+    _wait_until_idle(server)
+    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_a_cancelled_call_ends_its_statement(server: PostgresqlServer, calls: Calls) -> None:
+    endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
+    calls.rows("SELECT 1")
+    context = call_context.CallContext()
+    timer = threading.Timer(0.3, context.cancel)
+    timer.start()
+    with call_context.running(context):
+        assert calls.error(endless, seconds=60).code == "CANCELLED"
+    timer.join()
+    _wait_until_idle(server)
+    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+def _wait_until_idle(server: PostgresqlServer) -> None:
+    end = soon(30)
+    active = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'"
+    while server.execute(active) != [(0,)]:
+        assert time.monotonic() < end, "a statement still runs"
+        time.sleep(0.05)
+
+
+def test_an_answer_stays_within_its_rows_and_bytes(server: PostgresqlServer, calls: Calls) -> None:
+    answer = json.loads(_query(calls, "SELECT n FROM generate_series(1, 1000000) n", limit=1000))
+    assert (len(answer["rows"]), "first 1,000 rows" in answer["more_rows"]) == (1000, True)
+    wide = "SELECT n, lpad('', 9000, 'x') AS x FROM generate_series(1, 1000) n"
+    answer = json.loads(_query(calls, wide, limit=1000))
+    assert 20 <= len(answer["rows"]) < MAX_BYTES / 9000
+    assert "more_rows" in answer
+    huge = "SELECT string_agg(lpad('', 9000, 'x'), '') AS x FROM generate_series(1, 1000)"
+    assert calls.error(huge).code == "ANSWER_TOO_LARGE"
+    assert "more_rows" not in json.loads(_query(calls, "SELECT 1 UNION ALL SELECT 2", limit=2))
+    assert json.loads(_query(calls, "SELECT id, note FROM orders WHERE false", limit=2)) == {
+        "rows": [],
+        "columns": ["id", "note"],
+    }
+
+
+def _query(calls: Calls, statement: str, limit: int) -> str:
+    return calls._reader.query(calls.url, soon(30), statement, [], limit)
+
+
+# Connections.
+
+
+def test_a_connection_that_the_server_has_closed_is_replaced(server: PostgresqlServer, calls: Calls) -> None:
+    calls.rows("SELECT 1")
+    server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
+    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_threads_share_a_few_connections(server: PostgresqlServer, calls: Calls) -> None:
+    results: list[Any] = []
+
+    def work(number: int) -> None:
+        results.append(calls.rows("SELECT $1::int AS n FROM generate_series(1, 10000) ORDER BY 1 LIMIT 1", [number]))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(rows[0]["n"] for rows in results) == list(range(16))
+    ((count,),) = server.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader'")
+    assert count <= 12  # of this and of the tests before, whose pools may not be closed yet
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "words"),
+    [
+        ("postgresql://reader:wrong-CANARY@127.0.0.1:{port}/shop", "AUTH_REJECTED", "does not accept"),
+        ("postgresql://nobody:x@127.0.0.1:{port}/shop", "AUTH_REJECTED", "does not accept"),
+        ("postgresql://reader:{password}@127.0.0.1:{port}/none", "UPSTREAM_ERROR", "does not exist"),
+        ("postgresql://reader:{password}@127.0.0.1:1/shop", "UPSTREAM_ERROR", "cannot be reached"),
+        ("postgresql://reader:{password}@nowhere.invalid/shop", "UPSTREAM_ERROR", "cannot be reached"),
+        ("host=127.0.0.1 port={port} user=reader password=wrong dbname=shop", "AUTH_REJECTED", "does not accept"),
+        ("postgresql://reader:{password}@127.0.0.1:x/shop", "UPSTREAM_ERROR", "is not valid for PostgreSQL"),
+        ("mysql://reader:{password}@127.0.0.1/shop", "UPSTREAM_ERROR", "is not valid for PostgreSQL"),
+        ("{password}", "UPSTREAM_ERROR", "is not valid for PostgreSQL"),
+        ("postgresql://reader:{password}@127.0.0.1:{port}/shop?nonsense=1", "UPSTREAM_ERROR", "is not valid for"),
+    ],
+)
+def test_a_connection_that_fails_says_why_without_the_connection_string(
+    server: PostgresqlServer, calls: Calls, caplog: pytest.LogCaptureFixture, url: str, code: str, words: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    calls.url = url.format(port=server.port, password=PASSWORD)
+    error = calls.error("SELECT 1")
+    assert (error.code, words in error.message) == (code, True), error.message
+    texts = f"{error.as_dict()} {error!r} {caplog.text}"
+    assert not any(secret in texts for secret in (PASSWORD, "CANARY", "nobody", "127.0.0.1", "nowhere.invalid"))
+
+
+def test_a_url_of_sqlalchemy_is_understood(server: PostgresqlServer, calls: Calls) -> None:
+    calls.url = calls.url.replace("postgresql://", "postgresql+psycopg://")
+    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_a_server_that_does_not_answer_is_given_up(calls: Calls) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        calls.url = f"postgresql://reader:{PASSWORD}@127.0.0.1:{silent.getsockname()[1]}/shop"
+        started = time.monotonic()
+        assert calls.error("SELECT 1", seconds=2).code in ("UPSTREAM_ERROR", "UPSTREAM_TIMEOUT")
+        assert time.monotonic() - started < 30
+
+
+def test_a_server_that_stops_answering_is_given_up(server: PostgresqlServer, calls: Calls) -> None:
+    import signal
+
+    calls.rows("SELECT 1")
+    ((pid,),) = server.execute("SELECT pid FROM pg_stat_activity WHERE usename = 'reader' ORDER BY backend_start DESC")[
+        :1
+    ]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert calls.error("SELECT 1", seconds=0.5).code == "UPSTREAM_TIMEOUT"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_the_schema_says_nothing_of_what_is_left_out(server: PostgresqlServer) -> None:
+    with open_as(server, "reader") as database:
+        schema: DatabaseSchema = database.read_schema(soon())
+    assert schema.left_out == {("public", "secrets")}
+    assert [table.name for table in schema.tables] == ["customers", "orders", "spending"]
