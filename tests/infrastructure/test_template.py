@@ -293,6 +293,7 @@ class TestApi:
 
         assert {path: list(methods) for path, methods in paths.items()} == {
             "/mcp": ["x-amazon-apigateway-any-method"],
+            "/mcp/{profile}": ["x-amazon-apigateway-any-method"],
             "/.well-known/{proxy+}": ["x-amazon-apigateway-any-method"],
             "/register": ["x-amazon-apigateway-any-method"],
             "/health": ["get"],
@@ -340,6 +341,7 @@ class TestApi:
 
         assert allowed == {
             "${Api}/*/*/mcp": "apigateway.amazonaws.com",
+            "${Api}/*/*/mcp/*": "apigateway.amazonaws.com",
             "${Api}/*/*/.well-known/*": "apigateway.amazonaws.com",
             "${Api}/*/*/register": "apigateway.amazonaws.com",
             "${Api}/*/GET/health": "apigateway.amazonaws.com",

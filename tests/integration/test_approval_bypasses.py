@@ -58,9 +58,11 @@ CALLS = re.compile(rf"\b({'|'.join(PASSED_ON)})\(")
 ROADS: Mapping[str, str] = {
     # Towards the executor: each is entered by the ways named here.
     "cli/call.py tools.call": "command",
+    "cli/source_test.py app.server.tools.call": "command",
     "demo.py client.request": "stdio, handshake",
     "demo.py self.request": "stdio, handshake",
-    "protocol/mcp.py self.tools.call": "http, handshake",
+    "protocol/mcp.py tools.call": "http, handshake",
+    "exposure/exposed_tools.py super().call": "group",
     # tests/unit/protocol/test_skills.py reads a skill that needs approval.
     "protocol/skills.py tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",

@@ -229,7 +229,7 @@ def test_client_of_the_sdk_asks_its_user(make_world: Callable[..., World], actio
 
     async def call() -> Any:
         async with Client(world.local_url(), elicitation_callback=answer) as client:
-            return await client.call_tool("TOOL_CALL", {"tool_name": TOOL, "arguments": ARGUMENTS})
+            return await client.call_tool("TOOL_CALL_WRITE", {"tool_name": TOOL, "arguments": ARGUMENTS})
 
     try:
         result = anyio.run(call)

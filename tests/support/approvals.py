@@ -133,6 +133,34 @@ def by_own_name(world: World, tool: str, arguments: Mapping[str, Any], beside: M
     return outcome_of(tools.call(call.name, call.arguments).structured)
 
 
+def _at_profile(world: World, profile: str, name: str, arguments: Mapping[str, Any]) -> Outcome:
+    """Send a request to the path of a profile."""
+    sent = request(message("tools/call", {"name": name, "arguments": dict(arguments)}))
+    return _handle(world, sent._replace(path=f"/mcp/{profile}"))
+
+
+def by_group(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the group of the tool, in the mode grouped."""
+    group = "works" if tool == CONFIRMED else "works_write"
+    return _at_profile(world, "grouped", group, {"action": tool, **arguments, **beside})
+
+
+def by_kind(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the connectors, in the mode kinds."""
+    given = {"subcommand": "execute", "connector": "docks", "action": tool, "parameters": dict(arguments), **beside}
+    return _at_profile(world, "kinds", "connector", given)
+
+
+def by_direct_name(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the tool by its name, in the mode direct."""
+    return _at_profile(world, "direct", tool, {**arguments, **beside})
+
+
+def by_other_name(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
+    """Call the executor under the name that another system has for it."""
+    return _at_profile(world, "lazy", "afd-call", {"command": tool, "input": dict(arguments), **beside})
+
+
 def by_executor(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Call the executor itself, as scripts and batches do."""
     catalog = world.app.catalog_store()
@@ -155,7 +183,7 @@ def _rpc(reply: Mapping[str, Any]) -> Outcome:
 
 
 def _params(tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": "TOOL_CALL", "arguments": {"tool_name": tool, "arguments": dict(arguments), **beside}}
+    return {"name": "TOOL_CALL_WRITE", "arguments": {"tool_name": tool, "arguments": dict(arguments), **beside}}
 
 
 def _handle(world: World, sent: Request) -> Outcome:
@@ -271,6 +299,10 @@ ENTRY_POINTS: Mapping[str, Entry] = {
     "TOOL_BATCH": by_batch,
     "TOOL_PIPE": by_pipe,
     "TOOL_SCRIPT": by_script,
+    "group": by_group,
+    "kind": by_kind,
+    "direct": by_direct_name,
+    "other name": by_other_name,
     "executor": by_executor,
     "http, handshake": by_handshake_http,
     "http, stateless": by_stateless_http,

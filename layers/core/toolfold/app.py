@@ -6,6 +6,7 @@ one App: ``transports.lambda_handler``, ``transports.local_http.server`` and ``t
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from toolfold.catalog.store import S3Store, open_store
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Authorization, OriginPolicy
-from toolfold.protocol.mcp import Server
+from toolfold.protocol.mcp import Server, is_plain
 from toolfold.settings import open_keys
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def build_app(
     on_failure: Callable[[str], None] | None = None,
     is_public: bool = False,
     logs_audit: bool = False,
+    profile: str = "",
+    exposes_all: bool = False,
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -110,6 +113,8 @@ def build_app(
         is_public: Whether others than the user of this machine can send requests. Calls then use the keys of the
             settings only if callers need tokens, or the settings say that anyone may use them.
         logs_audit: Whether the audit log goes to the log of this process, where no file is set for it.
+        profile: The profile of messages that come without HTTP; empty: ``default``.
+        exposes_all: Whether the profile ``default`` restricts nothing: for the operator, who uses the command line.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
@@ -134,8 +139,19 @@ def build_app(
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request
-    server = Server(MetaTools(catalog_store, executor), policy, authorization, on_message)
+    exposed = catalog_store if exposes_all else functools.partial(_exposed_catalog, catalog_store, settings)
+    server = Server(MetaTools(exposed, executor), policy, authorization, on_message, profile)
     return App(settings, catalog_store, executor, server, aws, authorization, call_log)
+
+
+def _exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) -> Catalog:
+    """Return what the path without a profile exposes of the catalog."""
+    catalog = catalog_store()
+    if is_plain(catalog, settings):
+        return catalog
+    from toolfold.exposure.profiles import default_view
+
+    return default_view(catalog, settings)
 
 
 def _public_host(settings: Settings) -> str:

@@ -5,6 +5,9 @@
     ToolfoldError
     ├── CallError                 returned as the result of a meta-tool: code, message, suggestion
     │   ├── ToolNotFound          TOOL_NOT_FOUND       the catalog has no tool of that name
+    │   ├── ToolNotExposed       TOOL_NOT_EXPOSED     the tool is described here, and its calls are switched off
+    │   ├── ContextMismatch      CONTEXT_MISMATCH     the tool belongs to another context than the connection
+    │   ├── WriteNotAllowed      WRITE_NOT_ALLOWED    TOOL_CALL only reads; TOOL_CALL_WRITE changes data
     │   ├── InvalidArguments      INVALID_ARGUMENTS    the arguments cannot work; found by toolfold or by the upstream
     │   ├── AuthRequired          AUTH_REQUIRED        there is no API key; nothing was sent
     │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the API key
@@ -35,6 +38,7 @@
     │   ├── PublishConflict       PUBLISH_CONFLICT     another publisher was faster
     │   ├── VersionNotFound       VERSION_NOT_FOUND    the bucket has no such version, or no version at all
     │   └── BucketUnavailable     BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
+    ├── ProfileNotFound           PROFILE_NOT_FOUND    the path names no profile; over HTTP 404
     ├── IssuerUnavailable         ISSUER_UNAVAILABLE   the issuer of access tokens cannot be reached; over HTTP 503
     ├── SettingsError             an environment variable or option that is not valid
     └── SourceError               a mistake in the YAML of a source, with file and line
@@ -93,6 +97,24 @@ class ToolNotFound(CallError):
     """The catalog has no tool of that name."""
 
     code = "TOOL_NOT_FOUND"
+
+
+class ToolNotExposed(CallError):
+    """The tool is described here, and its calls are switched off."""
+
+    code = "TOOL_NOT_EXPOSED"
+
+
+class ContextMismatch(CallError):
+    """The tool belongs to another context. ``context`` and ``profiles`` in the details say to which."""
+
+    code = "CONTEXT_MISMATCH"
+
+
+class WriteNotAllowed(CallError):
+    """A call that may only read named a tool that changes data."""
+
+    code = "WRITE_NOT_ALLOWED"
 
 
 class InvalidArguments(CallError):
@@ -246,6 +268,9 @@ CALL_ERRORS: Mapping[str, type[CallError]] = {
     error.code: error
     for error in (
         ToolNotFound,
+        ToolNotExposed,
+        ContextMismatch,
+        WriteNotAllowed,
         InvalidArguments,
         AuthRequired,
         AuthRejected,
@@ -327,6 +352,22 @@ class BucketUnavailable(PublishError):
     def __init__(self, message: str, suggestion: str, aws_code: str) -> None:
         super().__init__(message, suggestion)
         self.aws_code = aws_code
+
+
+class ProfileNotFound(ToolfoldError):
+    """A path or an option names a profile that the catalog does not have. Over HTTP it is a 404, no result.
+
+    Args:
+        message: what is wrong, in one sentence.
+        suggestion: the profiles there are.
+        closest: the profile that may be meant; empty: none resembles it.
+    """
+
+    code: ClassVar[str] = "PROFILE_NOT_FOUND"
+
+    def __init__(self, message: str, suggestion: str, closest: str = "") -> None:
+        super().__init__(f"{message} {suggestion}")
+        self.message, self.suggestion, self.closest = message, suggestion, closest
 
 
 class IssuerUnavailable(ToolfoldError):

@@ -200,6 +200,28 @@ def _key_variables(name: str, value: str) -> tuple[str, ...]:
     return tuple(items)
 
 
+MODE_SYNONYMS: Mapping[str, str] = {"individual": "direct"}
+KIND_MODE_SYNONYMS: Mapping[str, str] = {"legacy": "inline"}
+"""What other systems call a mode → the mode."""
+
+_MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto")
+_KIND_MODES = ("progressive", "inline", "off")
+
+
+def _mode(name: str, value: str) -> str:
+    mode = MODE_SYNONYMS.get(value.lower(), value.lower())
+    if mode and mode not in _MODES:
+        raise SettingsError(f"{name} must be empty or one of {', '.join(_MODES)}, not {_shown(value)}.")
+    return mode
+
+
+def _kind_mode(name: str, value: str) -> str:
+    mode = KIND_MODE_SYNONYMS.get(value.lower(), value.lower())
+    if mode and mode not in _KIND_MODES:
+        raise SettingsError(f"{name} must be empty or one of {', '.join(_KIND_MODES)}, not {_shown(value)}.")
+    return mode
+
+
 def _hosts(name: str, value: str) -> tuple[str, ...]:
     """Parse host names, each after ``SOURCE=`` where it is for one source, and with ``:PORT`` where that is not 443."""
     for item in (items := _items(value.lower())):
@@ -250,6 +272,21 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_CATALOG": Variable(
         _text, "", "Location of the catalog: empty = the one in the package, a file path, or s3://bucket/prefix."
     ),
+    "TOOLFOLD_MODE": Variable(
+        _mode,
+        "",
+        "What tools/list shows where the profile does not say: progressive (the default), lazy, grouped, direct, kinds "
+        "or auto.",
+    ),
+    "TOOLFOLD_CONNECTOR_MODE": Variable(
+        _kind_mode,
+        "",
+        "How tools of APIs are shown where the profile does not say: progressive (the default), inline = each by its "
+        "own name, off = not exposed.",
+    ),
+    "TOOLFOLD_DATABASE_MODE": Variable(_kind_mode, "", "The same for tools of SQL databases."),
+    "TOOLFOLD_MCP_MODE": Variable(_kind_mode, "", "The same for tools of MCP servers."),
+    "TOOLFOLD_SKILL_MODE": Variable(_kind_mode, "", "The same for skills."),
     "TOOLFOLD_CATALOG_MAX_AGE_S": Variable(_positive, "60", "Seconds between checks for a newer catalog in S3."),
     "TOOLFOLD_S3_TIMEOUT_S": Variable(
         _timeout, "5", "Seconds to read one part of the catalog from S3, or to save a long answer, retries included."
@@ -487,6 +524,11 @@ class Settings(NamedTuple):
     """
 
     catalog: str
+    mode: str
+    connector_mode: str
+    database_mode: str
+    mcp_mode: str
+    skill_mode: str
     catalog_max_age_s: float
     s3_timeout_s: float
     source_urls: Mapping[str, str]
@@ -543,6 +585,12 @@ class Settings(NamedTuple):
     approval_ttl_s: float
     audit_file: str
     ignored_variables: tuple[str, ...]
+
+    @property
+    def shapes_tools(self) -> bool:
+        """Whether a variable says what tools/list shows."""
+        modes = (self.mode, self.connector_mode, self.database_mode, self.mcp_mode, self.skill_mode)
+        return any(mode not in ("", "progressive") for mode in modes)
 
     def __repr__(self) -> str:
         shown = ((name, value) for name, value in zip(self._fields, self, strict=True) if name not in _HIDDEN)

@@ -38,6 +38,20 @@ ERRORS: dict[str, dict[str, Any]] = {
             signup="; a key is at https://www.example.com/key",
         ),
     },
+    "TOOL_NOT_EXPOSED": {
+        "message": "SMA is described here, but its calls are switched off; nothing was sent.",
+        "suggestion": "Take another tool, which TOOL_LIST finds; the operator can switch it on.",
+    },
+    "CONTEXT_MISMATCH": {
+        "message": "SMA belongs to the context charts, which is not the one of this connection; nothing was sent.",
+        "suggestion": "Tell the user to connect to /mcp/charts for it, or take another tool, which TOOL_LIST finds.",
+        "context": "charts",
+        "profiles": ["charts"],
+    },
+    "WRITE_NOT_ALLOWED": {
+        "message": "TOOL_CALL only reads, and SMA changes data; nothing was sent.",
+        "suggestion": "Call TOOL_CALL_WRITE with the same tool_name and arguments.",
+    },
     "INSUFFICIENT_SCOPE": {
         "message": "The access token lacks the scope tools:call; nothing was sent.",
         "suggestion": messages.AUTHORIZE_AGAIN.for_model,
@@ -88,6 +102,9 @@ STEPS = {
     "INVALID_ARGUMENTS": "`toolfold catalog get SMA` describes the arguments. Nothing was sent.",
     "AUTH_REQUIRED": "Set ALPHA_VANTAGE_API_KEY, e.g. export ALPHA_VANTAGE_API_KEY=YOUR_KEY; a key is at "
     "https://www.example.com/key.",
+    "TOOL_NOT_EXPOSED": "Take another tool, which `toolfold catalog search` finds; you can switch it on.",
+    "CONTEXT_MISMATCH": "Connect to /mcp/charts for it, or take another tool, which `toolfold catalog search` finds.",
+    "WRITE_NOT_ALLOWED": "Call `toolfold call` with the same tool_name and arguments.",
     "INSUFFICIENT_SCOPE": "Authorize this client again, with that scope.",
     "APPROVAL_REQUIRED": "Repeat it with --approval-token Ab-1 if you agree.",
     "APPROVAL_PENDING": "Run `toolfold approve Ab-1`, then repeat it with --approval-token Ab-1.",

@@ -45,7 +45,7 @@ def test_first_definition_describes_the_catalog(tools: MetaTools) -> None:
         (["destructive"], {"readOnlyHint": False, "destructiveHint": True}),
     ],
 )
-def test_annotations_of_tool_call_state_what_the_catalog_contains(effects: list[str], hints: dict[str, bool]) -> None:
+def test_executors_state_what_they_may_change(effects: list[str], hints: dict[str, bool]) -> None:
     entry = json.loads(bundled_path().read_bytes())["tools"]["GLOBAL_QUOTE"]
     tools = {f"TOOL_{effect}".upper(): entry | {"effect": effect} for effect in effects}
     empty: dict[str, Any] = {
@@ -57,8 +57,10 @@ def test_annotations_of_tool_call_state_what_the_catalog_contains(effects: list[
         "synonyms": {},
     }
     catalog = parse_catalog(writer.dumps(empty | {"tools": tools}).encode())
-    tool_list, tool_get, tool_call = definitions(catalog)
-    assert tool_call["annotations"] == hints | {"openWorldHint": True}
+    tool_list, tool_get, tool_call, *writing = definitions(catalog)
+    assert tool_call["annotations"] == {"readOnlyHint": True, "openWorldHint": True}
+    assert [definition["name"] for definition in writing] == (["TOOL_CALL_WRITE"] if effects != ["read"] else [])
+    assert all(definition["annotations"] == hints | {"openWorldHint": True} for definition in writing)
     assert tool_list["annotations"] == tool_get["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
 
 

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from tests.support.meta_tools import error, tokens
+from toolfold import errors
 from toolfold.build import writer
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.errors import InvalidArguments
@@ -17,6 +18,9 @@ from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.tool_get import tool_get
 
 CATALOG = FileStore(bundled_path())()
+
+DETAILS = ["effect", "callable", "version", "errors", "examples"]
+"""What the structured answer has beside the text."""
 
 
 def get(tool_name: Any, **more: Any) -> list[dict[str, Any]]:
@@ -43,7 +47,7 @@ def test_full_entry_has_every_field() -> None:
     (entry,) = get("GLOBAL_QUOTE")
     assert list(entry) == [
         "name", "found", "description", "category", "access", "parameters", "returns", "example_call", "see_also",
-        "use_instead", "hash",
+        "use_instead", "hash", *DETAILS,
     ]  # fmt: skip
     assert entry["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     assert entry["hash"] == hash_of("GLOBAL_QUOTE")
@@ -66,7 +70,15 @@ def test_every_entry_is_complete_and_has_no_empty_field(name: str) -> None:
         assert other != name
     said = re.findall(r"\w+", entry["description"])
     assert all(other not in said for other in entry.get("use_instead", {}).values())
-    assert json.loads(tool_get(CATALOG, {"tool_name": name}).text) == json.loads(json.dumps(entry))
+    shown = {key: value for key, value in entry.items() if key not in DETAILS}
+    assert json.loads(tool_get(CATALOG, {"tool_name": name}).text) == json.loads(json.dumps(shown))
+    assert (entry["effect"], entry["callable"], entry["version"]) == ("read", True, entry["hash"])
+    assert {"INVALID_ARGUMENTS", "AUTH_REQUIRED", "RATE_LIMITED"} <= set(entry["errors"]) <= errors.CALL_ERRORS.keys()
+    assert ("PREMIUM_ONLY" in entry["errors"]) == (entry["access"] != "free")
+    assert entry["examples"][0] == entry["example_call"]
+    for example in entry["examples"]:
+        jsonschema.validate(example["arguments"], entry["parameters"])
+    assert len({json.dumps(example) for example in entry["examples"]}) == len(entry["examples"])
 
 
 def test_medium_entry_has_no_constraints_or_examples() -> None:
@@ -101,7 +113,8 @@ def test_entry_states_an_effect_that_is_not_read(detail: str, effect: str, field
     tools = {"WAVE": compiled["tools"]["GLOBAL_QUOTE"] | {"effect": effect, "see_also": [], "use_instead": {}}}
     catalog = parse_catalog(writer.dumps({**sections, "categories": [], "listing": "", "tools": tools}).encode())
     (entry,) = tool_get(catalog, {"tool_name": "WAVE", "detail": detail}).structured["tools"]
-    assert {key: value for key, value in entry.items() if key == "effect"} == field
+    is_full = {"effect": effect} if detail == "full" and effect == "read" else field
+    assert {key: value for key, value in entry.items() if key == "effect"} == is_full
 
 
 # What the caller has already

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from toolfold.build import checks, emitter, search_index, writer, yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.loaded_source import LoadedSource
+from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import RelatedTool, compile_relations
 from toolfold.build.schema import Category, Tool, Vocabulary
 from toolfold.build.tool_names import OriginalName, assign_names
@@ -83,8 +84,13 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_o
     emitter.finish(tools)
     searchable, out_of_scope = _searchable(definitions, vocabularies), _out_of_scope(vocabularies)
     categories = _categories(definitions)
+    sources = {source.settings.id: source.entry for source in loaded}
+    unexposed = {entry.tool.name for entry in definitions if not entry.tool.expose}
+    profiles = compile_profiles(folder, CatalogParts(sources, categories, tools, unexposed), problems)
+    if problems:
+        raise SourceError(problems)
     compiled = {
-        "sources": {source.settings.id: source.entry for source in loaded},
+        "sources": sources,
         "categories": categories,
         "listing": _listing(categories, tools),
         "definition_tokens": _definition_tokens(tools),
@@ -95,6 +101,8 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_o
         "related": sum("relations" in tool for tool in tools.values()),
         "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
         "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
+        "profile_names": profiles.names,
+        **profiles.sections,
     }
     return writer.dumps(compiled)
 

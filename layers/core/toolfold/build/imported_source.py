@@ -136,6 +136,7 @@ def _tool(
         "access": "free",
         "effect": overlay.effect or found.effect,
         "confirm": overlay.confirm or found.confirm,
+        "expose": overlay.expose is not False,
         "freshness": FRESHNESS_CLASS,
         "formats": ["json"],
         "parameters_schema": parameters,

@@ -28,6 +28,8 @@ class ToolOverlay(Model):
     effect: Effect | None = None
     confirm: Summary | None = None
     """What a person reads before each call, which then needs approval."""
+    expose: bool | None = None
+    """Whether the tool may be called; None: yes."""
     tags: list[Tag] = Field(default=[], max_length=6)
     example: dict[str, Any] | None = None
     example_queries: list[Phrase] = Field(default_factory=list)

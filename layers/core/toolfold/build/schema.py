@@ -273,6 +273,8 @@ class Tool(Model):
     confirm: Annotated[Summary, BeforeValidator(_confirmation)] | None = None
     """What a person reads before each call, which then needs approval; ``true`` for a text without details. Calls of
     destructive tools need approval in any case."""
+    expose: bool = True
+    """Whether the tool may be called. One that may not is in no listing; TOOL_GET describes it."""
     freshness: str
     formats: list[Literal["csv", "json"]] = Field(min_length=1)
     parameters: list[Parameter] = []

@@ -20,7 +20,7 @@ from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_k
 COMPILED = ("tools", "index", "spellings", "synonyms")
 """Mappings of the compiler that are written as sections without changes."""
 
-OPTIONAL = ("skills", "files")
+OPTIONAL = ("skills", "files", "profiles", "exposed", "definitions")
 """Mappings that are written as sections where there is anything in them."""
 
 BLOCK_BYTES = 256 << 10
@@ -71,10 +71,10 @@ def write(
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
         head: ``sources``, ``categories``, ``listing``, ``definition_tokens``, and, where there are
-            any, ``skills`` and ``related``, the number of tools with relations.
+            any, ``skills``, ``profile_names`` and ``related``, the number of tools with relations.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
             confirm and tags are used. Like ``sections`` it can be an iterator.
-        sections: The sorted lines of each section in :data:`COMPILED`.
+        sections: The sorted lines of each section in :data:`COMPILED`, and of those in :data:`OPTIONAL` that there are.
     """
     lines, members = _collect(listed)
     derived: dict[str, Lines] = {
@@ -108,6 +108,8 @@ def write(
         line["skills"] = len(skills)
     if confirmed := sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines):
         line["confirmed"] = confirmed
+    if head.get("profile_names"):
+        line["profiles"] = head["profile_names"]
     out.write(_json(line)[:-1] + b"\n")
     scratch.seek(0)
     shutil.copyfileobj(scratch, out)

@@ -41,6 +41,7 @@ ACCESS = ("free", "premium", "mixed")
 
 _MAX_LABEL, _MAX_PARAGRAPH, _MAX_NAME = 200, 2000, 64
 _MAX_SOURCES, _MAX_CATEGORIES, _MAX_FAULTS, _MAX_COUNTED = 1000, 10_000, 200, 100_000
+_MAX_PROFILES = 101
 _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
 
@@ -98,6 +99,9 @@ def check_head(head: Mapping[str, Any]) -> None:
     _require(_is_integer(head.get("confirmed", 0), 0, count), "confirmed")
     _require(_is_integer(head.get("skills", 0), 0, count), "skills")
     _require(_is_integer(head.get("related", 0), 0, count), "related")
+    profiles = head.get("profiles", [])
+    _require(isinstance(profiles, list) and len(profiles) <= _MAX_PROFILES, "profiles")
+    _require(all(map(is_tool_name, profiles)), "profiles")
 
 
 def _check_source(entry: Mapping[str, Any]) -> None:

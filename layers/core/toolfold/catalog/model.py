@@ -11,10 +11,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from toolfold.catalog.head_checks import check_head, is_line
-from toolfold.catalog.reader import Members, damaged, is_integer_pairs, line_key, sections_of
+from toolfold.catalog.reader import Members, damaged, hash_of, is_integer_pairs, line_key, sections_of, unavailable
 from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
+    from toolfold.catalog.profiles import Profile
     from toolfold.catalog.reader import Block, BlockReader
 
     T = TypeVar("T")
@@ -191,6 +192,8 @@ Sections of a catalog with skills (``catalog.skills``):
 
 - ``skills``: URI of a SKILL.md → name of its tool
 - ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
+
+Optional are ``profiles``, ``definitions`` and ``exposed`` as well: see ``catalog.profiles``.
 """
 
 _LISTS = frozenset({"tags", "formats", "see_also"})
@@ -380,6 +383,71 @@ class Catalog:
     def has_relations(self) -> bool:
         """Whether some tools are related to others."""
         return bool(self._head.get("related"))
+
+    @property
+    def profile_names(self) -> Sequence[str]:
+        """The profiles of ``profiles.yaml``; ``default`` is among them only where it differs from the whole catalog."""
+        names: Sequence[str] = self._head.get("profiles", ())
+        return names
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the content: that of the object in S3, else of the hashes of all blocks."""
+        return self.sha256 or self.memoize("fingerprint", lambda: hash_of(self._head["sections"]))
+
+    @property
+    def base(self) -> Catalog:
+        """The whole catalog, for a part of one (``catalog.view``)."""
+        return self
+
+    @property
+    def base_positions(self) -> Sequence[int]:
+        """Positions of the listed tools in the whole catalog."""
+        return range(len(self))
+
+    def profile(self, name: str) -> Profile:
+        """Return the profile called ``name``, one of :attr:`profile_names` or ``default``."""
+        from toolfold.catalog.profiles import is_profile, parse_profile
+
+        entry = self._optional("profiles", name, lambda value: is_profile(value, len(self)))
+        return parse_profile(name, entry)
+
+    def definition(self, position: int) -> Mapping[str, Any]:
+        """Return the definition for ``tools/list`` of the tool at ``position``."""
+        from toolfold.catalog.profiles import is_definition
+
+        name = self.summary(position).name
+        found: Mapping[str, Any] = self._optional(
+            "definitions", line_key(position), lambda value: is_definition(value) and value["name"] == name
+        )
+        return found
+
+    def prefetch_definitions(self, positions: Collection[int]) -> None:
+        """Read the blocks that :meth:`definition` needs for ``positions``, in parallel."""
+        if positions and "definitions" in self._sections:
+            keys = [line_key(at) for at in positions]
+            self.prefetch(lines=keys, definitions=keys)
+
+    def exposed(self, profile: str, mode: str) -> Sequence[Mapping[str, Any]]:
+        """Return the tools that stand for several in a mode: ``[{"kind", "definition"}, …]``."""
+        from toolfold.catalog.profiles import is_exposed
+
+        found: Sequence[Mapping[str, Any]] = self._optional("exposed", f"{profile}/{mode}", is_exposed)
+        return found
+
+    def require_callable(self, tool: Tool) -> None:
+        """Check that ``tool`` may be called; only a view has tools that may not (``catalog.view``)."""
+
+    def _optional(self, section: str, key: str, is_valid: Callable[[Any], bool]) -> Any:
+        """Return a value of a section that catalogs of earlier versions do not have.
+
+        Raises:
+            CatalogUnavailable: There is no such section, or no such value.
+        """
+        found = self._sections[section].get(key, is_valid) if section in self._sections else None
+        if found is None:
+            raise unavailable("was compiled without profiles", "Tell the operator, who can compile it again.")
+        return found
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""

@@ -112,6 +112,13 @@ class MemoryBlocks:
         return [(self._content, base + start, base + start + length) for start, length, _ in blocks]
 
 
+def hash_of(value: Any) -> str:
+    """Return the SHA-256 of a JSON value."""
+    import hashlib
+
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
 def line_prefix(key: str) -> bytes:
     """Return the first bytes of the line of ``key``, by which lines are sorted. No prefix is part of another."""
     return f"{_quoted(key)}:".encode(errors="surrogatepass")

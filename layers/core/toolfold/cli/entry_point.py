@@ -116,8 +116,9 @@ def _end_process(code: int) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments == ["stdio"]:  # started by an agent that waits: argparse would take longer than the command
-        return _exit_code(_serve_stdio)
+    # Started by an agent that waits: argparse would take longer than the command.
+    if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
+        return _exit_code(lambda: _serve_stdio("".join(arguments[2:])))
     if arguments and arguments[0] in _DEPRECATED:
         name = _DEPRECATED[arguments[0]]
         print(f"`toolfold {arguments[0]}` is deprecated: use `toolfold {name}`.", file=sys.stderr)
@@ -135,10 +136,10 @@ def _prepare_and_run(options: argparse.Namespace) -> int:
     return int(options.run(options))
 
 
-def _serve_stdio() -> int:
+def _serve_stdio(profile: str) -> int:
     from toolfold.transports import stdio
 
-    return stdio.main()
+    return stdio.main(profile)
 
 
 def _exit_code(run: Callable[[], int]) -> int:

@@ -22,6 +22,7 @@ _EXAMPLES = """examples:
   toolfold install cursor --print             print the entry, change nothing
   toolfold install vscode --yes               without a confirmation
   toolfold install claude-code --env TOOLFOLD_CACHE=off
+  toolfold install cursor --profile grouped   other tools in tools/list; `toolfold profiles list` names them
 
 The API key is taken from ALPHA_VANTAGE_API_KEY, if it is set, and written into the client's configuration, where the
 client reads it. It is not shown.
@@ -43,6 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--env", metavar="NAME=VALUE", action="append", default=[], help="another variable for the server; repeatable"
     )
+    parser.add_argument("--profile", metavar="NAME", default="", help="the profile whose tools the client gets")
     parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file, if it is not the usual one")
     parser.add_argument("--print", action="store_true", help="print the entry for the configuration; change nothing")
     parser.add_argument("--yes", action="store_true", help="change the file without a confirmation")
@@ -53,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
     """Change the configuration, or print the entry."""
     client = CLIENTS[options.client]
     environment = _environment(options.env)
-    entry = client.entry(_command(), environment)
+    _check_profile(options.profile, environment)
+    profile = ["--profile", options.profile] if options.profile else []
+    entry = client.entry([*_command(), *profile], environment)
     _warn_about_settings(environment)
     if options.print:
         print(client_config.to_text({client.section: {options.name: entry}}), end="")
@@ -71,9 +75,28 @@ def run(options: argparse.Namespace) -> int:
     backup = client_config.write(path, after)
     kept = f" The file as it was: {backup}" if backup else ""
     link = f", a link to {path.resolve()}" if path.is_symlink() else ""
-    print(f"Added to {path}{link}.{kept}\nRestart {client.title}; it then shows TOOL_LIST, TOOL_GET and TOOL_CALL.")
+    shown = f"the tools of {options.profile}" if options.profile else "TOOL_LIST, TOOL_GET and TOOL_CALL"
+    print(f"Added to {path}{link}.{kept}\nRestart {client.title}; it then shows {shown}.")
     _warn_about_key(client, environment)
     return 0
+
+
+def _check_profile(name: str, environment: Mapping[str, str]) -> None:
+    """Check that the catalog of the server has the profile; one in S3 is not read.
+
+    Raises:
+        ProfileNotFound: it has none of that name.
+    """
+    if not name:
+        return
+    from toolfold.catalog.store import open_store
+    from toolfold.settings import Settings
+
+    settings = Settings.from_environment({**os.environ, **environment})
+    if not settings.catalog.startswith("s3://"):
+        from toolfold.exposure.profiles import find_profile
+
+        find_profile(open_store(settings)(), name)
 
 
 def _environment(pairs: list[str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ _VOCABULARY = (
     (r"\bTOOL_LIST(?:\(\)|(?= has the names))", "`toolfold catalog list`"),
     (r"\bTOOL_LIST\b(?:\(query\))?", "`toolfold catalog search`"),
     (r"\bTOOL_GET(?:\(tool_name\))?(?![\w(])", "`toolfold catalog get`"),
-    (r"\bTOOL_CALL\b", "`toolfold call`"),
+    (r"\bTOOL_CALL(?:_WRITE)?\b", "`toolfold call`"),
     (r"(?:\bas long as )?\bretry_after_s says\b", "{retry_after}"),
     (r"\bor search with query alone", "or search: `toolfold catalog search WORD …`"),
     (r"\bselect=(?=[\"'])", "--select "),

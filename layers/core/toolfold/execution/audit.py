@@ -82,7 +82,7 @@ class AuditLog:
         fields = {
             "kind": KIND,
             "principal": principal_id(line.credentials, key),
-            "profile": "",
+            "profile": line.credentials.profile,
             "tool": tool.name,
             "effect": tool.effect,
             "arguments": _hash(key, tool, line.arguments),

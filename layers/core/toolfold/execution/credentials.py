@@ -63,6 +63,8 @@ class RequestCredentials(NamedTuple):
         address: the address that the request came from; empty where the transport has none.
         approval_token: the token with which a call is repeated that needed approval.
         is_declined: whether the user has declined the call of that token.
+        reads_only: whether only tools that read may be called: a client may have allowed TOOL_CALL for all of them.
+        profile: the profile of the path that the request came to; empty: the one without a name.
     """
 
     bearer: str = ""
@@ -76,6 +78,8 @@ class RequestCredentials(NamedTuple):
     address: str = ""
     approval_token: str = ""
     is_declined: bool = False
+    reads_only: bool = False
+    profile: str = ""
 
     def __repr__(self) -> str:
         """Return the values that are no secrets."""

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
-from toolfold.errors import LIMITS_UNAVAILABLE, CallError, ClientLimit, InternalError, InvalidArguments
+from toolfold.errors import LIMITS_UNAVAILABLE, CallError, ClientLimit, InternalError, InvalidArguments, WriteNotAllowed
 from toolfold.execution.credentials import (
     NO_CREDENTIALS,
     RequestCredentials,
@@ -135,6 +135,9 @@ class ToolExecutor:
         from toolfold.models import SourceCredentials
 
         tool, credentials = line.tool, line.credentials
+        catalog.require_callable(tool)
+        if credentials.reads_only and tool.effect != "read":
+            raise _write_not_allowed(tool)
         tier = ("tools:premium",) if self.settings.oauth_premium_scope and tool.access == "premium" else ()
         credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
         resolved = validator_of(catalog, tool).resolve({**line.arguments, **added})
@@ -347,6 +350,13 @@ class ToolExecutor:
                     read_file=self._read_file,
                 )
             return self._cached_executor
+
+
+def _write_not_allowed(tool: Tool) -> WriteNotAllowed:
+    return WriteNotAllowed(
+        f"TOOL_CALL only reads, and {tool.name} changes data; nothing was sent.",
+        "Call TOOL_CALL_WRITE with the same tool_name and arguments.",
+    )
 
 
 def _invalid(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:

@@ -46,7 +46,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
 
             return MetaCall(meta_tool, read_combined(meta_tool, rest))
         inner = _merged(rest)
-        if meta_tool == TOOL:
+        if meta_tool in (TOOL, "TOOL_CALL_WRITE"):
             return read_tool_call(catalog, inner, depth + 1)
         return MetaCall(meta_tool, read_arguments(catalog, meta_tool, inner))
     if tool is None and (found := find_name(catalog, name)) is not None:

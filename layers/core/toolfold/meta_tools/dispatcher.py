@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.model import META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.meta_tools.definitions import definitions, instructions
+from toolfold.meta_tools.definitions import definitions, has_writes, instructions
 from toolfold.meta_tools.result import Result, error_result
 
 if TYPE_CHECKING:
@@ -54,6 +54,26 @@ class MetaRequest(NamedTuple):
     interpreter: Callable[[], Interpreter]
 
 
+WRITE = "TOOL_CALL_WRITE"
+"""TOOL_CALL for tools that change data as well. Every catalog accepts it; those with such tools list it."""
+
+
+class ToolPage(NamedTuple):
+    """A page of ``tools/list``.
+
+    Attributes:
+        tools: the definitions, as JSON.
+        next_cursor: the cursor of the next page; None: this is the last.
+    """
+
+    tools: bytes
+    next_cursor: str | None = None
+
+
+class UnknownCursor(ValueError):
+    """A cursor that is not one of this list."""
+
+
 class MetaTools:
     """The meta-tools: :data:`HANDLERS` has all of them, ``/mcp`` lists :data:`NAMES`.
 
@@ -67,15 +87,36 @@ class MetaTools:
     def __init__(
         self, catalog: Callable[[], Catalog], executor: ToolExecutor, now: Callable[[], float] = time.time
     ) -> None:
-        self.catalog, self.executor, self._now = catalog, executor, now
+        self.catalog, self.executor, self.now = catalog, executor, now
         # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
-        self._large_answer_turns = threading.Semaphore(1)
+        self.large_answer_turns = threading.Semaphore(1)
         self._interpreter: Interpreter | None = None
         self._lock = threading.Lock()
+
+    def without_catalog(self, error: CallError) -> MetaTools:
+        """Return the meta-tools for a request that has found no catalog: it is not read again for the answer."""
+
+        def fail() -> Catalog:
+            raise error
+
+        return MetaTools(fail, self.executor, self.now)
 
     def definitions(self, names: Sequence[str] = NAMES) -> list[dict[str, Any]]:
         """Return the meta-tools ``names`` for ``tools/list``; any of :data:`HANDLERS` can be listed."""
         return definitions(self._catalog_or_none(), names)
+
+    def list_page(self, cursor: object = None) -> ToolPage:
+        """Return the page of ``tools/list`` that ``cursor`` names, or the first.
+
+        Raises:
+            UnknownCursor: there is no such page.
+        """
+        if cursor is not None:
+            raise UnknownCursor("Unknown cursor: the list has a single page.")
+        catalog = self._catalog_or_none()
+        if catalog is None:
+            return ToolPage(_encode(definitions(None)))
+        return catalog.memoize("tools/list", lambda: ToolPage(_encode(definitions(catalog))))
 
     def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
         """Return the call that a ``tools/call`` of ``name`` stands for: of a meta-tool, or of a tool of the catalog.
@@ -85,17 +126,21 @@ class MetaTools:
         """
         from toolfold.meta_tools.arguments import MetaCall
 
-        if name in HANDLERS:
+        if name in HANDLERS or name == WRITE:
             return MetaCall(name, arguments)
         from toolfold.meta_tools.tool_names import find_meta_tool, find_name
 
         if (meta_tool := find_meta_tool(name)) is not None:
             return MetaCall(meta_tool, arguments)
         try:
-            found = find_name(self.catalog(), name)
+            catalog = self.catalog()
+            if (found := find_name(catalog, name)) is not None:
+                return MetaCall(_executor_of(catalog), {"tool_name": found, "arguments": arguments})
+            from toolfold.meta_tools.other_names import translate
+
+            return translate(catalog, name, arguments)
         except CallError:
             return None
-        return None if found is None else MetaCall("TOOL_CALL", {"tool_name": found, "arguments": arguments})
 
     def unknown_tool(self, name: str) -> str:
         """Return the message for a ``tools/call`` of a name that no tool has: what to call instead."""
@@ -114,7 +159,7 @@ class MetaTools:
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
-        return instructions(self._catalog_or_none(), self._now())
+        return instructions(self._catalog_or_none(), self.now())
 
     def has_skills(self) -> bool:
         """Return whether the catalog has skills, which clients may list and read as resources."""
@@ -144,15 +189,17 @@ class MetaTools:
         deadline: float | None = None,
         *,
         whole: bool = False,
+        reads_only: bool = False,
     ) -> Result:
         """Call a meta-tool.
 
         Args:
-            name: one of :data:`HANDLERS`.
+            name: one of :data:`HANDLERS`, or :data:`WRITE`.
             arguments: as the client sent them.
             credentials: the API keys of the request.
             deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
             whole: whether TOOL_CALL returns the whole answer, however long it is: for a person and for files.
+            reads_only: whether tools that change data are refused, where there are some.
 
         Raises:
             InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
@@ -161,8 +208,10 @@ class MetaTools:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
             catalog = self.catalog()
-            call = _read_call(catalog, name, arguments)
-            turns = self._large_answer_turns
+            if reads_only and has_writes(catalog):
+                credentials = credentials._replace(reads_only=True)
+            call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
+            turns = self.large_answer_turns
             request = MetaRequest(
                 catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter
             )
@@ -234,6 +283,17 @@ HANDLERS: Mapping[str, Callable[[MetaRequest], Result]] = {
     "TOOL_SCRIPT": _run_script,
 }
 """Meta-tool → what performs a call of it. Each is called by its name and as the ``tool_name`` of TOOL_CALL."""
+
+
+def _encode(shown: list[dict[str, Any]]) -> bytes:
+    from toolfold.meta_tools.result import dumps_compact
+
+    return dumps_compact(shown).encode()
+
+
+def _executor_of(catalog: Catalog) -> str:
+    """Return the meta-tool that runs a tool which a client calls by its own name: it knows what it calls."""
+    return WRITE if has_writes(catalog) else "TOOL_CALL"
 
 
 def _with_usage(catalog: Catalog, call: MetaCall, result: Result) -> Result:

@@ -124,6 +124,8 @@ def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequen
             put("TOOL_LIST", read, "offset", (number - 1) * (whole_number(read.get("limit")) or _PAGED_BY), key)
         elif kind in ("cursor", "more", "nextoffset") and (number is not None or is_blank(value)):
             put("TOOL_LIST", read, "offset", number, key)
+        elif kind in ("includemutation", "includeeffects"):
+            continue  # what changes data is marked in every answer
         elif kind in ("free", "freeonly", "premium", "premiumonly") and value in (True, "true"):
             put("TOOL_LIST", read, "access", kind.removesuffix("only"), key)
         elif normalize(kind) == "input" and isinstance(value, str):

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly
+from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
+from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import dumps_compact
 
@@ -32,6 +33,12 @@ def add_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         tool: the tool that was called.
         arguments: its arguments, as the caller sent them.
     """
+    if isinstance(error, WriteNotAllowed):
+        error.details = {
+            **error.details,
+            **next_call("TOOL_CALL_WRITE", {"tool_name": tool.name, "arguments": arguments}),
+        }
+        return error
     if not isinstance(error, PremiumOnly | NoData | InvalidArguments) or "schema" in error.details:
         return error
     from toolfold.execution.validation import validator_of

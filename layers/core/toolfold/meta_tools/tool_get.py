@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import (
@@ -19,6 +20,7 @@ from toolfold.meta_tools.arguments import (
     quote,
 )
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
+from toolfold.meta_tools.tool_details import refusal_of, tool_details
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
@@ -40,7 +42,9 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
         "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
         medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read,
-        ``"confirm"`` for one whose calls need approval for another reason.
+        ``"confirm"`` for one whose calls need approval for another reason, ``"callable": false`` for one that is known
+        here and not called. In full, the structured answer has ``"effect"``, ``"callable"``, ``"version"``,
+        ``"errors": [codes]`` and ``"examples": [calls]`` for every tool.
         For a tool whose hash is in ``known`` it is
         ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
 
@@ -60,11 +64,19 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         # The most frequent call, and always the same answer.
         return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
     entries = [_entry(catalog, name, detail, known_hashes) for name in names]
-    return Result({"tools": entries}, to_text(entries))
+    shown = [entry.shown for entry in entries]
+    return Result({"tools": [{**entry.shown, **entry.details} for entry in entries]}, to_text(shown))
 
 
-def _single_result(entry: dict[str, Any]) -> Result:
-    return Result({"tools": [entry]}, to_text(entry))
+class _Entry(NamedTuple):
+    """The entry of a tool: what a model reads, and what the structured answer has beside it."""
+
+    shown: dict[str, Any]
+    details: Mapping[str, Any] = MappingProxyType({})
+
+
+def _single_result(entry: _Entry) -> Result:
+    return Result({"tools": [{**entry.shown, **entry.details}]}, to_text(entry.shown))
 
 
 def _parse_names(given: Any) -> list[str]:
@@ -105,20 +117,24 @@ def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
     return {name.strip().upper(): hash_ for name, hash_ in known.items() if isinstance(hash_, str)}
 
 
-def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
+def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> _Entry:
     tool = catalog.get(name)
     if tool is None:
         from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found  # few names need it
 
         if (meta_tool := find_meta_tool(name)) is not None:
-            return _meta_entry(catalog, meta_tool, detail, known_hashes)
+            return _Entry(_meta_entry(catalog, meta_tool, detail, known_hashes))
         tool = catalog.get(find_name(catalog, name) or name)
     if tool is None:
-        return {"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()}
+        return _Entry({"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()})
     if known_hashes.get(tool.name.upper()) == tool.hash:
-        return {"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash}
+        return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
+    refusal = refusal_of(catalog, tool)
     entry = {"name": tool.name, "found": True, **_FIELDS[detail](tool), "hash": tool.hash}
-    return {key: value for key, value in entry.items() if value not in ((), {})}
+    if refusal:
+        entry["callable"] = False
+    shown = {key: value for key, value in entry.items() if value not in ((), {})}
+    return _Entry(shown, tool_details(catalog, tool, refusal) if detail == "full" else {})
 
 
 def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:

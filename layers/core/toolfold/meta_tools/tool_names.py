@@ -33,7 +33,7 @@ _JOINTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _PREFIXES = frozenset({"api", "defaultapi", "function", "functions", "mcp", "tool", "tools", "toolfold"})
 """What clients and models put before the name of a tool, as ``fuzzy.normalize`` spells it."""
 
-_META_TOOL_KEYS = {normalize(name): name for name in (*META_TOOLS, *COMBINING_TOOLS)}
+_META_TOOL_KEYS = {normalize(name): name for name in (*META_TOOLS, "TOOL_CALL_WRITE", *COMBINING_TOOLS)}
 
 
 def find_meta_tool(name: str) -> str | None:

@@ -21,6 +21,9 @@ WELL_KNOWN = "/.well-known/"
 REGISTER_PATH = "/register"
 """Where clients register (RFC 7591): the path that clients of 2025-03-26 use without metadata."""
 
+ENDPOINT = "mcp"
+"""The part of a path after which the name of a profile comes."""
+
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 _HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
@@ -55,6 +58,7 @@ class Request(NamedTuple):
         scopes: what the access token of the caller allows; None: no tokens are required.
         caller: the id of the :class:`Principal` of that token; empty where no tokens are required.
         source_address: the IP address that the request came from; empty: not known.
+        profile: the profile whose tools are shown and called; empty: the one of the path without a name.
     """
 
     method: str
@@ -67,6 +71,7 @@ class Request(NamedTuple):
     scopes: frozenset[str] | None = None
     caller: str = ""
     source_address: str = ""
+    profile: str = ""
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"
@@ -131,6 +136,24 @@ class OriginPolicy(NamedTuple):
     hosts: tuple[str, ...] = ()
     port: int | None = None
     public_host: str = ""
+
+
+def profile_of(path: str) -> str | None:
+    """Return the profile in the path of the endpoint: ``trading`` for ``/mcp/trading``.
+
+    Returns:
+        Empty for the path without a name; None for a path below that of a profile.
+
+    Example:
+        >>> profile_of("/stage/mcp/trading/")
+        'trading'
+    """
+    parts = [part for part in path.split("/") if part]
+    if ENDPOINT not in parts:
+        return ""  # a proxy in front has another path
+    # A stage, or a mapping of a domain, may precede the path.
+    below = parts[len(parts) - parts[::-1].index(ENDPOINT) :]
+    return None if len(below) > 1 else "".join(below)
 
 
 NO_WEB_PAGES = OriginPolicy()

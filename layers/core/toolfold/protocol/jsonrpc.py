@@ -72,8 +72,20 @@ def parse_message(body: bytes) -> Message | None:
     return Message(data["method"], params, id_)
 
 
+class JsonText(bytes):
+    """A value of a result that is JSON already, in UTF-8."""
+
+    __slots__ = ()
+
+
 def encode_result(id_: Id, result: Mapping[str, Any]) -> bytes:
-    """Encode the response to a request that succeeded."""
+    """Encode the response to a request that succeeded. A member that is :class:`JsonText` is copied as it is."""
+    if any(isinstance(value, JsonText) for value in result.values()):
+        members = b",".join(
+            _encode(key) + b":" + (value if isinstance(value, JsonText) else _encode(value))
+            for key, value in result.items()
+        )
+        return b'{"jsonrpc":"2.0","id":' + _encode(id_) + b',"result":{' + members + b"}}"
     return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
 
 
@@ -85,7 +97,7 @@ def encode_error(error: JsonRpcError) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": error.id, "error": detail})
 
 
-def _encode(message: Mapping[str, Any]) -> bytes:
+def _encode(message: Any) -> bytes:
     try:
         text = _ENCODER.encode(message)
     except (ValueError, RecursionError):

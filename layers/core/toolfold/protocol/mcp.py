@@ -12,13 +12,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import __version__
-from toolfold.errors import ApprovalRequired, InsufficientScope
+from toolfold.errors import ApprovalRequired, CatalogUnavailable, InsufficientScope, ProfileNotFound
 from toolfold.execution.credentials import read_credentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
 if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+    from toolfold.settings import Settings
+
     _Method = Callable[["Server", http.Request, Message, dict[str, str | int | float]], dict[str, Any]]
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
@@ -47,8 +50,6 @@ _SKILL_METHODS = frozenset(
 )
 """Methods that have an answer of their own for a catalog with skills."""
 
-_NO_HTTP_REQUEST = http.Request("", (), b"")
-
 # What may be logged of a client's words: short, and without characters that could forge a log line.
 _LOGGABLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/")
 _MAX_LOGGED = 64
@@ -59,10 +60,11 @@ class Server:
     """Answer MCP requests with the meta-tools ``tools``.
 
     Args:
-        tools: the meta-tools.
+        tools: the meta-tools, with the whole catalog.
         origin_policy: which clients may call over HTTP.
         authorization: which tokens they need; None: none.
         on_message: called for each answered message that came without HTTP, with the fields of its log line.
+        profile: the profile of messages that come without HTTP; empty: ``default``.
     """
 
     def __init__(
@@ -71,9 +73,31 @@ class Server:
         origin_policy: http.OriginPolicy = http.NO_WEB_PAGES,
         authorization: http.Authorization | None = None,
         on_message: Callable[[http.LogFields], None] | None = None,
+        profile: str = "",
     ) -> None:
         self.tools, self.origin_policy, self._authorization = tools, origin_policy, authorization
         self._on_message = on_message
+        self._without_http = http.Request("", (), b"", profile=profile)
+
+    def tools_of(self, profile: str) -> dispatcher.MetaTools:
+        """Return what the clients of a profile see; empty: those of the path without a name.
+
+        Raises:
+            ProfileNotFound: there is no such profile.
+            CatalogUnavailable: the catalog, which has the profiles, cannot be read. The path without a name then has
+                the meta-tools, so that clients can connect.
+        """
+        try:
+            catalog = self.tools.catalog()
+            if not profile and is_plain(catalog, self.tools.executor.settings):
+                return self.tools
+            from toolfold.exposure.profiles import select  # for the paths of profiles only
+
+            return select(self.tools, profile or "default")
+        except CatalogUnavailable as error:
+            if profile:
+                raise
+            return self.tools.without_catalog(error)
 
     def handle_http(self, request: http.Request) -> http.Response:
         """Return the response to an HTTP request. Never raises for anything a client can send."""
@@ -121,13 +145,38 @@ class Server:
             if stateless:
                 _check_meta_is_complete(_meta(message))
                 _check_version_is_served(_meta(message))
-            return jsonrpc.encode_result(id_, self._result(_NO_HTTP_REQUEST, message, stateless, log_fields))
-        except JsonRpcError as error:
-            error.id = id_
-            log_fields["rejected"] = str(error.code)
-            return jsonrpc.encode_error(error)
+            return jsonrpc.encode_result(id_, self._result(self._without_http, message, stateless, log_fields))
+        except (JsonRpcError, ProfileNotFound, CatalogUnavailable) as found:
+            problem = _as_jsonrpc(found)
+            problem.id = id_
+            log_fields["rejected"] = str(problem.code)
+            return jsonrpc.encode_error(problem)
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
+        if request.path and (profile := http.profile_of(request.path)) != "":
+            refused = self._find_profile(profile)
+            if refused is not None:
+                return refused
+            request = request._replace(profile=profile or "")
+        response = self._handle_message_of(request, stateless)
+        if not request.profile:
+            return response
+        return response._replace(log_fields={**response.log_fields, "profile": request.profile})
+
+    def _find_profile(self, profile: str | None) -> http.Response | None:
+        """Return the response to a request for a path without a profile, or None where there is one."""
+        if profile is None:
+            return http.error_response(404, "There is nothing at this path: MCP is served at /mcp and /mcp/PROFILE.")
+        try:
+            self.tools_of(profile)
+        except ProfileNotFound as error:
+            closest = f" (/mcp/{error.closest})" if error.closest else ""
+            return http.error_response(404, f"{error}{closest}")
+        except CatalogUnavailable as error:
+            return http.error_response(503, f"{error.message} {error.suggestion}", ("retry-after", "5"))
+        return None
+
+    def _handle_message_of(self, request: http.Request, stateless: bool) -> http.Response:
         try:
             message = jsonrpc.parse_message(request.body)
             if message is None or message.id is None:
@@ -139,10 +188,11 @@ class Server:
         try:
             _check_headers(request, message, stateless)
             result = self._result(request, message, stateless, log_fields)
-        except JsonRpcError as error:
-            error.id = message.id
+        except (JsonRpcError, ProfileNotFound, CatalogUnavailable) as found:
+            problem = _as_jsonrpc(found)
+            problem.id = message.id
             status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-            return _error_response(error, status.get(error.code, 200), log_fields)
+            return _error_response(problem, status.get(problem.code, 200), log_fields)
         return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields)
 
     def _result(
@@ -150,10 +200,10 @@ class Server:
     ) -> Mapping[str, Any]:
         result: Mapping[str, Any]
         method = _METHODS[stateless].get(message.method)
-        if message.method in _SKILL_METHODS and self.tools.has_skills():
+        if message.method in _SKILL_METHODS and (tools := self._called(request)).has_skills():
             from toolfold.protocol import skills  # for a catalog with skills only
 
-            result = skills.answer(self.tools, request, message, log_fields, stateless=stateless)
+            result = skills.answer(tools, request, message, log_fields, stateless=stateless)
         elif method is None:
             raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
         else:
@@ -170,15 +220,17 @@ class Server:
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         requested = message.params.get("protocolVersion")
+        tools = self.tools_of(request.profile)
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
-            "capabilities": self._capabilities(),
+            "capabilities": _capabilities(tools),
             "serverInfo": SERVER_INFO,
-            "instructions": self.tools.instructions(),
+            "instructions": tools.instructions(),
         }
 
-    def _capabilities(self) -> Mapping[str, Any]:
-        return _SKILL_CAPABILITIES if self.tools.has_skills() else _CAPABILITIES
+    def _called(self, request: http.Request) -> dispatcher.MetaTools:
+        """Return the meta-tools of a call, which need no look-up for the path without a profile."""
+        return self.tools_of(request.profile) if request.profile else self.tools
 
     def _ping(
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
@@ -188,19 +240,23 @@ class Server:
     def _discover(
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
+        tools = self.tools_of(request.profile)
         return {
             "supportedVersions": list(versions.STATELESS),
-            "capabilities": self._capabilities(),
-            "instructions": self.tools.instructions(),
+            "capabilities": _capabilities(tools),
+            "instructions": tools.instructions(),
             **_CACHE_HINTS,
         }
 
     def _list_tools(
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
-        if message.params.get("cursor") is not None:
-            raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
-        return {"tools": self.tools.definitions()}
+        try:
+            page = self.tools_of(request.profile).list_page(message.params.get("cursor"))
+        except dispatcher.UnknownCursor as error:
+            raise JsonRpcError(versions.INVALID_PARAMS, str(error)) from None
+        more = {} if page.next_cursor is None else {"nextCursor": page.next_cursor}
+        return {"tools": jsonrpc.JsonText(page.tools), **more}
 
     def _list_tools_cacheable(
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
@@ -230,9 +286,14 @@ class Server:
             )
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
-        call = self.tools.resolve(name, arguments or {})
+        # Names that stand for several tools are no names of the catalog.
+        tools = self._called(request)
+        call = tools.resolve(name, arguments or {})
+        if call is None and not request.profile:
+            tools = self.tools_of("")
+            call = tools.resolve(name, arguments or {})
         if call is None:
-            raise JsonRpcError(versions.INVALID_PARAMS, self.tools.unknown_tool(name))
+            raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name))
         log_fields["tool"] = call.name
         inner_tool = call.arguments.get("tool_name")
         if isinstance(inner_tool, str) and "/" not in inner_tool and _is_loggable(inner_tool):
@@ -245,11 +306,14 @@ class Server:
             request.caller,
             request.source_address,
         )
+        if request.profile:
+            credentials = credentials._replace(profile=request.profile)
         if message.params.get("requestState") is not None:
             from toolfold.protocol import input_required  # few calls need it
 
             credentials = input_required.add_answer(message, credentials)
-        result = self.tools.call(call.name, call.arguments, credentials, request.deadline)
+        reads_only = call.name == "TOOL_CALL"
+        result = tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
         if result.is_error:
             log_fields["error"] = result.structured["error"]["code"]
         log_fields.update(result.usage)
@@ -276,6 +340,23 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     },
 }
 """Whether the version is stateless → method → its implementation."""
+
+
+def _capabilities(tools: dispatcher.MetaTools) -> Mapping[str, Any]:
+    return _SKILL_CAPABILITIES if tools.has_skills() else _CAPABILITIES
+
+
+def is_plain(catalog: Catalog, settings: Settings) -> bool:
+    """Return whether the path without a profile shows the meta-tools and the whole catalog."""
+    return not settings.shapes_tools and "default" not in catalog.profile_names
+
+
+def _as_jsonrpc(error: JsonRpcError | ProfileNotFound | CatalogUnavailable) -> JsonRpcError:
+    """Return the error of a message, also where its profile cannot be found."""
+    if isinstance(error, JsonRpcError):
+        return error
+    code = versions.INVALID_PARAMS if isinstance(error, ProfileNotFound) else versions.INTERNAL_ERROR
+    return JsonRpcError(code, f"{error.message} {error.suggestion}")
 
 
 def _error_response(error: JsonRpcError, status: int, log_fields: http.LogFields) -> http.Response:

@@ -8,7 +8,7 @@ Lambda function URL               2.0             https://docs.aws.amazon.com/la
 API Gateway REST API              1.0             set-up-lambda-proxy-integrations.html
 ================================  ==============  ====================================================================
 
-The path is ignored: the routes of the API decide what reaches the function, and a stage may precede the path.
+The path is not checked here: the routes of the API decide what reaches the function, and a stage may precede the path.
 """
 
 from __future__ import annotations

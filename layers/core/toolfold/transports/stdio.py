@@ -54,19 +54,24 @@ MAX_LOGGED_LINES = 100
 """Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
 
 
-def main() -> int:
-    """Serve stdin and stdout with the settings of the environment, and return the exit code."""
+def main(profile: str = "") -> int:
+    """Serve stdin and stdout with the settings of the environment, and return the exit code.
+
+    Args:
+        profile: The profile whose tools are exposed; empty: ``default``.
+    """
     from toolfold.settings import Settings
 
-    run(Settings.from_environment())
+    run(Settings.from_environment(), profile)
     return 0
 
 
-def run(settings: Settings) -> None:
+def run(settings: Settings, profile: str = "") -> None:
     """Serve stdin and stdout until stdin ends, or until SIGINT or SIGTERM. A second signal ends the process at once.
 
     Raises:
         SettingsError: the settings name a catalog that cannot be used, or a cache file that is not toolfold's.
+        ProfileNotFound: the catalog has no such profile. One in S3 is read by the first request.
         BrokenPipeError: stdout was closed by its reader.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
@@ -79,11 +84,13 @@ def run(settings: Settings) -> None:
 
         check_audit_setting(settings)
     settings = with_local_defaults(settings)
-    app = build_app(settings)
+    app = build_app(settings, profile=profile)
     if settings.catalog or settings.source_urls or settings.source_keys:
         from toolfold.catalog.start_check import check_catalog
 
         check_catalog(settings, app.catalog_store)
+    if profile and not settings.catalog.startswith("s3://"):
+        app.server.tools_of(profile)
     _greet()
     server = app.server
     # A call ends within its own time-outs; a call that runs longer is not waited for.

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from toolfold.catalog.model import COMBINING_TOOLS
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.workers import WorkerPool
@@ -113,13 +112,9 @@ def _resolve(future: asyncio.Future[dict[str, Any] | None], response: dict[str, 
         future.set_result(response)
 
 
-_CALLING = (b"TOOL_CALL", *(name.encode() for name in COMBINING_TOOLS))
-"""Names of the meta-tools that call tools."""
-
-
 def _may_call(body: bytes) -> bool:
-    """Return whether a message may call a tool. Without escapes, JSON spells the name in one way only."""
-    return any(name in body for name in _CALLING) or b"\\" in body
+    """Return whether a message may call a tool. Without escapes, JSON spells the method in one way only."""
+    return b"tools/call" in body or b"\\" in body
 
 
 async def _read_body(receive: Receive) -> bytes | None:

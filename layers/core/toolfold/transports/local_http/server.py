@@ -202,6 +202,13 @@ def _listen(host: str, port: int) -> socket.socket:
 def _check_head(policy: OriginPolicy, further: tuple[str, ...], headers: Headers, path: str) -> Response | None:
     """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
     refused = refuse_caller(headers, policy)
-    if refused is None and not path.startswith(further) and path.rstrip("/") not in (PATH, HEALTH_PATH):
-        return error_response(404, f"MCP is served at {PATH}, the state of this server at {HEALTH_PATH}.")
+    if refused is None and not path.startswith(further) and not _is_served(path.rstrip("/")):
+        return error_response(
+            404, f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {HEALTH_PATH}."
+        )
     return refused
+
+
+def _is_served(path: str) -> bool:
+    """Return whether ``path`` is the one of the endpoint, of a profile, or of the state."""
+    return path in (PATH, HEALTH_PATH) or (path.startswith(f"{PATH}/") and path.count("/") == 2)

@@ -1,0 +1,218 @@
+"""Compile the profiles of a folder: which tools each lists, and the definitions that it answers with."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from toolfold.build import yaml_loader
+from toolfold.build.profiles.definitions import definition_of
+from toolfold.build.profiles.grouped import make_groups
+from toolfold.build.profiles.kinds import REQUEST, make_kinds
+from toolfold.build.profiles.schema import FILE, RESERVED, ContextSettings, ProfileSettings, ProfilesFile, without_empty
+from toolfold.build.profiles.selection import Known, closest, matches, unknown_values
+from toolfold.catalog.model import RESERVED_NAMES, name_key
+from toolfold.catalog.profiles import DEFAULT, KINDS, kind_of
+from toolfold.catalog.reader import line_key
+
+__all__ = ["CompiledProfiles", "compile_profiles"]
+
+_MAX_MOST_USED = 5
+"""Tools that the mode ``auto`` pins: a thousand tokens, beside the 600 of the meta-tools."""
+
+_META_NAMES = frozenset({*RESERVED_NAMES, "CONNECTOR", "DATABASE", "MCP", "READ_SKILL", REQUEST.upper()})
+"""Names that no group can have."""
+
+
+class CatalogParts(NamedTuple):
+    """What is compiled already.
+
+    Attributes:
+        sources: Id → compiled entry.
+        categories: Those of the catalog.
+        tools: Name → compiled entry, in the order of the listing.
+        unexposed: Names of the tools with ``expose: false``.
+    """
+
+    sources: Mapping[str, Any]
+    categories: Sequence[Mapping[str, Any]]
+    tools: Mapping[str, Any]
+    unexposed: Collection[str]
+
+
+class CompiledProfiles(NamedTuple):
+    """What the compiler adds to a catalog.
+
+    Attributes:
+        names: The profiles that the head names, so that a request for another needs no section.
+        sections: Name of a section → its values.
+    """
+
+    names: list[str]
+    sections: dict[str, dict[str, Any]]
+
+
+def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> CompiledProfiles:
+    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``.
+
+    Args:
+        folder: The folder of the sources.
+        parts: What is compiled already.
+        problems: Receives what is wrong, each as ``file:line: problem``.
+    """
+    path = folder / FILE
+    document = yaml_loader.load(path) if path.exists() else yaml_loader.Document(path, None, {})
+    try:
+        file = ProfilesFile.model_validate(without_empty(document.data))
+    except ValidationError as error:
+        problems += _located(error, document)
+        return CompiledProfiles([], {})
+    compiler = _Compiler(document, file, parts)
+    found = list(compiler.problems())
+    problems += found
+    return CompiledProfiles([], {}) if found else compiler.compile()
+
+
+def _located(error: ValidationError, document: yaml_loader.Document) -> list[str]:
+    found: dict[str, None] = {}
+    for item in error.errors():
+        location = tuple(part for part in item["loc"] if part != "[key]")
+        key, message = ".".join(map(str, location)) or "file", item["msg"].removeprefix("Value error, ")
+        if item["type"] == "string_pattern_mismatch":
+            message = "names have small letters, digits, _ and -, and begin with a letter"
+        found[f"{document.where(location)}: {key}: {message}"] = None
+    return list(found)
+
+
+class _Compiler:
+    def __init__(self, document: yaml_loader.Document, file: ProfilesFile, parts: CatalogParts) -> None:
+        self._document, self._file = document, file
+        self._sources, self._categories, self._tools, self._unexposed = parts
+        self._known = Known.of(parts.sources, parts.categories, parts.tools)
+        self._names = list(parts.tools)
+        self._positions = {name_key(name): position for position, name in enumerate(parts.tools)}
+        self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in parts.sources.items()}
+        self._contexts = {name: self._passing(context) for name, context in file.contexts.items()}
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is wrong with values that the models accept."""
+        for group, entries in (("contexts", self._file.contexts), ("profiles", self._file.profiles)):
+            for name, entry in entries.items():
+                for key in ("include", "exclude"):
+                    yield from unknown_values(
+                        getattr(entry, key), self._known, functools.partial(self._where, group, name, key)
+                    )
+        for at, name in enumerate(self._file.most_used):
+            yield from self._unknown_tool(name, self._where("most_used", at))
+        for name, profile in self._file.profiles.items():
+            if name in RESERVED:
+                yield f"{self._where('profiles', name)}: {name} is part of another path: choose another name"
+            if profile.context is not None and profile.context not in self._file.contexts:
+                hint = closest(profile.context, list(self._file.contexts)) or " Add it under contexts."
+                yield f"{self._where('profiles', name, 'context')}: there is no context {profile.context!r}.{hint}"
+                continue
+            listed = self._listed(profile)
+            if not listed:
+                yield f"{self._where('profiles', name)}: no tool passes the conditions of {name}"
+            for at, tool in enumerate(profile.pinned):
+                where = self._where("profiles", name, "pinned", at)
+                if unknown := list(self._unknown_tool(tool, where)):
+                    yield from unknown
+                elif self._positions[name_key(tool)] not in listed:
+                    yield f"{where}: {tool} is pinned, but {name} does not list it: see its conditions and context"
+
+    def compile(self) -> CompiledProfiles:
+        """Return the sections."""
+        profiles = {DEFAULT: ProfileSettings(), **self._file.profiles}
+        entries = {name: self._entry(name, profile) for name, profile in profiles.items()}
+        plain = {"title", "most_used"}
+        names = [name for name in profiles if name != DEFAULT or entries[name].keys() - plain]
+        exposed: dict[str, Any] = {}
+        for name, profile in profiles.items():
+            listed = [(self._names[at], self._tools[self._names[at]]) for at in sorted(self._listed(profile))]
+            # The ready-made profiles show what default lists.
+            if name == DEFAULT or profile.mode in (None, "grouped"):
+                taken = {*self._positions, *_META_NAMES}
+                formats = {id_: entry.get("format_parameter", "") for id_, entry in self._sources.items()}
+                exposed[f"{name}/grouped"] = make_groups(self._categories, listed, self._kinds, formats, taken)
+            if name == DEFAULT or profile.mode in (None, "kinds"):
+                exposed[f"{name}/kinds"] = make_kinds(self._sources, listed, self._kinds)
+        definitions = {line_key(at): definition_of(name, entry) for at, (name, entry) in enumerate(self._tools.items())}
+        return CompiledProfiles(names, {"profiles": entries, "exposed": exposed, "definitions": definitions})
+
+    def _entry(self, name: str, profile: ProfileSettings) -> dict[str, Any]:
+        """Return the compiled profile, without what has its default."""
+        listed = self._listed(profile)
+        included = self._passing(profile)
+        unexposed = {at for at in included if not self._is_exposed(at)}
+        most_used = [self._positions[name_key(tool)] for tool in self._file.most_used]
+        entry = {
+            "title": profile.title or "",
+            "description": profile.description or "",
+            "mode": profile.mode or "",
+            "kinds": {kind: profile.kinds[kind] for kind in KINDS if kind in profile.kinds},
+            "pinned": list(dict.fromkeys(self._positions[name_key(tool)] for tool in profile.pinned)),
+            "most_used": [at for at in most_used if at in listed][:_MAX_MOST_USED],
+            "context": profile.context or "",
+            "listed": None if len(listed) == len(self._names) else runs(sorted(listed)),
+            "unexposed": runs(sorted(unexposed)),
+            "elsewhere": self._elsewhere(included - listed - unexposed),
+            "where": self._lines_of(name, profile),
+        }
+        return {key: value for key, value in entry.items() if value or (key == "listed" and value is not None)}
+
+    def _elsewhere(self, positions: set[int]) -> list[list[Any]]:
+        """Return the contexts of tools that a profile knows and does not list, each with its profiles."""
+        found: list[list[Any]] = []
+        for context, members in self._contexts.items():
+            if here := sorted(positions & members):
+                profiles = [name for name, other in self._file.profiles.items() if other.context == context]
+                found.append([context, profiles, runs(here)])
+                positions = positions - members
+        return found
+
+    def _lines_of(self, name: str, profile: ProfileSettings) -> dict[str, str]:
+        if name not in self._file.profiles:
+            return {}
+        lines = {}
+        for key in sorted(profile.model_fields_set):
+            lines[key] = self._where("profiles", name, key).replace(str(self._document.path), FILE)
+        return lines
+
+    def _listed(self, profile: ProfileSettings) -> set[int]:
+        """Return the positions of the tools that a profile lists."""
+        included = {at for at in self._passing(profile) if self._is_exposed(at)}
+        if profile.context is None:
+            return included
+        own = self._contexts.get(profile.context, set())
+        others = set().union(*(found for name, found in self._contexts.items() if name != profile.context))
+        return {at for at in included if at in own or at not in others}
+
+    def _passing(self, conditions: ProfileSettings | ContextSettings) -> set[int]:
+        passes = matches(conditions.include, conditions.exclude, self._known)
+        return {at for at, (name, entry) in enumerate(self._tools.items()) if passes(name, entry)}
+
+    def _is_exposed(self, position: int) -> bool:
+        return self._names[position] not in self._unexposed
+
+    def _unknown_tool(self, name: str, where: str) -> Iterator[str]:
+        if name_key(name) not in self._positions:
+            yield f"{where}: there is no tool {name!r}.{closest(name, self._names)}"
+
+    def _where(self, *at: str | int) -> str:
+        return self._document.where(at)
+
+
+def runs(positions: Sequence[int]) -> list[int]:
+    """Return ``[start, stop, start, stop, …]`` of ascending positions."""
+    found: list[int] = []
+    for position in positions:
+        if found and found[-1] == position:
+            found[-1] += 1
+        else:
+            found += [position, position + 1]
+    return found

@@ -1,0 +1,192 @@
+"""Make one tool for each category: ``action`` names the tool of the category, beside the parameters of all of them.
+
+Tools that only read and tools that change something are in groups of their own, so that a client that allows a group
+that only reads allows nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from toolfold.build.profiles.definitions import annotations_of
+from toolfold.catalog import json_schema
+from toolfold.results import tokens
+
+__all__ = ["MAX_GROUP_TOKENS", "Group", "make_groups"]
+
+MAX_GROUP_TOKENS = 2000
+"""Tokens of the definition of a group; a larger one is split."""
+
+ACTION = "action"
+"""The parameter that names the tool."""
+
+ARGUMENTS = "arguments"
+"""The object for parameters that are called ``action`` themselves."""
+
+_MAX_NAME = 48
+"""Characters of the name of a group, so that a suffix fits into the 64 of MCP."""
+
+_MAX_DESCRIPTION = 48
+"""Characters of the description of a parameter: the tools that share it describe it in more detail."""
+
+_MAX_GROUP_DESCRIPTION = 160
+_MAX_ENUM = 24
+"""Values of a parameter that are listed. TOOL_GET lists all."""
+
+_KEPT = ("minimum", "exclusiveMinimum", "maximum")
+_CLAUSE = re.compile(r"(?<=\w)[.;:](?:\s|$)")
+_PHRASE = re.compile(r"(?<=\w)[.;:,](?:\s|$)")
+
+Group = dict[str, Any]
+"""``kind`` of the sources, and the ``definition``."""
+
+Member = tuple[str, Mapping[str, Any]]
+"""Name and compiled entry of a tool."""
+
+
+def make_groups(
+    categories: Sequence[Mapping[str, Any]],
+    tools: Sequence[Member],
+    kinds: Mapping[str, str],
+    formats: Mapping[str, str],
+    taken: Collection[str],
+) -> list[Group]:
+    """Return the groups of ``tools``, in the order of ``categories``.
+
+    Args:
+        categories: Those of the catalog.
+        tools: The tools that are listed.
+        kinds: Source → its kind; see ``catalog.profiles.kind_of``.
+        formats: Source → its parameter for the form of an answer, which is left out.
+        taken: Names that a group cannot have, in upper case.
+    """
+    names = _Names(taken)
+    groups: list[Group] = []
+    for category in categories:
+        members = [member for member in tools if member[1]["category"] == category["name"]]
+        for suffix, effects in (("", {"read"}), ("_write", {"write", "destructive"})):
+            same = [member for member in members if member[1]["effect"] in effects]
+            left_out = formats.get(category["source"], "")
+            for part in _split(category, same, left_out):
+                name = names.make(f"{category['name']}{suffix}")
+                groups.append(
+                    {"kind": kinds[category["source"]], "definition": _define(name, category, part, left_out)}
+                )
+    return groups
+
+
+class _Names:
+    """Gives each group a name of its own."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = set(taken)
+
+    def make(self, label: str) -> str:
+        """Return a name for ``label`` that MCP allows."""
+        base = re.sub(r"[^A-Za-z0-9_-]+", "__", label)[:_MAX_NAME]
+        name, number = base, 1
+        while name.upper() in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name.upper())
+        return name
+
+
+def _split(category: Mapping[str, Any], members: Sequence[Member], left_out: str) -> list[Sequence[Member]]:
+    """Return ``members`` in parts whose definitions are within :data:`MAX_GROUP_TOKENS`, as far as a part can be."""
+    if not members:
+        return []
+    if len(members) == 1 or definition_tokens(_define("_" * 8, category, members, left_out)) <= MAX_GROUP_TOKENS:
+        return [members]
+    middle = (len(members) + 1) // 2
+    return [*_split(category, members[:middle], left_out), *_split(category, members[middle:], left_out)]
+
+
+def definition_tokens(definition: Mapping[str, Any]) -> int:
+    """Return the tokens of a definition, as they are counted without a tokenizer."""
+    return tokens.count(json.dumps(definition, ensure_ascii=False, separators=(",", ":")))
+
+
+def _define(name: str, category: Mapping[str, Any], members: Sequence[Member], left_out: str) -> dict[str, Any]:
+    schemas = [entry["parameters"] for _, entry in members]
+    rules: dict[str, list[Mapping[str, Any]]] = {}
+    for schema in schemas:
+        for parameter, rule in json_schema.properties(schema).items():
+            if parameter != left_out:
+                rules.setdefault(parameter, []).append(_resolved(rule, schema))
+    properties: dict[str, Any] = {ACTION: {"type": "string", "enum": [member for member, _ in members]}}
+    properties |= {parameter: merge(found) for parameter, found in rules.items() if parameter != ACTION}
+    if ACTION in rules:
+        properties[ARGUMENTS] = {"type": "object", "description": "Parameters of the tool called action"}
+    counts = Counter(parameter for schema in schemas for parameter in schema.get("required", ()))
+    common = [parameter for parameter in rules if counts[parameter] == len(schemas) and parameter != ACTION]
+    return {
+        "name": name,
+        "title": category["title"],
+        "description": _shorten(category["description"], _MAX_GROUP_DESCRIPTION),
+        "inputSchema": {"type": "object", "properties": properties, "required": [ACTION, *common]},
+        "annotations": _hints({entry["effect"] for _, entry in members}),
+    }
+
+
+def _hints(effects: Collection[str]) -> dict[str, bool]:
+    """Return the annotations of a group, without ``openWorldHint``, which is true by default."""
+    return {name: value for name, value in annotations_of(effects).items() if name != "openWorldHint"}
+
+
+def _resolved(rule: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a parameter; one that refers to another is followed once."""
+    if isinstance(rule, dict) and isinstance(rule.get("$ref"), str):
+        target = json_schema.resolve(schema, rule["$ref"])
+        rule = {**target, **rule} if isinstance(target, dict) else rule
+    return rule if isinstance(rule, dict) else {}
+
+
+def merge(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one schema that allows what any of ``rules`` allows, for a parameter that several tools have.
+
+    Example:
+        >>> merge([{"type": "string", "enum": ["a"]}, {"type": "string", "enum": ["b"]}])
+        {'type': 'string', 'enum': ['a', 'b']}
+    """
+    types = list(dict.fromkeys(_type_of(rule) for rule in rules))
+    merged: dict[str, Any] = {}
+    if len(types) == 1 and types[0]:
+        merged["type"] = types[0]
+    elif set(types) == {"integer", "number"}:
+        merged["type"] = "number"
+    elif all(types):
+        merged["anyOf"] = [{"type": one} for one in types]
+    if all("enum" in rule for rule in rules):
+        values = list({json.dumps(value): value for rule in rules for value in rule["enum"]}.values())
+        if len(values) <= _MAX_ENUM:
+            merged["enum"] = values
+    if merged.get("type") == "array":
+        items = [rule.get("items") for rule in rules]
+        same = all(one == items[0] for one in items) and "$ref" not in json.dumps(items[0])
+        merged["items"] = items[0] if same and isinstance(items[0], dict) else {}
+    merged |= {
+        key: rules[0][key] for key in _KEPT if all(rule.get(key) == rules[0].get(key) is not None for rule in rules)
+    }
+    described = Counter(rule["description"] for rule in rules if isinstance(rule.get("description"), str))
+    if described and "enum" not in merged:  # the values say what it is
+        merged["description"] = _shorten(_PHRASE.split(described.most_common(1)[0][0])[0], _MAX_DESCRIPTION)
+    return merged
+
+
+def _type_of(rule: Mapping[str, Any]) -> str:
+    """Return the type of a value; empty where a schema allows several."""
+    type_ = rule.get("type")
+    return type_ if isinstance(type_, str) else ""
+
+
+def _shorten(text: str, most: int) -> str:
+    """Return the first clause of ``text``, or as many of its words as fit into ``most`` characters."""
+    first = _CLAUSE.split(text, maxsplit=1)[0].strip()
+    if len(first) <= most:
+        return first
+    return first[: most + 1].rpartition(" ")[0].rstrip(",(") or first[:most]

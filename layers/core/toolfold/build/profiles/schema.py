@@ -1,0 +1,95 @@
+"""Models of ``profiles.yaml``: profiles, contexts, and the tools that are used most."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from toolfold.build.schema import Model, Prose
+from toolfold.settings import KIND_MODE_SYNONYMS, MODE_SYNONYMS
+
+FILE = "profiles.yaml"
+"""Optional file beside the folders of the sources."""
+
+MAX_PINNED = 20
+"""Tools shown beside the meta-tools. Twenty definitions are some 4,000 tokens of every conversation."""
+
+MAX_PROFILES = 100
+
+RESERVED = ("health", "mcp")
+"""Names that would be read as another path."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+"""Part of a URL, and the value of an option."""
+
+
+def _as_list(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
+def _renamed(synonyms: dict[str, str]) -> BeforeValidator:
+    return BeforeValidator(lambda given: synonyms.get(given, given) if isinstance(given, str) else given)
+
+
+def _kind_modes(given: object) -> object:
+    """Return the modes of the kinds; YAML reads ``off`` as false."""
+    if not isinstance(given, dict):
+        return given
+    return {kind: "off" if mode is False else mode for kind, mode in given.items()}
+
+
+Values = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+Mode = Annotated[Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto"], _renamed(dict(MODE_SYNONYMS))]
+KindMode = Annotated[Literal["progressive", "inline", "off"], _renamed(dict(KIND_MODE_SYNONYMS))]
+Kind = Literal["connector", "database", "mcp", "skill"]
+
+
+class Selection(Model):
+    """Conditions on a tool. ``include`` keeps tools that meet each of them, ``exclude`` drops those that meet one."""
+
+    source: Values | None = None
+    category: Values | None = None
+    tag: Values | None = None
+    effect: Values | None = None
+    access: Values | None = None
+    tool: Values | None = None
+
+
+class ContextSettings(Model):
+    """Tools that belong together, and that no profile of another context may call."""
+
+    description: Prose | None = None
+    include: Selection | None = None
+    exclude: Selection | None = None
+
+
+class ProfileSettings(Model):
+    """One profile."""
+
+    title: Prose | None = None
+    description: Prose | None = None
+    mode: Mode | None = None
+    kinds: Annotated[dict[Kind, KindMode], BeforeValidator(_kind_modes)] = Field(default_factory=dict)
+    pinned: list[str] = Field(default_factory=list, max_length=MAX_PINNED)
+    include: Selection | None = None
+    exclude: Selection | None = None
+    context: Name | None = None
+
+
+class ProfilesFile(Model):
+    """The content of ``profiles.yaml``."""
+
+    contexts: dict[Name, ContextSettings] = Field(default_factory=dict)
+    profiles: dict[Name, ProfileSettings] = Field(default_factory=dict, max_length=MAX_PROFILES)
+    most_used: list[str] = Field(default_factory=list, max_length=MAX_PINNED)
+    """Names of the tools that are called most, the most frequent first; ``toolfold profiles most-used`` prints them."""
+
+
+def without_empty(data: Any) -> Any:
+    """Return the data of a file; an empty file and empty values of its keys set nothing."""
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        return data
+    return {key: value for key, value in data.items() if value is not None}

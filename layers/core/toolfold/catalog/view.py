@@ -1,0 +1,201 @@
+"""The part of a catalog that a profile exposes, as a catalog of its own.
+
+Positions in a view count the listed tools alone, so that all code that reads a catalog reads a view as well. Tools that
+are known and may not be called are found by their names, and in no listing and no search. All others do not exist here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from toolfold.catalog.model import Catalog, Source, ToolSummary, summary_suffix
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Tool
+    from toolfold.errors import CallError
+
+__all__ = ["CatalogView"]
+
+MAX_LISTED = 1000
+"""Tools of the largest view that is listed as a whole, as ``build.writer`` has it for a catalog."""
+
+
+class CatalogView(Catalog):
+    """Some of the tools of ``base``.
+
+    Args:
+        base: The whole catalog.
+        listed: Positions in ``base`` of the tools that are listed, in ascending order.
+        withheld: Positions of the tools that are known and may not be called → makes the error of a call.
+    """
+
+    __slots__ = ("_base", "_listed", "_view_counts", "_withheld")
+
+    def __init__(
+        self, base: Catalog, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]
+    ) -> None:
+        self._base, self._listed, self._withheld = base, tuple(listed), withheld
+        self._head, self._read, self._sections = base._head, base._read, base._sections
+        self._sources, self._counts, self.sha256 = base._sources, base._counts, base.sha256
+        self._memoized = {}
+        self._view_counts: dict[str, dict[str, int]] = {}
+        counts = self.counts("category")
+        self.categories = tuple(
+            category._replace(tools=counts[category.name]) for category in base.categories if category.name in counts
+        )
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    @property
+    def base(self) -> Catalog:
+        """The whole catalog."""
+        return self._base
+
+    @property
+    def base_positions(self) -> Sequence[int]:
+        """Positions of the listed tools in the whole catalog."""
+        return self._listed
+
+    def prefetch_summaries(self, positions: Iterable[int]) -> None:
+        """Read the blocks that :meth:`summary` needs for ``positions``, in parallel."""
+        self._base.prefetch_summaries(self._listed[at] for at in positions if at < len(self._listed))
+
+    def canonical_name(self, name: str) -> str | None:
+        """Return the catalog's spelling of the name of a listed or known tool, or None."""
+        at = self._base.position(name)
+        return None if at is None or not self._is_known(at) else self._base.canonical_name(name)
+
+    def get(self, name: str) -> Tool | None:
+        """Return the listed or known tool called ``name``, or None."""
+        at = self._base.position(name)
+        tool = None if at is None or not self._is_known(at) else self._base.get(name)
+        if tool is None:
+            return None
+        # Without the names of tools that do not exist here.
+        return tool._replace(
+            see_also=tuple(filter(self._lists, tool.see_also)),
+            use_instead={need: other for need, other in tool.use_instead.items() if self._lists(other)},
+            relations=tuple(relation for relation in tool.relations if self._lists(relation[0])),
+        )
+
+    def summary(self, position: int) -> ToolSummary:
+        """Return the summary of the tool at ``position`` of this view."""
+        return self._base.summary(self._listed[position])
+
+    def position(self, name: str) -> int | None:
+        """Return the position of the listed tool called ``name``, or None."""
+        found = self._base.position(name)
+        return None if found is None else self._own(found)
+
+    def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
+        """Return value of ``field`` → positions of the listed tools that have it."""
+        return self.memoize(("positions of", field), lambda: self._positions_of(field))
+
+    def counts(self, field: str) -> Mapping[str, int]:
+        """Return value → number of listed tools."""
+        found = self._view_counts.get(field)
+        if found is None:
+            found = {value: len(positions) for value, positions in self.positions_of(field).items()}
+            self._view_counts[field] = found
+        return found
+
+    @property
+    def description(self) -> str:
+        """The descriptions of the sources that have listed tools, joined to one text."""
+        present = {category.source for category in self.categories}
+        return " ".join(str(entry["description"]) for id_, entry in self._head["sources"].items() if id_ in present)
+
+    @property
+    def listing(self) -> str:
+        """The text of ``TOOL_LIST()``; empty for a large view."""
+        return self.memoize("listing", self._listing) if len(self) <= MAX_LISTED else ""
+
+    @property
+    def definition_tokens(self) -> int:
+        """0: not counted for a part of a catalog."""
+        return 0
+
+    @property
+    def has_approvals(self) -> bool:
+        """Whether calls of some tools need approval."""
+        return self._base.has_approvals and any(line.effect == "destructive" or line.confirm for line in self._lines())
+
+    def postings(self, term: str) -> Sequence[int]:
+        """Return the postings of ``term`` for the listed tools, and for topics that no tool serves."""
+        return self.memoize(("postings", term), lambda: self._postings(term))
+
+    @property
+    def skill_count(self) -> int:
+        """How many of the listed tools are skills."""
+        return self.memoize("skill count", lambda: [sum(1 for _ in self.skill_tools())])[0]
+
+    def skill_tool(self, uri: str) -> str | None:
+        """Return the name of the listed tool of a skill, or None."""
+        found = self._base.skill_tool(uri)
+        return None if found is None or self.position(found) is None else found
+
+    def skill_tools(self) -> Iterator[tuple[str, str]]:
+        """Yield the URI of each listed skill and the name of its tool, in the order of the URIs."""
+        return ((uri, name) for uri, name in self._base.skill_tools() if self.position(name) is not None)
+
+    def require_callable(self, tool: Tool) -> None:
+        """Check that ``tool`` may be called here.
+
+        Raises:
+            CallError: It is known here, and may not be called.
+        """
+        at = self._base.position(tool.name)
+        if at is not None and at in self._withheld:
+            raise self._withheld[at](tool)
+
+    @property
+    def sources(self) -> Collection[Source]:
+        """The sources that have listed tools."""
+        present = {category.source for category in self.categories}
+        return [source for source in self._sources.values() if source.id in present]
+
+    def _lists(self, name: str) -> bool:
+        return self.position(name) is not None
+
+    def _is_known(self, base_position: int) -> bool:
+        return base_position in self._withheld or self._own(base_position) is not None
+
+    def _own(self, base_position: int) -> int | None:
+        """Return the position here of a tool, or None for one that is not listed."""
+        at = bisect_left(self._listed, base_position)
+        return at if at < len(self._listed) and self._listed[at] == base_position else None
+
+    def _positions_of(self, field: str) -> dict[str, list[int]]:
+        found = {
+            value: [own for at in positions if (own := self._own(at)) is not None]
+            for value, positions in self._base.positions_of(field).items()
+        }
+        return {value: positions for value, positions in found.items() if positions}
+
+    def _postings(self, term: str) -> list[int]:
+        postings, tools, shift = self._base.postings(term), len(self._base), len(self) - len(self._base)
+        kept: list[int] = []
+        for at, weight in zip(postings[::2], postings[1::2], strict=True):
+            own = at + shift if at >= tools else self._own(at)
+            if own is not None:
+                kept += (own, weight)
+        return kept
+
+    def _listing(self) -> str:
+        lines = [
+            f"{len(self)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."
+        ]
+        by_category: dict[str, list[str]] = {}
+        for line in self._lines():
+            suffix = summary_suffix(line.access, line.effect, line.confirm)
+            by_category.setdefault(line.category, []).append(f"{line.name}: {line.summary}{suffix}")
+        for category in self.categories:
+            lines += [f"# {category.name}: {category.title}", *by_category.get(category.name, ())]
+        return "\n".join(lines)
+
+    def _lines(self) -> Iterator[ToolSummary]:
+        self._base.prefetch_summaries(self._listed)
+        return map(self._base.summary, self._listed)

@@ -1,0 +1,141 @@
+"""Find the profile of a path, and make the tools that it exposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from toolfold.catalog.profiles import DEFAULT, MODES, Profile, kind_of, positions_in
+from toolfold.catalog.view import CatalogView
+from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
+from toolfold.exposure.exposed_tools import ExposedTools
+from toolfold.exposure.resolution import Resolution, resolve
+from toolfold.fuzzy import closest_matches
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.errors import CallError
+    from toolfold.meta_tools.dispatcher import MetaTools
+    from toolfold.settings import Settings
+
+__all__ = ["find_profile", "profile_names", "resolve_profile", "select", "view_of"]
+
+_MIN_SIMILARITY = 0.5
+
+
+def profile_names(catalog: Catalog) -> list[str]:
+    """Return the names of all profiles: ``default``, those of ``profiles.yaml``, and one for each mode."""
+    return list(dict.fromkeys((DEFAULT, *catalog.profile_names, *MODES)))
+
+
+def select(tools: MetaTools, name: str) -> ExposedTools:
+    """Return the tools that the profile called ``name`` exposes.
+
+    Args:
+        tools: The meta-tools with the whole catalog.
+        name: The name of a profile.
+
+    Raises:
+        ProfileNotFound: There is no such profile.
+        CatalogUnavailable: The catalog cannot be read.
+    """
+    catalog = tools.catalog().base
+    return catalog.memoize(("exposure", name), lambda: _make(tools, catalog, name))
+
+
+def _make(tools: MetaTools, catalog: Catalog, name: str) -> ExposedTools:
+    resolution = resolve_profile(catalog, name, tools.executor.settings)
+    return ExposedTools(tools, view_of(catalog, resolution), resolution)
+
+
+def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resolution:
+    """Return what the profile called ``name`` is with ``settings``.
+
+    Raises:
+        ProfileNotFound: There is no such profile.
+    """
+    profile, is_ready_made = find_profile(catalog, name)
+    return resolve(profile, settings, is_ready_made=is_ready_made)
+
+
+def default_view(catalog: Catalog, settings: Settings) -> Catalog:
+    """Return the part of ``catalog`` that the path without a profile exposes."""
+    return catalog.memoize("default view", lambda: view_of(catalog, resolve_profile(catalog, DEFAULT, settings)))
+
+
+def find_profile(catalog: Catalog, name: str) -> tuple[Profile, bool]:
+    """Return the profile called ``name``, and whether it is one that every catalog has for a mode.
+
+    Such a profile exposes the tools of ``default``: an operator who restricts that one restricts these.
+
+    Raises:
+        ProfileNotFound: There is no such profile.
+    """
+    if name == DEFAULT or name in catalog.profile_names:
+        return catalog.profile(name), False
+    if name in MODES:
+        return catalog.profile(DEFAULT)._replace(name=name, mode=name), True
+    raise _not_found(catalog, name)
+
+
+def _not_found(catalog: Catalog, name: str) -> ProfileNotFound:
+    names = profile_names(catalog)
+    closest = closest_matches(name[:64], names, most=1, least=_MIN_SIMILARITY)
+    hint = f"Did you mean {closest[0]}? " if closest else ""
+    return ProfileNotFound(
+        f"There is no profile {name[:64]!a}.",
+        f"{hint}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
+        closest[0] if closest else "",
+    )
+
+
+def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
+    """Return the part of ``catalog`` that a profile exposes: ``catalog`` itself where that is all of it."""
+    profile, off = resolution.profile, resolution.off()
+    kinds = {source.id: kind_of(source.kind) for source in catalog.sources}
+    switched_off = [source for source, kind in kinds.items() if kind in off]
+    if profile.listed is None and not switched_off:
+        return catalog
+    withheld: dict[int, Callable[[Tool], CallError]] = {}
+    for at in positions_in(profile.unexposed):
+        withheld[at] = not_exposed
+    for other in profile.elsewhere:
+        make = _elsewhere(other.context, other.profiles)
+        withheld.update(dict.fromkeys(positions_in(other.runs), make))
+    listed = range(len(catalog)) if profile.listed is None else list(positions_in(profile.listed))
+    if switched_off:
+        out = {at for source in switched_off for at in catalog.positions_of("source").get(source, ())}
+        withheld.update(dict.fromkeys(out.intersection(listed), not_exposed))
+        listed = [at for at in listed if at not in out]
+    return CatalogView(catalog, listed, withheld)
+
+
+def not_exposed(tool: Tool) -> CallError:
+    """Return the error for a call of a tool that is described, and not called."""
+    return ToolNotExposed(
+        f"{tool.name} is described here, but its calls are switched off; nothing was sent.",
+        "Take another tool, which TOOL_LIST finds; the operator can switch it on.",
+    )
+
+
+def _elsewhere(context: str, profiles: tuple[str, ...]) -> Callable[[Tool], CallError]:
+    """Return a function that makes the error for a call of a tool of another context."""
+    paths = " or ".join(f"/mcp/{name}" for name in profiles)
+    step = f"Tell the user to connect to {paths} for it" if paths else "Tell the user that no profile has this context"
+
+    def mismatch(tool: Tool) -> CallError:
+        return ContextMismatch(
+            f"{tool.name} belongs to the context {context}, which is not the one of this connection; nothing was sent.",
+            f"{step}, or take another tool, which TOOL_LIST finds.",
+            context=context,
+            profiles=list(profiles),
+        )
+
+    return mismatch
+
+
+def describe_restrictions(profile: Profile) -> Mapping[str, int]:
+    """Return how many tools a profile knows and does not call: ``expose``, and each other context."""
+    counts = {"expose: false": sum(1 for _ in positions_in(profile.unexposed))}
+    counts |= {f"context {other.context}": sum(1 for _ in positions_in(other.runs)) for other in profile.elsewhere}
+    return {what: count for what, count in counts.items() if count}

@@ -1,0 +1,56 @@
+"""A catalog of two sources with profiles of every sort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.exposure import app_of, compile_profiles
+from toolfold.app import App
+
+PROFILES = """
+contexts:
+  markets:
+    include: {category: [Stocks, forex]}
+  harbours:
+    include: {source: docks}
+profiles:
+  trading:
+    title: Trading
+    description: Prices for a desk of traders.
+    mode: direct
+    include: {category: [core_stock_apis, Forex], access: [free, mixed]}
+    exclude: {tool: MARKET_STATUS}
+    pinned: [SYMBOL_SEARCH]
+  prices:
+    context: markets
+    pinned: [GLOBAL_QUOTE]
+    kinds: {connector: progressive}
+  ports: {context: harbours, mode: grouped}
+  readers:
+    mode: auto
+    include: {category: congress}
+  busy:
+    mode: auto
+    exclude: {effect: [write, destructive]}
+most_used: [GLOBAL_QUOTE, CLOSE_HARBOUR, TIME_SERIES_DAILY]
+"""
+
+
+@pytest.fixture(scope="package")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a compiled catalog of Alpha Vantage and docks."""
+    return compile_profiles(tmp_path_factory.mktemp("profiles"), PROFILES, "docks")
+
+
+@pytest.fixture(scope="package")
+def app(catalog: Path) -> App:
+    """Return an App with that catalog. Its docks have a host that is never reached."""
+    return app_of(catalog, TOOLFOLD_ALLOWED_HOSTS="docks.test")
+
+
+@pytest.fixture(scope="package")
+def bundled() -> App:
+    """Return an App with the catalog of the package."""
+    return app_of()
