@@ -143,7 +143,7 @@ class BoundParser(ResponseParser):
         if status in (401, 403) and self.source.auth is None:
             return AuthRequired(
                 f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
-                "Tell the operator: auth in source.yaml says where the key goes.",
+                "Tell the operator: set auth in source.yaml to say where the key is sent.",
                 **said,
             )
         if status == 403 and response.retry_after_s is not None:

@@ -1,0 +1,124 @@
+"""Every command of the tutorial about an API of one's own is run, and prints what the tutorial shows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolfold import cli
+
+PAGE = Path("docs/tutorial/your-own-api.md").absolute()
+EXIT_CODES = {"towns__rain days=9": 1, "Atlantis": 1, "../reports": 1, "town=Oslo days=1": 1}
+"""Part of a command that is meant to fail → its exit code."""
+
+
+class Terminal:
+    """Two terminals of a reader: one with the API, one with everything else."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], port: int) -> None:
+        self._monkeypatch, self._capsys, self._port = monkeypatch, capsys, port
+        self._api: subprocess.Popen[bytes] | None = None
+
+    def run(self, command: str) -> str:
+        """Run one command and return what it prints."""
+        command = command.replace("$PWD", str(Path.cwd()))
+        name, *arguments = shlex.split(command)
+        if name == "export":
+            self._monkeypatch.setenv(*arguments[0].split("=", 1))
+            return ""
+        if name == "python":
+            self._start(arguments)
+            return ""
+        if name == "curl":
+            curl = shutil.which("curl") or pytest.skip("there is no curl here")
+            return subprocess.run([curl, "-s", *arguments], capture_output=True, text=True, check=True).stdout
+        assert name == "toolfold"
+        try:
+            code = cli.main(arguments)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = self._capsys.readouterr()
+        expected = next((value for part, value in EXIT_CODES.items() if part in command), 0)
+        assert code == expected, f"{command}: {shown.out}{shown.err}"
+        return shown.out + shown.err
+
+    def _start(self, arguments: list[str]) -> None:
+        self.close()
+        self._api = subprocess.Popen([sys.executable, *arguments], stderr=subprocess.DEVNULL)
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
+                return
+            time.sleep(0.02)
+        raise AssertionError("the API does not start")
+
+    def close(self) -> None:
+        """Stop the API."""
+        if self._api is not None:
+            self._api.terminate()
+            self._api.wait()
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, port: int
+) -> Iterator[Terminal]:
+    monkeypatch.chdir(tmp_path)
+    for name in ("TOOLFOLD_SOURCE_TOWNS_KEY", "TOOLFOLD_CATALOG", "TOOLFOLD_ALLOWED_HOSTS"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    opened = Terminal(monkeypatch, capsys, port)
+    yield opened
+    opened.close()
+
+
+def steps(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the blocks of a page: the path of a file or a command, and its content or output."""
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if language in ("python", "yaml"):
+            yield block.partition("\n")[0].removeprefix("# "), block
+        elif language == "console":
+            for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                line, _, output = command.partition("\n")
+                yield f"$ {line}", output
+
+
+@pytest.mark.slow
+def test_every_command_prints_what_the_page_shows(terminal: Terminal, port: int) -> None:
+    commands = 0
+    for what, content in steps(PAGE.read_text().replace("8321", str(port))):
+        if not what.startswith("$ "):
+            path = Path(what)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+            continue
+        commands += 1
+        printed = terminal.run(what.removeprefix("$ "))
+        # The port is another one, so sizes may be, too.
+        if content:
+            assert (
+                re.sub(r"[\d,]+ bytes", "bytes", printed).strip() == re.sub(r"[\d,]+ bytes", "bytes", content).strip()
+            )
+    assert commands > 15
+    assert os.environ["TOOLFOLD_SOURCE_TOWNS_KEY"] == "tutorial-key-1"
+
+
+def test_the_first_tool_needs_ten_lines() -> None:
+    first = next(content for what, content in steps(PAGE.read_text()) if what.endswith("source.yaml"))
+    assert len(first.strip().splitlines()) - 1 <= 10
