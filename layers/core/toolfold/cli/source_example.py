@@ -21,6 +21,9 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SECRET = re.compile(r"(api[-_]?)?(key|token|secret|password)|apikey|access[-_]?token|auth", re.IGNORECASE)
 """Names of parameters that hold a key, which is never written into the catalog."""
 
+_COUNTS = re.compile(r"(per_)?page|limit|offset|count|size|days|hours|months?|years?|n|top|first|last|.*_id|id")
+"""Names of parameters whose numbers are whole."""
+
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -82,10 +85,10 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
             continue
         if key in parameters:
             example[key] = [example[key], _typed(value)]
-            parameters[key] = {"type": "array", "items": {"type": _type(value)}, "description": _words(key)}
+            parameters[key] = {"type": "array", "items": {"type": _type(key, value)}, "description": _words(key)}
             continue
         example[key] = _typed(value)
-        parameters[key] = {"type": _type(value), "description": _words(key), "example": _typed(value)}
+        parameters[key] = {"type": _type(key, value), "description": _words(key), "example": _typed(value)}
     tool: dict[str, Any] = {"name": name or _name(path), "path": path or "/", "description": ""}
     return {**tool, **({"parameters": parameters, "example": example} if parameters else {})}
 
@@ -114,20 +117,22 @@ def _name(path: str) -> str:
 
 
 def _typed(value: str) -> Any:
-    kind = _type(value)
-    if kind == "boolean":
+    if value in ("true", "false"):
         return value == "true"
-    if kind == "integer":
-        return int(value)
-    return float(value) if kind == "number" else value
+    return (float(value) if "." in value else int(value)) if _is_number(value) else value
 
 
-def _type(value: str) -> str:
+def _type(name: str, value: str) -> str:
+    """Return the type of a parameter by its example: only some names have whole numbers."""
     if value in ("true", "false"):
         return "boolean"
-    if _NUMBER.fullmatch(value) and (value == "0" or not value.lstrip("-").startswith("0") or "." in value):
-        return "number" if "." in value else "integer"
-    return "string"
+    if not _is_number(value):
+        return "string"
+    return "integer" if "." not in value and _COUNTS.fullmatch(name.lower()) else "number"
+
+
+def _is_number(value: str) -> bool:
+    return bool(_NUMBER.fullmatch(value)) and (value == "0" or not value.lstrip("-").startswith("0") or "." in value)
 
 
 def _words(name: str) -> str:

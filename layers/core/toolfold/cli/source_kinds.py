@@ -15,7 +15,7 @@ from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import host_of
 from toolfold.cli.questions import Questions
 from toolfold.cli.source_options import auth_of
-from toolfold.cli.source_writer import Draft, check_folder
+from toolfold.cli.source_writer import Draft, check_folder, host_variables
 from toolfold.errors import ToolfoldError
 
 __all__ = ["KINDS", "draft_source", "set_defaults"]
@@ -88,12 +88,6 @@ def _key_variables(options: argparse.Namespace) -> list[tuple[str, str]]:
     return [(name, _YOUR_KEY), *allowed]
 
 
-def _host_variables(*urls: str) -> list[tuple[str, str]]:
-    """Return the setting that allows the hosts of ``urls``."""
-    hosts = dict.fromkeys(host for url in urls if (host := host_of(url)))
-    return [("TOOLFOLD_ALLOWED_HOSTS", ",".join(hosts))] if hosts else []
-
-
 def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
     if options.url and options.command:
         raise ToolfoldError("Give a command or --url, not both.")
@@ -109,7 +103,7 @@ def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
     if options.url:
         questions.text(options.url, "", "--url", check=_url_problem)
         own = {"transport": "http", "url": options.url}
-        variables = _host_variables(options.url)
+        variables = host_variables(options.url)
     else:
         program, *arguments = options.command
         own = {"transport": "stdio", "command": program, "args": arguments}
@@ -118,7 +112,7 @@ def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
             options.key_variable = None
             options.bearer = options.basic = False
             options.header = options.query_key = None
-        variables = [("TOOLFOLD_ALLOWED_COMMANDS", shlex.quote(" ".join(options.command)))]
+        variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
     return Draft(options.id, "mcp", settings, variables=[*variables, *_key_variables(options)], is_refreshed=True)
@@ -135,7 +129,7 @@ def _openapi(options: argparse.Namespace, questions: Questions) -> Draft:
     if "://" in document:
         questions.text(document, "", "DOCUMENT", check=_url_problem)
         settings = _settings(options, "openapi", {"url": document, **own})
-        variables = [*_host_variables(document, options.base_url or ""), *_key_variables(options)]
+        variables = [*host_variables(document, options.base_url or ""), *_key_variables(options)]
         return Draft(options.id, "openapi", settings, variables=variables, is_refreshed=True)
     path = Path(document).expanduser()
     try:
@@ -144,7 +138,7 @@ def _openapi(options: argparse.Namespace, questions: Questions) -> Draft:
         raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
     name = "openapi.json" if content.lstrip()[:1] == b"{" else "openapi.yaml"
     settings = _settings(options, "openapi", {"document": name, **own})
-    variables = [*_host_variables(options.base_url or ""), *_key_variables(options)]
+    variables = [*host_variables(options.base_url or ""), *_key_variables(options)]
     return Draft(options.id, "openapi", settings, {name: content}, variables=variables)
 
 

@@ -48,7 +48,7 @@ def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> Refres
         with progress.waiting(f"Reading the tools of {source.id} …"):
             report = refresh_source(source, settings, check=check)
     except ToolfoldError as error:
-        output.print_wrapped(f"{source.id}: {_sentence(error)} Nothing of it was written.", "  ")
+        output.print_wrapped(f"{source.id}: {_sentence(source.id, error)}", "  ")
         return None
     except ModuleNotFoundError as error:
         from toolfold.cli.installation import EXTRAS, install_command
@@ -62,11 +62,12 @@ def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> Refres
     return report
 
 
-def _sentence(error: ToolfoldError) -> str:
+def _sentence(source_id: str, error: ToolfoldError) -> str:
     """Return an error as one sentence or more, with the next step where it has one."""
     suggestion = getattr(error, "suggestion", "")
-    text = str(error)
-    return f"{text}{'' if text.endswith('.') else '.'}{f' {suggestion}' if suggestion else ''}"
+    text = str(error).removeprefix(f"{source_id}: ")
+    unchanged = "" if "othing was written" in text else " Nothing of it was written."
+    return f"{text}{'' if text.endswith('.') else '.'}{f' {suggestion}' if suggestion else ''}{unchanged}"
 
 
 def _print_report(source_id: str, report: RefreshReport) -> None:

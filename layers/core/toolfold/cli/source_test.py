@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Tool
     from toolfold.settings import Settings
 
-_MAX_TOKENS = 300
+_MAX_TOKENS = 500
 """Of the answer that is shown: enough to see that it is one."""
 
 _MAX_NAMED = 10

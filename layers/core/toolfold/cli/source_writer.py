@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -9,12 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError, ToolfoldError
 
 if TYPE_CHECKING:
     from toolfold.cli.questions import Questions
 
-__all__ = ["Draft", "check_folder", "write"]
+__all__ = ["Draft", "check_folder", "host_variables", "write"]
+
+_LISTS = ("TOOLFOLD_ALLOWED_COMMANDS", "TOOLFOLD_ALLOWED_HOSTS", "TOOLFOLD_KEY_VARIABLES")
+"""Settings that are lists with commas."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +80,14 @@ def write(draft: Draft, folder: Path, questions: Questions) -> int:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
             fresh = Path(scratch) / draft.id
             _fill(fresh, draft, text)
-            _check(fresh, draft, folder)
+            base_url = _check(fresh, draft, folder)
             fresh.rename(folder / draft.id)
     except OSError as error:
         raise ToolfoldError(f"{folder / draft.id} cannot be written: {error.strerror}. Nothing was.") from None
     finally:
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-    _print_written(draft, folder)
+    _print_written(draft, folder, base_url)
     return 0
 
 
@@ -103,13 +109,18 @@ def _fill(fresh: Path, draft: Draft, text: str) -> None:
         copy_skills(origin, fresh / name)
 
 
-def _check(fresh: Path, draft: Draft, folder: Path) -> None:
-    """Check the settings, and what can be read already; file names in errors are those of the final folder."""
+def _check(fresh: Path, draft: Draft, folder: Path) -> str:
+    """Check the settings, and what can be read already; return the URL that calls are sent to, where it is known.
+
+    Raises:
+        SourceError: something is wrong; file names are those of the final folder.
+    """
     from toolfold.build import yaml_loader
     from toolfold.build.importers import find_importer
     from toolfold.build.validation_errors import parse
 
     problems: list[str] = []
+    base_url = ""
     document = yaml_loader.load(fresh / "source.yaml")
     importer = find_importer(str(draft.settings.get("kind")))
     if importer is None:
@@ -119,19 +130,22 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> None:
     else:
         settings: Any = parse(importer.settings_model, document, document.data, problems)
         if settings is not None and not draft.is_refreshed:
-            importer.read(fresh, settings, document, problems)
+            found = importer.read(fresh, settings, document, problems)
+            base_url = "" if found is None else found.base_url
     if problems:
         shown = [problem.replace(f"{fresh}/", f"{folder / draft.id}/") for problem in problems]
         raise SourceError(["Nothing was written:", *shown])
+    return base_url
 
 
-def _print_written(draft: Draft, folder: Path) -> None:
+def _print_written(draft: Draft, folder: Path, base_url: str) -> None:
     names = ["source.yaml", *draft.files, *(f"{name}/" for name in draft.skills)]
     print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}")
     option = "" if folder == Path("catalog") else f" --folder {folder}"
-    if draft.variables:
+    variables = _missing([*draft.variables, *host_variables(base_url)])
+    if variables:
         print("\nSettings that this source needs, here and where it is served:")
-        for name, value in draft.variables:
+        for name, value in variables.items():
             print(f"  export {name}={value}")
     print("\nNext:")
     if draft.is_refreshed:
@@ -139,3 +153,21 @@ def _print_written(draft: Draft, folder: Path) -> None:
     print(f"  toolfold catalog compile{option}")
     print(f"  toolfold source test {draft.id}{option}")
     print(f"  export TOOLFOLD_CATALOG={folder / 'catalog.json'}    serves this catalog")
+
+
+def host_variables(*urls: str) -> list[tuple[str, str]]:
+    """Return the setting that allows the host of each of ``urls``; nothing for an empty one."""
+    return [("TOOLFOLD_ALLOWED_HOSTS", host) for url in urls if (host := host_of(url))]
+
+
+def _missing(variables: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that are not set yet; lists are made longer, so that what they have stays allowed."""
+    needed: dict[str, str] = {}
+    for name, value in variables:
+        known = needed.get(name, os.environ.get(name, ""))
+        if name not in _LISTS:
+            if not known:
+                needed[name] = value
+        elif value not in known.split(","):
+            needed[name] = f"{known},{value}" if known else value
+    return {name: shlex.quote(value) if name in _LISTS else value for name, value in needed.items()}
