@@ -11,6 +11,9 @@ import pytest
 from tests.conformance.helpers import TOOLFOLD, start_server
 from tests.conftest import KEY
 from tests.support import built_function
+from tests.unit.build.importers.test_skills import written
+from tests.unit.protocol.test_skills import FILES
+from toolfold.build.compiler import compile_folder
 from toolfold.mock_api.server import MockApi
 
 
@@ -35,6 +38,18 @@ def url(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
         yield url
     assert "Traceback" not in log.read_text()
     assert KEY not in log.read_text()
+
+
+@pytest.fixture(scope="session")
+def skills_url(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve a catalog with skills, the first of which has a folder in it."""
+    folder = tmp_path_factory.mktemp("skills")
+    catalog = folder / "catalog.json"
+    catalog.write_text(compile_folder(written(folder / "sources", FILES, binary_files=True)), encoding="utf-8")
+    variables = {**environment, "TOOLFOLD_CATALOG": str(catalog)}
+    variables.pop("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL")
+    with start_server([TOOLFOLD, "serve", "--port", "0"], env=variables, log=folder / "log") as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,14 @@ SCENARIOS = [
 ]
 
 
+# Of the skills extension (SEP-2640), against a catalog with skills, in each version.
+SKILL_SCENARIOS = [
+    (version, f"sep-2640-skills-{name}", least)
+    for version, counts in (("2025-11-25", (29, 5, 6)), ("2026-07-28", (30, 5, 6)))
+    for name, least in zip(("enumeration", "manifest", "directory"), counts, strict=True)
+]
+
+
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
     """Result of a scenario: ``checks`` as the suite recorded them, its output, and its exit code."""
@@ -56,15 +64,19 @@ class ScenarioResult:
         return [f"{c['id']}: {c.get('errorMessage')}" for c in self.checks if c["status"] in ("FAILURE", "WARNING")]
 
 
-def run_scenario(url: str, version: str, scenario: str, *, env: Mapping[str, str], cwd: Path) -> ScenarioResult:
+def run_scenario(
+    url: str, version: str, scenario: str, *, env: Mapping[str, str], cwd: Path, options: Sequence[str] = ()
+) -> ScenarioResult:
     """Run a scenario against the server at ``url``; its results stay in the empty folder ``cwd``.
+
+    ``options`` are further options of the suite.
 
     Raises:
         AssertionError: The suite is not installed, or wrote no results.
     """
     results = cwd / "results"
-    options = ["--url", url, "--scenario", scenario, "--spec-version", version, "--output-dir", str(results)]
-    command = [*package(CONFORMANCE), "server", *options, "--expected-failures", str(EXPECTED_FAILURES)]
+    given = ["--url", url, "--scenario", scenario, "--spec-version", version, "--output-dir", str(results)]
+    command = [*package(CONFORMANCE), "server", *given, *options, "--expected-failures", str(EXPECTED_FAILURES)]
     done = run(command, env=env, cwd=cwd)
     written = list(results.glob("*/checks.json"))
     assert len(written) == 1, done.stdout + done.stderr

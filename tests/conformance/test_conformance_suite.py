@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.suite import SCENARIOS, expected_failures, run_scenario
+from tests.conformance.suite import SCENARIOS, SKILL_SCENARIOS, expected_failures, run_scenario
 from tests.support.built_function import NEEDS_BUILD
 
 pytestmark = pytest.mark.clients
@@ -42,6 +42,18 @@ def test_a_scenario_passes_without_a_warning(
     assert len(result.ids("SUCCESS")) >= least, result.stdout
     # The suite's own verdict, which must be about the same checks.
     assert result.summary() == (len(result.ids("SUCCESS")), len(result.ids("FAILURE")), 0)
+    assert result.code == 0, result.stdout
+
+
+@pytest.mark.parametrize(("version", "scenario", "least"), SKILL_SCENARIOS)
+def test_a_scenario_of_the_skills_extension_passes_without_a_warning(
+    version: str, scenario: str, least: int, skills_url: str, environment: Mapping[str, str], empty: Path
+) -> None:
+    # Scenarios of extensions belong to no version: --force selects them for one.
+    result = run_scenario(skills_url, version, scenario, env=environment, cwd=empty, options=["--force"])
+
+    assert not result.failures(), "\n".join(result.failures())
+    assert len(result.ids("SUCCESS")) >= least, result.stdout
     assert result.code == 0, result.stdout
 
 
