@@ -112,6 +112,10 @@ def _end_process(code: int) -> None:
         return
     with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or its reader is gone
         sys.stdout.flush()
+    for thread in threading.enumerate():
+        end = getattr(thread, "end", None)  # of toolfold.sources.mcp.event_loop: it ends programs that it has started
+        if end is not None:
+            end()
     os._exit(code)
 
 

@@ -25,6 +25,7 @@ from toolfold.cache.memory import MemoryStore
 from toolfold.cache.response_cache import ResponseCache
 from toolfold.errors import (
     CACHE_UNAVAILABLE,
+    CallCancelled,
     CallError,
     InternalError,
     InvalidArguments,
@@ -210,9 +211,11 @@ class CachedExecutor:
             return {id_: upstream.breaker.state for id_, upstream in self._upstreams.items()}
 
     def warm_up(self, sources: Iterable[Source]) -> None:
-        """Make the adapters of ``sources``, which imports them."""
+        """Make the adapters of ``sources``, which imports them and what their calls need."""
         for source in sources:
-            self._upstream(source)
+            warm_up = getattr(self._upstream(source).adapter, "warm_up", None)
+            if warm_up is not None:
+                warm_up()
 
     def _read(
         self, upstream: Upstream, request: Request, bypass_cache: bool, log: CallLog, admit: Admit | None
@@ -261,11 +264,19 @@ class CachedExecutor:
             return found
         log.cache = "joined"
         try:
-            return self._flights.run(
-                (keys.own, bypass_cache),
-                lambda: self._fetch_and_store(upstream, request, keys, bypass_cache, log),
-                max(0.0, request.deadline - self._clock.monotonic()),
-            )
+            while True:
+                try:
+                    return self._flights.run(
+                        (keys.own, bypass_cache),
+                        lambda: self._fetch_and_store(upstream, request, keys, bypass_cache, log),
+                        max(0.0, request.deadline - self._clock.monotonic()),
+                    )
+                except CallCancelled:
+                    from toolfold import call_context
+
+                    if call_context.is_cancelled():
+                        raise
+                    # An equal call was cancelled while this one waited for its result.
         except TimeoutError:
             raise UpstreamTimeout(
                 f"{request.source.title} did not answer in time.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolfold.errors import CallError, UpstreamError, UpstreamTimeout
+from toolfold.errors import CallCancelled, CallError, UpstreamError, UpstreamTimeout
 from toolfold.execution.circuit_breaker import CircuitBreaker, CircuitBreakers
 from toolfold.messages import WAIT_OR_TELL
 from toolfold.sources.errors import NotSent
@@ -72,6 +72,8 @@ class Upstream:
             )
 
     def _record_failure(self, key: str, error: CallError, log: CallLog) -> None:
+        if isinstance(error, CallCancelled):
+            return  # it says nothing about the source
         if isinstance(error, NotSent):
             self.breaker.record_failure()
         elif not log.was_refused:

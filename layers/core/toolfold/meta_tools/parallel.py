@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import queue
 import threading
 import time
@@ -94,7 +95,9 @@ class _Fetcher(Generic[P]):
         # Bounded: a response that is not read yet takes memory.
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue(maxsize=threads)
         for number in range(min(threads, len(parts))):
-            threading.Thread(target=self._run, name=f"part-{number}", daemon=True).start()
+            # In a copy of this context: cancelling the call of the client cancels its parts.
+            run = contextvars.copy_context().run
+            threading.Thread(target=run, args=(self._run,), name=f"part-{number}", daemon=True).start()
 
     def responses(self) -> Iterator[tuple[int, Any]]:
         """Yield the index of each part and its response or exception, as they arrive, until the end."""

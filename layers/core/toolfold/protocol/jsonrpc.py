@@ -89,6 +89,11 @@ def encode_result(id_: Id, result: Mapping[str, Any]) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
 
 
+def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
+    """Encode a notification."""
+    return _encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
 def encode_error(error: JsonRpcError) -> bytes:
     """Encode the response to a request that failed."""
     detail: dict[str, Any] = {"code": error.code, "message": error.message}

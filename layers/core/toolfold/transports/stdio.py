@@ -31,6 +31,7 @@ from toolfold.protocol.jsonrpc import JsonRpcError, Message
 from toolfold.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
 
 if TYPE_CHECKING:
+    from toolfold.call_context import CallContext, SendProgress
     from toolfold.protocol.mcp import Server
     from toolfold.settings import Settings
     from toolfold.transports.workers import WorkerPool
@@ -158,11 +159,12 @@ def redirect_stdio() -> tuple[BinaryIO, BinaryIO]:
 class _Call:
     """A call that was received, and whether it was cancelled since."""
 
-    __slots__ = ("is_cancelled", "message", "size")
+    __slots__ = ("context", "is_cancelled", "message", "size")
 
     def __init__(self, message: Message, size: int) -> None:
         self.message, self.size = message, size
         self.is_cancelled = False
+        self.context: CallContext | None = None
 
 
 class StdioSession:
@@ -312,9 +314,13 @@ class StdioSession:
         if not isinstance(id_, str | int):
             return
         with self._lock:
-            for call in self._pending.pop((type(id_), id_), {}).values():
+            cancelled = self._pending.pop((type(id_), id_), {}).values()
+            for call in cancelled:
                 call.is_cancelled = True
             self._has_finished.notify()
+        for call in cancelled:
+            if call.context is not None:
+                call.context.cancel()
 
     # The workers
 
@@ -336,7 +342,7 @@ class StdioSession:
             self._queued_calls -= 1
             self._queued_bytes -= call.size
             self._has_room.notify_all()
-        answer = b"" if call.is_cancelled else self._answer(call.message)
+        answer = self._answer_call(call)
         with self._lock:
             if call.is_cancelled:
                 return
@@ -346,6 +352,38 @@ class StdioSession:
                 del self._pending[_key(call)]
             self._unsent_bytes += len(answer)
         self._answers.put(answer)
+
+    def _answer_call(self, call: _Call) -> bytes:
+        """Return the answer to a call, which can be cancelled and may report its progress while it runs."""
+        from toolfold.call_context import CallContext, running  # not needed by the first answers
+
+        context = CallContext(self._progress_sender(call))
+        with self._lock:
+            call.context = context
+            if call.is_cancelled:
+                return b""
+        with running(context):
+            return self._answer(call.message)
+
+    def _progress_sender(self, call: _Call) -> SendProgress | None:
+        """Return what sends the progress of a call to the client; None where the client has not requested it."""
+        meta = call.message.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        if not isinstance(token, str | int) or isinstance(token, bool):
+            return None
+
+        def send(progress: float, total: float | None, message: str) -> None:
+            found = {"progressToken": token, "progress": progress, "total": total, "message": message}
+            params = {name: value for name, value in found.items() if value not in (None, "")}
+            notification = jsonrpc.encode_notification("notifications/progress", params)
+            with self._lock:
+                # Not after the answer, and not while the client does not read.
+                if self._is_full() or id(call) not in self._pending.get(_key(call), {}):
+                    return
+                self._unsent_bytes += len(notification)
+                self._answers.put(notification)
+
+        return send
 
     def _answer(self, request: Message) -> bytes:
         try:

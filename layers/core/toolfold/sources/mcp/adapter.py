@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold import call_context
 from toolfold.catalog.reader import damaged
-from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
+from toolfold.errors import TRY_AGAIN, AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
 from toolfold.messages import READ_NOTICE
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
-from toolfold.sources.errors import ConnectionNotPossible
+from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.connection import is_usable_url, read_connection
-from toolfold.sources.mcp.event_loop import EventLoopThread
+from toolfold.sources.mcp.event_loop import END_S, EventLoopThread
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.keys import token_provider, with_key
 
@@ -37,9 +37,6 @@ __all__ = ["MAX_ARGUMENT_BYTES", "McpAdapter", "import_sdk"]
 
 MAX_ARGUMENT_BYTES = 4_000_000
 """Of one call: the size that servers of the SDK accept, less what surrounds the arguments."""
-
-_STOP_S = 4.0
-"""Seconds that this process waits at its end for its children to end: as long as one of them may take."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +128,18 @@ class McpAdapter:
     ) -> UpstreamResponse:
         context = call_context.current() or call_context.CallContext()
         request = _request(tool, arguments, context)
-        future = self._runner.submit(self._open_session, sent_key, request)
+        try:
+            future = self._runner.submit(self._open_session, sent_key, request)
+        except RuntimeError:  # this process is ending
+            raise ConnectionNotPossible(f"{self.source.title} is closed.", TRY_AGAIN) from None
         with context.on_cancel(future.cancel):
             try:
                 result = future.result(max(0.0, deadline - time.monotonic()))
             except McpFault as fault:
                 raise self._texts.to_call_error(fault, tool, credentials) from None
             except CancelledError:
+                if not context.is_cancelled:
+                    raise ConnectionFailed(f"{self.source.title} was closed.", TRY_AGAIN) from None
                 raise CallCancelled("The client cancelled this call.", "Call again if the answer is needed.") from None
             except TimeoutError:
                 future.cancel()
@@ -223,7 +225,7 @@ class _Runner:
         atexit.unregister(self._stop_at_exit)
 
     def _stop_at_exit(self) -> None:
-        self._stop(_STOP_S)
+        self._stop(END_S)
 
     def _stop(self, wait_s: float) -> None:
         with self._lock:

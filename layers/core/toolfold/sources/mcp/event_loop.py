@@ -9,7 +9,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-__all__ = ["EventLoopThread"]
+__all__ = ["END_S", "EventLoopThread"]
+
+END_S = 4.0
+"""Seconds that a process waits at its end for what runs in a loop: as long as ending a child may take."""
 
 T = TypeVar("T")
 
@@ -26,7 +29,7 @@ class EventLoopThread:
         self._name, self._on_stop = name, on_stop
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: _LoopThread | None = None
         self._process = 0
         self._is_stopped = False
 
@@ -41,7 +44,7 @@ class EventLoopThread:
                 raise RuntimeError("the event loop was stopped")
             if self._loop is None or self._process != os.getpid():
                 self._loop, self._process = asyncio.new_event_loop(), os.getpid()
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
+                self._thread = _LoopThread(self._name, self._loop, self.stop)
                 self._thread.start()
             loop = self._loop
         return asyncio.run_coroutine_threadsafe(make(), loop)
@@ -69,12 +72,25 @@ class EventLoopThread:
             loop.stop()
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-    finally:
-        loop.close()
+class _LoopThread(threading.Thread):
+    """The thread of an event loop. A process that ends without Python's exit functions calls :meth:`end`."""
+
+    def __init__(self, name: str, loop: asyncio.AbstractEventLoop, stop: Callable[[float], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._loop, self._stop_loop = loop, stop
+
+    def run(self) -> None:
+        """Run the loop until it is stopped."""
+        loop = self._loop
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0))
+        finally:
+            loop.close()
+
+    def end(self) -> None:
+        """End what runs in the loop, and wait some seconds for that."""
+        self._stop_loop(END_S)

@@ -16,7 +16,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from toolfold.call_context import CallContext, running
 from toolfold.protocol.http import Response, error_response
+from toolfold.protocol.versions import STATELESS
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.workers import WorkerPool
 
@@ -59,7 +61,12 @@ class AsgiApp:
         if body is None:
             return
         answer = functools.partial(self._handler, _event(scope, body))
-        response = await self._run(answer, self._calls if _may_call(body) else self._others)
+        context = CallContext()
+        # Before 2026-07-28 a closed connection is no cancellation; its notification names a request without a session.
+        watcher = asyncio.ensure_future(_cancel_when_closed(receive, context)) if _is_stateless(scope) else None
+        response = await self._run(answer, self._calls if _may_call(body) else self._others, context)
+        if watcher is not None:
+            watcher.cancel()
         content = response["body"].encode()
         headers = [(name.encode(), value.encode()) for name, value in response["headers"].items()]
         if response["statusCode"] != 204:
@@ -70,7 +77,9 @@ class AsgiApp:
         await send({"type": "http.response.start", "status": response["statusCode"], "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    async def _run(self, answer: Callable[[float], dict[str, Any]], pool: WorkerPool) -> dict[str, Any]:
+    async def _run(
+        self, answer: Callable[[float], dict[str, Any]], pool: WorkerPool, context: CallContext
+    ) -> dict[str, Any]:
         """Return the response of ``answer``, a function of the seconds left, or one that says why it is missing."""
         started = time.monotonic()
         loop = asyncio.get_running_loop()
@@ -81,7 +90,8 @@ class AsgiApp:
                 return
             response = None
             try:
-                response = answer(started + self._timeout_s - time.monotonic())
+                with running(context):
+                    response = answer(started + self._timeout_s - time.monotonic())
             except Exception as error:  # noqa: BLE001 - a defect must end one request only
                 logger.error("defect in the handler: %s", type(error).__name__)
             with suppress(RuntimeError):  # the loop was closed
@@ -115,6 +125,18 @@ def _resolve(future: asyncio.Future[dict[str, Any] | None], response: dict[str, 
 def _may_call(body: bytes) -> bool:
     """Return whether a message may call a tool. Without escapes, JSON spells the method in one way only."""
     return b"tools/call" in body or b"\\" in body
+
+
+def _is_stateless(scope: Any) -> bool:
+    versions = {version.encode() for version in STATELESS}
+    return any(name == b"mcp-protocol-version" and value in versions for name, value in scope["headers"])
+
+
+async def _cancel_when_closed(receive: Receive, context: CallContext) -> None:
+    """Cancel a call whose client closes the connection, which is how it cancels a request (2026-07-28)."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    context.cancel()
 
 
 async def _read_body(receive: Receive) -> bytes | None:
