@@ -168,6 +168,10 @@ def render_document(
         UpstreamError: the document is nested too deeply to be written.
         AnswerTooLarge: the budget is used up.
     """
+    if document.is_text:
+        from toolfold.results.text_output import TextRenderer  # few sources have such answers
+
+        return TextRenderer(options, status, budget, size, document, _age_line(status)).render()
     try:
         return _TableRenderer(options, status, budget, size, document).render()
     except RecursionError:

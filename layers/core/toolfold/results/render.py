@@ -83,6 +83,11 @@ def value_to_text(value: Any) -> str:
     return escape_unsafe(dumps_compact(value))
 
 
+def has_number_sign_line(text: str) -> bool:
+    """Return whether a line of ``text`` looks as if it were toolfold's."""
+    return ("#" in text or not text.isascii()) and _NUMBER_SIGN_LINE.search(text) is not None
+
+
 def table_to_text(table: Table) -> str:
     """Return a table as CSV, null as an empty cell; as lines of JSON arrays where a cell holds a list or an object."""
     if any(isinstance(cell, list | dict) for row in table.rows for cell in row):
@@ -142,7 +147,7 @@ def _write_csv(records: Iterable[Sequence[Any]]) -> str:
 
 def _is_safe(text: str, lines: int) -> bool:
     """Return whether CSV has as many line feeds as ``lines``, and nothing that a notice could be mistaken for."""
-    if ("#" in text or not text.isascii()) and _NUMBER_SIGN_LINE.search(text):
+    if has_number_sign_line(text):
         return False
     return text.count("\n") == lines and not has_unsafe(text.replace("\n", ""))
 

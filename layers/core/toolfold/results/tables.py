@@ -54,13 +54,15 @@ class Document:
     """A parsed answer: its tables, and ``metadata``, the JSON value that is left without them ({}: nothing).
 
     ``notes`` are sentences about the answer for its reader: what it lacks of what was requested, and what was assumed.
-    ``name`` is the key of a single record that is the only member of what the upstream sent.
+    ``name`` is the key of a single record that is the only member of what the upstream sent. ``is_text``: the answer is
+    plain text, which is ``metadata``.
     """
 
     tables: tuple[Table, ...] = ()
     metadata: Any = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     name: str = field(default="", compare=False)
+    is_text: bool = False
 
 
 def parse_tables(
@@ -83,7 +85,7 @@ def parse_tables(
     if kind == "csv":
         return _from_csv(body, answer, budget, redactor)
     if kind == "text":
-        return Document(metadata=redactor.redact_text(body))
+        return Document(metadata=redactor.redact_text(body), is_text=True)
     return from_json(parse_json(body, answer, budget, redactor), answer, budget)
 
 
