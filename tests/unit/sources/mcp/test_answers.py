@@ -48,6 +48,7 @@ def text(value: Any) -> dict[str, Any]:
         ({"content": [RESOURCE]}, "text", "The call returned: resource.", [RESOURCE]),
         ({"content": [HOLOGRAM]}, "text", "The call returned: content block.", [HOLOGRAM]),
         ({"content": []}, "text", "The call succeeded; it returned no content.", []),
+        ({"content": [text(" \n")]}, "text", "The call succeeded; it returned no content.", []),
         ({}, "text", "The call succeeded; it returned no content.", []),
     ],
 )  # fmt: skip

@@ -40,7 +40,7 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     if structured is not None:
         others = [block for block in content if not _repeats(block, structured)]
         return ParsedResponse("json", _dumps(structured), blocks=_encode(others))
-    if not content:
+    if not any(block["type"] != "text" or block["text"].strip() for block in content):
         return ParsedResponse("text", _NO_CONTENT)
     texts = [block["text"] for block in content if block["type"] == "text"]
     values = [_json_value(text) for text in texts]

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 from toolfold.call_context import CallContext, running
 from toolfold.protocol.http import Response, error_response
-from toolfold.protocol.versions import STATELESS
 from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.local_http.connection import is_stateless
 from toolfold.transports.workers import WorkerPool
 
 __all__ = ["MAX_CALLS", "MAX_QUEUED", "AsgiApp"]
@@ -62,8 +62,10 @@ class AsgiApp:
             return
         answer = functools.partial(self._handler, _event(scope, body))
         context = CallContext()
-        # Before 2026-07-28 a closed connection is no cancellation; its notification names a request without a session.
-        watcher = asyncio.ensure_future(_cancel_when_closed(receive, context)) if _is_stateless(scope) else None
+        # Before 2026-07-28 a closed connection does not cancel a request.
+        watcher = (
+            asyncio.ensure_future(_cancel_when_closed(receive, context)) if is_stateless(scope["headers"]) else None
+        )
         response = await self._run(answer, self._calls if _may_call(body) else self._others, context)
         if watcher is not None:
             watcher.cancel()
@@ -125,11 +127,6 @@ def _resolve(future: asyncio.Future[dict[str, Any] | None], response: dict[str, 
 def _may_call(body: bytes) -> bool:
     """Return whether a message may call a tool. Without escapes, JSON spells the method in one way only."""
     return b"tools/call" in body or b"\\" in body
-
-
-def _is_stateless(scope: Any) -> bool:
-    versions = {version.encode() for version in STATELESS}
-    return any(name == b"mcp-protocol-version" and value in versions for name, value in scope["headers"])
 
 
 async def _cancel_when_closed(receive: Receive, context: CallContext) -> None:

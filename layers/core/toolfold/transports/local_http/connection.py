@@ -8,14 +8,15 @@ lengths, a length with a transfer coding, targets that are not a path. No I/O ha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import h11
 
 from toolfold.protocol.http import MAX_BODY_BYTES, Headers, Response, error_response
+from toolfold.protocol.versions import STATELESS
 
-__all__ = ["MAX_CHUNKS", "MAX_HEADERS", "MAX_HEAD_BYTES", "RequestRefused", "StrictConnection"]
+__all__ = ["MAX_CHUNKS", "MAX_HEADERS", "MAX_HEAD_BYTES", "RequestRefused", "StrictConnection", "is_stateless"]
 
 MAX_HEAD_BYTES = 16 * 1024
 """Largest request line with headers. API Gateway allows 10 KB."""
@@ -30,6 +31,8 @@ _REFUSED_BYTES = re.compile(rb"(?<!\r)\n|\r(?!\n)(?!\Z)|\n[ \t]|[\x00-\x08\x0b\x
 _LENGTH = re.compile(rb"[ \t]*[0-9]{1,18}[ \t]*")
 _NOT_HTTP = "The request is not valid HTTP/1.1, or is ambiguous."
 
+_STATELESS = frozenset(version.encode() for version in STATELESS)
+
 CheckHead: TypeAlias = Callable[[Headers, str], Response | None]
 """Headers and path → the response that refuses the request, or None."""
 
@@ -40,6 +43,11 @@ class RequestRefused(h11.RemoteProtocolError):
     def __init__(self, response: Response) -> None:
         super().__init__("refused", error_status_hint=response.status)
         self.response = response
+
+
+def is_stateless(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether a request is of a version in which a closed connection cancels it."""
+    return any(name == b"mcp-protocol-version" and value in _STATELESS for name, value in headers)
 
 
 class StrictConnection(h11.Connection):

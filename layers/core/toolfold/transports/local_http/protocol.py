@@ -32,7 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from toolfold.protocol.http import Response, error_response
-from toolfold.transports.local_http.connection import CheckHead, StrictConnection
+from toolfold.transports.local_http.connection import CheckHead, StrictConnection, is_stateless
 from toolfold.transports.local_http.limits import ConnectionLimits
 
 __all__ = ["BODY_TIMEOUT_S", "HEAD_TIMEOUT_S", "SEND_TIMEOUT_S", "LimitedProtocol"]
@@ -143,8 +143,11 @@ class LimitedProtocol(H11Protocol):
         self._enter_phase()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # narrower than asyncio's
-        """Answer a request that is complete, although its client sends no more; return whether to stay open."""
-        if self._has_call():
+        """Answer a request that is complete, although its client sends no more; return whether to stay open.
+
+        A client of a stateless version cancels its request so: it is closed, which ends the call.
+        """
+        if self._has_call() and not is_stateless(self.scope["headers"]):
             self.cycle.keep_alive = False
             return True
         if self._phase in (Phase.HEAD, Phase.BODY) and not self.conn.is_idle():

@@ -19,6 +19,10 @@ __all__ = ["McpImporter", "connection_of", "effect_of"]
 
 _MAX_INSTRUCTIONS = 2_000
 
+_ROWS = "result"
+"""Where frameworks put an answer that is a list. Values have the types that the server gave them: a text of digits
+remains a text."""
+
 
 class McpImporter:
     """Read sources of the kind ``mcp``. See :class:`toolfold.build.importers.base.Importer`."""
@@ -103,6 +107,7 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Impo
         title=str(title),
         description=str(tool.get("description") or ""),
         call={"fingerprint": tool_fingerprint(tool)},
+        typed_rows=_ROWS,
         returns=_returns(tool.get("outputSchema")),
     )
 
@@ -111,7 +116,7 @@ def _returns(schema: Any) -> str:
     """Return the names of the fields of an answer, where the server says them."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict) or not 0 < len(properties) <= 30:
-        return ""
+        return "text or data"
     return ", ".join(str(name) for name in properties)
 
 
