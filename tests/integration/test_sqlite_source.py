@@ -24,6 +24,8 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.sql.adapter import SqlAdapter
+from toolfold.sources.sql.database_reader import DatabaseReader
+from toolfold.sources.sql.source_settings import SqlSettings
 
 VARIABLE = "TOOLFOLD_SOURCE_SHOP_KEY"
 
@@ -145,6 +147,24 @@ def test_a_database_that_is_not_there_is_an_error_without_its_path(
     refused = error(executor, catalog, "list_tables")
     assert refused.code == code
     assert not value or value not in f"{refused.as_dict()}{caplog.text}"
+
+
+def test_a_missing_connection_string_is_named(executor: ToolExecutor, catalog: Catalog) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE)
+        refused = error(executor, catalog, "list_tables")
+    assert refused.message == "Shop needs its connection string, which is not set."
+    assert VARIABLE in refused.suggestion
+
+
+def test_tables_beyond_the_bytes_of_one_answer_are_counted(database: Path) -> None:
+    reader = DatabaseReader(SqlSettings("sqlite"), 200)
+    answer = json.loads(reader.list_tables(str(database), time.monotonic() + 5))
+    assert len(answer["tables"]) == 2
+    assert answer["more_tables"] == "4 tables are not listed; use contains"
+    found = json.loads(reader.list_tables(str(database), time.monotonic() + 5, "ORDERS"))
+    assert [table["name"] for table in found["tables"]] == ["orders"]
+    assert "more_tables" not in found
 
 
 def _source(catalog: Catalog, **changes: Any) -> Source:

@@ -35,6 +35,11 @@ SET_KEY = Wording(
     "Ask the user to set {variable}{header}{signup}.",
     "Set {variable}, e.g. {set_command}{signup}.",
 )
+SET_DATABASE = Wording(
+    "",
+    "Ask the user to set {variable} to the connection string of the database.",
+    "Set {variable} to its connection string, e.g. sqlite:///shop.db or postgresql://role:password@host/database.",
+)
 CHECK_KEY = Wording("", "Ask the user to check the key.", "Check the key in your environment; `toolfold doctor` helps.")
 AUTHORIZE_AGAIN = Wording(
     "",

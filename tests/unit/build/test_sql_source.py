@@ -17,6 +17,7 @@ from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.sql.refresh import refresh
 from toolfold.build.importers.sql.settings import SqlSourceSettings
+from toolfold.build.importers.sql.snapshot import Snapshot
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
@@ -83,7 +84,7 @@ def test_a_refresh_writes_a_snapshot_that_says_what_changed(folder: Path, databa
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("", "needs an API key"),
+        ("", "needs its connection string"),
         ("/nowhere/shop.db", "The database of Shop does not exist"),
         ("postgresql://user:pass@host/db", "is not valid for SQLite"),
     ],
@@ -96,6 +97,15 @@ def test_a_refresh_without_the_database_writes_nothing(
         run_refresh(folder)
     assert not value or value not in str(caught.value)
     assert list(folder.iterdir()) == [folder / "source.yaml"]
+
+
+def test_a_snapshot_has_a_line_for_each_column(folder: Path, database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute('CREATE TABLE odd ("a }\n     b" INT, "c""" TEXT)')
+    run_refresh(folder)
+    text = (folder / "snapshot.json").read_text()
+    assert '    { "name": "total", "type": "NUMERIC(12, 2)", "nullable": true, "key": "", "description": "" },' in text
+    assert Snapshot.read(folder / "snapshot.json").to_json() == text
 
 
 def test_a_refresh_does_not_write_through_a_symbolic_link(folder: Path, database: Path, tmp_path: Path) -> None:

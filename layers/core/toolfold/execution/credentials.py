@@ -339,8 +339,13 @@ def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
 def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
     header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
-    from toolfold.messages import SET_KEY  # needed for an error only
+    from toolfold.messages import SET_DATABASE, SET_KEY  # needed for an error only
 
+    if source.kind == "sql":
+        return AuthRequired(
+            f"{source.title} needs its connection string, which is not set.",
+            SET_DATABASE.for_model.format(variable=auth.environment),
+        )
     return AuthRequired(
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or _NO_KEY}.",
         SET_KEY.for_model.format(variable=auth.environment, header=header, signup=signup),

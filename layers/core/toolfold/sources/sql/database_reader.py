@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -97,11 +98,17 @@ class DatabaseReader:
         return self._known[2] if self._known else None
 
     def list_tables(self, connection_string: str, deadline: float, contains: str = "") -> str:
-        """Return the tables in whose name, description or columns ``contains`` is: all, by default."""
+        """Return the tables in whose name, description or columns ``contains`` is: all, by default.
+
+        What is beyond the bytes of one answer is left out, and counted in it.
+        """
         schema = self._read_schema(connection_string, deadline)
-        entries = [_table_entry(table, schema) for table in schema.tables]
-        wanted = contains.casefold()
-        return _json({"tables": [entry for entry in entries if wanted in _json(entry).casefold()]})
+        entries = [_json(_table_entry(table, schema)) for table in schema.tables]
+        entries = [entry for entry in entries if contains.casefold() in entry.casefold()]
+        sizes = itertools.accumulate(len(entry.encode()) + 1 for entry in entries)
+        shown = sum(size <= self._max_bytes for size in sizes)
+        more = "" if shown == len(entries) else f"{len(entries) - shown:,} tables are not listed; use contains"
+        return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}}}'
 
     def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
         """Return the columns of one table.
@@ -201,10 +208,13 @@ def _rows_json(rows: Rows) -> str:
     body = ",".join(rows.lines)
     if not rows.lines:
         return f'{{"rows":[],"columns":{_json(rows.columns)}}}'
-    if not rows.has_more:
-        return f'{{"rows":[{body}]}}'
     why = f"the answer has the first {len(rows.lines):,} rows only; aggregate, filter, or use LIMIT and OFFSET"
-    return f'{{"rows":[{body}],"more_rows":{_json(why)}}}'
+    return f'{{"rows":[{body}]{_member("more_rows", why if rows.has_more else "")}}}'
+
+
+def _member(name: str, text: str) -> str:
+    """Return a further member of a JSON object; none for an empty text."""
+    return f",{_json(name)}:{_json(text)}" if text else ""
 
 
 def _json(value: Any) -> str:

@@ -127,7 +127,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, where: str) -> l
             description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as"
             f" they are now: {names}",
             call={"action": "list_tables"},
-            returns="tables[]: name,kind,description,rows,columns",
+            returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
             typed_rows="tables",
             tags=("sql", "schema"),
             example={},

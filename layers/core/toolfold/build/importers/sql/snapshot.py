@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ __all__ = ["SNAPSHOT", "Snapshot", "UnreadableSnapshot"]
 
 SNAPSHOT = "snapshot.json"
 _FORMAT = 1
+_COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
+"""A column with its indentation. A line break in a value is an escape in JSON."""
+
 _MAX_BYTES = 50_000_000
 
 
@@ -48,7 +52,8 @@ class Snapshot:
             "schemas": list(self.schema.search_path),
             "tables": [table.as_dict() for table in self.schema.tables],
         }
-        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(data, ensure_ascii=False, indent=1)
+        return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> Snapshot:
