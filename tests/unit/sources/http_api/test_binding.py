@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.http_api.binding import BindingError, InvalidArgument, bind, check_binding, check_header
+from toolfold.sources.http_api.binding import InvalidArgument, bind
+from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.path_template import check_template
 
 PETS = {"path": "/pets/{petId}"}
@@ -310,18 +311,18 @@ class TestBody:
         ({"path": "/a", "parameters": {"x": {"in": "path"}}}, "no placeholder"),
         ({"path": "/a", "parameters": {"x": {"in": "body"}}}, "in must be"),
         ({"path": "/a", "parameters": {"x": {"style": "label"}}}, "style must be"),
-        ({"path": "/a", "parameters": {"x": {"in": "header", "name": "A\r\nB"}}}, "cannot be the name"),
+        ({"path": "/a", "parameters": {"x": {"in": "header", "name": "A\r\nB"}}}, "name must be text"),
         ({"path": "/a", "parameters": {"x": {"in": "header", "name": "Authorization"}}}, "not set by an argument"),
         ({"path": "/a", "parameters": {"x": {"in": "header", "name": "hOST"}}}, "not set by an argument"),
         ({"path": "/a", "parameters": {"x": {"in": "cookie", "name": "a;b"}}}, "cannot be the name"),
-        ({"path": "/a", "parameters": []}, None),
+        ({"path": "/a", "parameters": []}, "parameters must be"),
         ({"path": "/a", "parameters": [1]}, "parameters must be"),
         ({"path": "/a", "parameters": {"x": 1}}, "parameters must be"),
         ({"path": "/a", "body": {}}, "either argument or fields"),
         ({"path": "/a", "body": {"argument": "a", "fields": {}}}, "either argument or fields"),
-        ({"path": "/a", "body": {"argument": "a", "content_type": "a\r\nX: 1"}}, "media type"),
-        ({"path": "/a", "body": {"fields": {"a": 1}}}, "names"),
-        ({"path": "/a", "body": {"fields": {}, "encoding": {"a": {"filename": "a\n"}}}}, "file name"),
+        ({"path": "/a", "body": {"argument": "a", "content_type": "a\r\nX: 1"}}, "must be text"),
+        ({"path": "/a", "body": {"fields": {"a": 1}}}, "must be an object of text"),
+        ({"path": "/a", "body": {"fields": {}, "encoding": {"a": {"filename": "a\n"}}}}, "filename must be text"),
         ({"path": "/a", "sends": []}, "sends"),
         ({"path": "/pets/{id}/{id}", "method": "DELETE"}, None),
     ],
@@ -347,3 +348,45 @@ def test_a_header_of_a_source_cannot_be_for_credentials_or_break_a_line(name: st
 def test_a_template_may_have_everything_that_a_path_has() -> None:
     for path in ("/", "/a/", "/a.b/{x}.{y}", "/a:b/@c", "/{a}/-/{b}", "/%20"):
         check_template(path)
+
+
+WORDS = st.sampled_from(
+    ["path", "query", "header", "cookie", "in", "name", "style", "explode", "content_type", "slashes", "plain",
+     "reserved", "/a/{id}", "id", "GET", "POST", "form", "deepObject", "simple", "application/json", "argument",
+     "multipart/form-data", "fields", "encoding", "base64", "filename", "text/plain", "a\r\nb", "é",
+     "application/x-www-form-urlencoded"]
+)  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@pytest.mark.hypothesis
+@settings(max_examples=80)
+@given(
+    st.fixed_dictionaries(
+        {"path": ANYTHING | st.just("/a/{id}")},
+        optional={
+            "method": ANYTHING | st.just("POST"),
+            "parameters": ANYTHING | st.dictionaries(WORDS, st.dictionaries(WORDS, ANYTHING, max_size=4), max_size=3),
+            "body": ANYTHING | st.fixed_dictionaries({"fields": ANYTHING}, optional={"encoding": ANYTHING}),
+            "sends": ANYTHING,
+        },
+    ),
+    st.dictionaries(WORDS, ANYTHING, max_size=4),
+)
+def test_no_binding_of_a_hostile_catalog_is_a_defect(call: dict[str, Any], arguments: dict[str, Any]) -> None:
+    try:
+        check_binding(call)
+    except BindingError:
+        return
+    try:
+        request = bind(call, arguments)
+    except InvalidArgument:
+        return
+    assert request.path.startswith("/")
+    assert all(text.isascii() and text.isprintable() for text in (*request.headers.values(), *request.cookies))
+    assert all(pair.isascii() and pair.isprintable() for pair in request.query)
+    assert request.content_type.isprintable()

@@ -9,6 +9,7 @@ __all__ = [
     "adapter",
     "authentication",
     "binding",
+    "binding_checks",
     "body",
     "bound_calls",
     "bound_parser",

@@ -26,7 +26,6 @@ does not mention is a part of the query.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -34,7 +33,6 @@ from urllib.parse import quote
 from toolfold.sources.http_api.body import InvalidBody, encode_body, is_json_type
 from toolfold.sources.http_api.path_template import (
     UnsafeSegment,
-    check_template,
     check_value,
     expand_path,
     placeholders,
@@ -43,7 +41,6 @@ from toolfold.sources.http_api.path_template import (
 )
 from toolfold.sources.http_api.styles import (
     DEFAULT_STYLES,
-    STYLES,
     cookie_text,
     encode_all,
     named_values,
@@ -51,37 +48,11 @@ from toolfold.sources.http_api.styles import (
     scalar_text,
 )
 
-__all__ = [
-    "METHODS",
-    "RESERVED_HEADERS",
-    "BindingError",
-    "BoundRequest",
-    "InvalidArgument",
-    "bind",
-    "check_binding",
-    "check_header",
-]
-
-METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
-
-RESERVED_HEADERS = frozenset(
-    {
-        "authorization", "proxy-authorization", "cookie", "host", "content-length", "content-type", "transfer-encoding",
-        "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "accept-encoding",
-    }
-)  # fmt: skip
-"""Headers that no argument may set: those of the credentials, of the connection, and of the body."""
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""The name of a header or a cookie: RFC 9110, section 5.6.2."""
+__all__ = ["BoundRequest", "InvalidArgument", "Parameter", "bind", "bound_parameters"]
 
 _KEPT_IN_QUERY = "/:?@!$'()*,"
 """Reserved characters that end neither a pair nor a query, and that no server decodes: not ``&``, ``=``, ``+``, ``#``,
 ``;``."""
-
-
-class BindingError(ValueError):
-    """A binding that cannot be used: the catalog is damaged, or another program wrote it."""
 
 
 class InvalidArgument(ValueError):
@@ -118,7 +89,7 @@ class BoundRequest(NamedTuple):
     body: bytes | None = None
 
 
-class _Parameter(NamedTuple):
+class Parameter(NamedTuple):
     """How one argument is sent. Fields as in the binding."""
 
     argument: str
@@ -131,55 +102,13 @@ class _Parameter(NamedTuple):
     reserved: bool
 
 
-def check_binding(call: Mapping[str, Any]) -> None:
-    """Check the binding of a tool.
-
-    Raises:
-        BindingError: it has a value that it cannot have.
-    """
-    method, path, parameters, body = (call.get(key) for key in ("method", "path", "parameters", "body"))
-    if (method or "GET") not in METHODS:
-        raise BindingError(f"method must be one of {', '.join(sorted(METHODS))}")
-    if not isinstance(path, str):
-        raise BindingError("path is missing")
-    try:
-        check_template(path)
-    except ValueError as error:
-        raise BindingError(f"path {error}") from None
-    if not isinstance(parameters or {}, dict) or not all(isinstance(one, dict) for one in (parameters or {}).values()):
-        raise BindingError("parameters must be an object of objects")
-    if not isinstance(call.get("sends", {}), dict):
-        raise BindingError("sends must be an object")
-    found = list(_parameters(call))
-    if unbound := set(placeholders(path)) - {one.name for one in found if one.location == "path"}:
-        raise BindingError(f"the placeholder {{{sorted(unbound)[0]}}} of the path has no parameter")
-    for one in found:
-        _check_parameter(one, path)
-    if body is not None:
-        _check_body(body)
-
-
-def check_header(name: Any, value: Any) -> None:
-    """Check a header that a source wants with each request.
-
-    Raises:
-        BindingError: its name or its value cannot be sent, or it is one that the source may not set.
-    """
-    if not (isinstance(name, str) and _TOKEN.fullmatch(name)):
-        raise BindingError(f"{ascii(name)[:64]} cannot be the name of a header")
-    if name.lower() in RESERVED_HEADERS:
-        raise BindingError(f"the header {name} is not set by source.yaml; for credentials there is auth")
-    if not (isinstance(value, str) and value.isascii() and value.isprintable() and value == value.strip()):
-        raise BindingError(f"the header {name} must have a text of printable ASCII")
-
-
 def bind(
     call: Mapping[str, Any], arguments: Mapping[str, Any], taken: Collection[tuple[str, str]] = ()
 ) -> BoundRequest:
     """Return the request that a call with ``arguments`` is.
 
     Args:
-        call: the binding, which :func:`check_binding` accepts.
+        call: the binding, which ``binding_checks.check_binding`` accepts.
         arguments: validated arguments. None is the same as an argument that is left out, except in a body.
         taken: location and name of what the credentials of the source are sent as; no argument can be sent there.
 
@@ -193,7 +122,7 @@ def bind(
     values = {**call.get("sends", {}), **arguments}
     segments: dict[str, str] = {}
     query, cookies, headers = list[str](), list[str](), dict[str, str]()
-    parameters = list(_parameters(call, values))
+    parameters = list(bound_parameters(call, values))
     names = {one.name for one in parameters if one.location == "query"}
     names |= {name for _, name in taken}
     for one in parameters:
@@ -221,11 +150,11 @@ def bind(
     return BoundRequest(method, path, tuple(query), headers, tuple(cookies), content_type, sent)
 
 
-def _parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Iterator[_Parameter]:
+def bound_parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Iterator[Parameter]:
     """Yield the parameters of a binding, then those of ``values`` that it does not mention."""
-    declared: Mapping[str, Mapping[str, Any]] = call.get("parameters") or {}
+    declared: Mapping[str, Mapping[str, Any]] = call.get("parameters", {})
     in_path = placeholders(str(call.get("path", "")))
-    body = call.get("body") or {}
+    body = call.get("body", {})
     in_body = {*body.get("fields", {}), *([body["argument"]] if "argument" in body else [])}
     known = {str(how.get("name", argument)) for argument, how in declared.items() if how.get("in", "path") == "path"}
     unnamed = [name for name in in_path if name not in declared and name not in known]
@@ -236,7 +165,7 @@ def _parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None = None
         name = str(how.get("name", argument))
         location = str(how.get("in", "path" if name in in_path else "query"))
         style = str(how.get("style", DEFAULT_STYLES.get(location, "")))
-        yield _Parameter(
+        yield Parameter(
             argument,
             location,
             name,
@@ -248,37 +177,7 @@ def _parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None = None
         )
 
 
-def _check_parameter(one: _Parameter, path: str) -> None:
-    shown = ascii(one.argument[:64])
-    if one.location not in STYLES:
-        raise BindingError(f"parameter {shown}: in must be one of {', '.join(STYLES)}")
-    if one.style not in STYLES[one.location]:
-        raise BindingError(f"parameter {shown}: style must be one of {', '.join(sorted(STYLES[one.location]))}")
-    if one.location == "path" and one.name not in placeholders(path):
-        raise BindingError(f"parameter {shown}: the path has no placeholder {{{one.name}}}")
-    if one.location in ("header", "cookie") and _TOKEN.fullmatch(one.name) is None:
-        raise BindingError(f"parameter {shown}: {one.name[:64]!a} cannot be the name of a {one.location}")
-    if one.location == "header" and one.name.lower() in RESERVED_HEADERS:
-        raise BindingError(f"parameter {shown}: the header {one.name} is not set by an argument")
-
-
-def _check_body(body: Any) -> None:
-    if not isinstance(body, dict) or ("argument" in body) == ("fields" in body):
-        raise BindingError("body must have either argument or fields")
-    fields, encoding = body.get("fields", {}), body.get("encoding", {})
-    if not (isinstance(fields, dict) and all(isinstance(wire, str) for wire in fields.values())):
-        raise BindingError("body.fields must be an object of names")
-    if not (isinstance(encoding, dict) and all(isinstance(how, dict) for how in encoding.values())):
-        raise BindingError("body.encoding must be an object of objects")
-    types = [body.get("content_type", "application/json"), *(how.get("content_type", "") for how in encoding.values())]
-    if not all(isinstance(text, str) and text.isascii() and text.isprintable() for text in types):
-        raise BindingError("body.content_type must be a media type")
-    for how in encoding.values():
-        if not str(how.get("filename", "")).isprintable() or how.get("style", "form") not in STYLES["query"]:
-            raise BindingError("body.encoding has a file name or a style that it cannot have")
-
-
-def _segment(one: _Parameter, value: Any) -> str:
+def _segment(one: Parameter, value: Any) -> str:
     try:
         for text in texts_of("" if value is None else value):
             check_value(text, one.slashes)
@@ -299,7 +198,7 @@ def _expand(template: str, segments: Mapping[str, str]) -> str:
         raise InvalidArgument(str(error.args[0]), "is missing, and is a part of the path") from None
 
 
-def _pairs(one: _Parameter, value: Any, names: set[str], encode: Callable[[str], str]) -> list[str]:
+def _pairs(one: Parameter, value: Any, names: set[str], encode: Callable[[str], str]) -> list[str]:
     if isinstance(value, dict) and one.explode and one.style == "form":
         # The names of members come from the caller, and must not be read as another parameter of the tool.
         taken = sorted(names.intersection(value) - {one.name})
@@ -308,7 +207,7 @@ def _pairs(one: _Parameter, value: Any, names: set[str], encode: Callable[[str],
     return named_values(one.name, value, one.style, one.explode, encode)
 
 
-def _header(one: _Parameter, value: Any) -> str:
+def _header(one: Parameter, value: Any) -> str:
     if isinstance(value, list | dict) and any("," in text for text in texts_of(value)):
         raise InvalidArgument(one.argument, "has an item with a comma, which separates the items of a header")
     text = path_value(one.name, value, "simple", one.explode, str)

@@ -16,14 +16,8 @@ from toolfold.messages import CORRECT_ARGUMENTS
 from toolfold.models import UpstreamResponse
 from toolfold.redaction import Redactor
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
-from toolfold.sources.http_api.binding import (
-    BindingError,
-    BoundRequest,
-    InvalidArgument,
-    bind,
-    check_binding,
-    check_header,
-)
+from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bind
+from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.bound_parser import BoundParser
 from toolfold.sources.http_api.content import decode_content
 from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest

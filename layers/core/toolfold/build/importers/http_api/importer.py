@@ -20,7 +20,7 @@ from toolfold.build.overlay import OVERLAY
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import closest_matches
-from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
+from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.path_template import placeholders
 
 __all__ = ["HttpApiImporter"]
