@@ -177,8 +177,11 @@ def _same(arguments: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    name = _tool(catalog, "read_skill", None, _given(arguments, ("name", "skill", "skillname", "toolname")))
-    return MetaCall(_WRITE, {"tool_name": name, "arguments": _object(arguments)})
+    given = _given(arguments, ("name", "skill", "skillname", "toolname"))
+    sources = [source.id for source in catalog.sources if source.kind == "skills"]
+    own = (find_name(catalog, f"{source}__{given}") for source in sources if isinstance(given, str))
+    name = next(filter(None, own), None) or _tool(catalog, "read_skill", None, given)
+    return MetaCall(_WRITE, {"tool_name": name, "arguments": {**_object(arguments), **_same(arguments, "file")}})
 
 
 def _request_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:

@@ -121,7 +121,13 @@ def _skill(_sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, 
         "name": "read_skill",
         "title": "Skills",
         "description": f"Returns the instructions of a skill; read it before such work. {listed}",
-        "inputSchema": _schema({"name": {"type": "string", **_enum(names)}}, "name"),
+        "inputSchema": _schema(
+            {
+                "name": {"type": "string", **_enum(names)},
+                "file": {"type": "string", "description": "One of its files instead"},
+            },
+            "name",
+        ),
     }
 
 
