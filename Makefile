@@ -80,6 +80,9 @@ prose: .venv/.dev ## check docs, docstrings and comments for refused words, and 
 docs: .venv/.dev ## build the documentation into build/site, and check its links and anchors
 	$(bin)/mkdocs build --quiet --clean --strict
 
+source-reference: .venv/.dev ## write the tables of docs/reference/source-yaml.md from the models
+	$(bin)/python -m scripts.source_reference --write
+
 catalog: .venv/.dev ## check the YAML of all sources and compile it
 	$(bin)/toolfold catalog compile
 

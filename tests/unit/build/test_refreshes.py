@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("broken", "team"):
         (tmp_path / name / "x").mkdir(parents=True)
         (tmp_path / name / "x/SKILL.md").write_text(skill("x"))
-        given = {"id": name, "kind": "skills", "copied_from": ["y"]}
+        given = {"kind": "skills", "copied_from": ["y"]}
         (tmp_path / name / "source.yaml").write_text(yaml.safe_dump(given))
 
     def refresh(source: Path, *_: Any, check: bool, progress: Any) -> RefreshReport:

@@ -28,7 +28,7 @@ from toolfold.build.tool_names import safe_name
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 
-__all__ = ["load_imported_source", "review_hash"]
+__all__ = ["load_imported_source", "parse_settings", "review_hash"]
 
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
 _MIN_SUMMARY = 10
@@ -49,10 +49,7 @@ def load_imported_source(
         problems: Receives what is wrong, each as ``file:line: problem``. What is wrong with one tool is in ``left_out``
             of the result: the others compile.
     """
-    data = document.data
-    if isinstance(data, dict):  # the folder is named after the source
-        data = {"id": folder.name, **data}
-    settings = parse(importer.settings_model, document, data, problems)
+    settings = parse_settings(importer, folder, document, problems)
     if settings is None:
         return None
     found = importer.read(folder, settings, document, problems)
@@ -81,6 +78,14 @@ def load_imported_source(
     return LoadedSource(
         settings, entry, freshness, categories, Vocabulary(), left_out, is_imported=True, files=found.files
     )
+
+
+def parse_settings(importer: Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]) -> Any:
+    """Return the settings in ``document``, the ``source.yaml`` of ``folder``, or None where they are not valid."""
+    data = document.data
+    if isinstance(data, dict):  # the folder is named after the source
+        data = {"id": folder.name, **data}
+    return parse(importer.settings_model, document, data, problems)
 
 
 def review_hash(tool: str, text: str) -> str:

@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolfold.build import yaml_loader
+from toolfold.build.imported_source import parse_settings
 from toolfold.build.importers import find_importer
 from toolfold.build.source_folders import SourceFolder, list_sources
-from toolfold.build.validation_errors import parse
 from toolfold.errors import SourceError, ToolfoldError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def refresh_source(
         raise SourceError([problem or f"{source.folder / 'source.yaml'}:1: the kind {source.kind!r} has no importer"])
     document = yaml_loader.load(source.folder / "source.yaml")
     problems: list[str] = []
-    settings: Any = parse(importer.settings_model, document, document.data, problems)
+    settings = parse_settings(importer, source.folder, document, problems)
     if settings is None:
         raise SourceError(problems)
     module = importlib.import_module(REFRESHERS[source.kind])

@@ -109,5 +109,6 @@ def inspect_source(source: SourceFolder) -> Inspection:
         return Inspection(0, "", str(source.data.get("title", "")), error.problems)
     if loaded is None:
         return Inspection(0, "", str(source.data.get("title", "")), problems)
+    problems += loaded.left_out
     tools = sum(len(category.category.tools) for category in loaded.categories)
     return Inspection(tools, str(loaded.entry.get("fetched_at", "")), str(loaded.entry["title"]), problems)

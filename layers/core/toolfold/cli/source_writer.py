@@ -116,8 +116,8 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> str:
         SourceError: something is wrong; file names are those of the final folder.
     """
     from toolfold.build import yaml_loader
+    from toolfold.build.imported_source import parse_settings
     from toolfold.build.importers import find_importer
-    from toolfold.build.validation_errors import parse
 
     problems: list[str] = []
     base_url = ""
@@ -128,7 +128,7 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> str:
 
         load_yaml_source(fresh, document, problems)
     else:
-        settings: Any = parse(importer.settings_model, document, document.data, problems)
+        settings = parse_settings(importer, fresh, document, problems)
         if settings is not None and not draft.is_refreshed:
             found = importer.read(fresh, settings, document, problems)
             base_url = "" if found is None else found.base_url

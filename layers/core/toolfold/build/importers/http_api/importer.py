@@ -103,6 +103,7 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         example=tool.example,
         example_queries=tool.example_queries,
         aliases=tool.aliases,
+        relations=tool.relations,
         confirm=tool.confirm,
     )
 

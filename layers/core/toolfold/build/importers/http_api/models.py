@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from toolfold.build.importers.base import ImporterSettings
+from toolfold.build.relations import Relation
 from toolfold.build.schema import Fault, Identifier, Model, Phrase, Tag, Url
 from toolfold.catalog.model import Effect
 from toolfold.sources.http_api.path_template import check_template
@@ -177,6 +178,8 @@ class HttpTool(Model):
     example_queries: list[Phrase] = Field(default=[])
     """Requests of users who need the tool, in their words."""
     aliases: list[Phrase] = Field(default=[])
+    relations: list[Relation] = Field(default=[], max_length=20)
+    """Tools that are called before this one, instead of it, or after it."""
     """Other words for what is returned."""
 
 

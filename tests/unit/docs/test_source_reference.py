@@ -1,0 +1,34 @@
+"""docs/reference/source-yaml.md has every key of every kind, and its examples are valid."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from scripts.source_reference import PAGE, filled
+from toolfold.build.importers import IMPORTERS, find_importer
+from toolfold.build.overlay import Overlay
+
+EXAMPLES = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)]
+
+
+def test_the_tables_are_those_of_the_models_and_every_key_has_a_meaning() -> None:
+    page = PAGE.read_text()
+
+    assert page == filled(page), "make source-reference"
+    assert not re.search(r"\|\s*\|\n", page)
+
+
+def test_there_is_an_example_of_each_kind() -> None:
+    assert {example["kind"] for example in EXAMPLES if "kind" in example} == set(IMPORTERS)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_are_valid(example: dict[str, Any]) -> None:
+    importer = find_importer(example.get("kind", ""))
+
+    model: Any = Overlay if importer is None else importer.settings_model
+    assert model.model_validate(example)
