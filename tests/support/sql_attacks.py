@@ -158,3 +158,65 @@ SQLITE: dict[str, str] = {
     "nothing": ";",
     "a comment": "/* SELECT 1 */",
 }
+
+READS_OF_SECRETS = """
+SELECT * FROM orders WHERE id = (TABLE secrets)
+SELECT secrets FROM orders, secrets
+SELECT 1 FROM orders JOIN secrets USING (id)
+SELECT * FROM (secrets)
+SELECT * FROM orders, (secrets)
+SELECT * FROM (orders CROSS JOIN secrets)
+SELECT * FROM ONLY (secrets)
+SELECT * FROM orders o NATURAL JOIN secrets
+WITH x AS MATERIALIZED (TABLE secrets) SELECT * FROM x
+SELECT EXISTS (TABLE secrets)
+SELECT 1 IN (TABLE secrets)
+SELECT ARRAY(TABLE secrets)
+VALUES ((TABLE secrets))
+SELECT 1 FROM orders ORDER BY (TABLE secrets)
+SELECT * FROM secrets*
+SELECT * FROM public . secrets
+SELECT * FROM "public"."secrets" TABLESAMPLE system (10)
+SELECT 1 UNION TABLE secrets
+TABLE orders UNION ALL TABLE secrets
+(TABLE secrets)
+((SELECT 1) UNION (TABLE secrets))
+SELECT CASE WHEN EXISTS (SELECT 1 FROM secrets) THEN 1 END
+SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM secrets)) FROM orders
+SELECT sum(1) OVER (ORDER BY (SELECT 1 FROM secrets)) FROM orders
+SELECT 1 LIMIT (SELECT 1 FROM secrets)
+SELECT 1 OFFSET (SELECT 1 FROM secrets)
+SELECT 1 FETCH FIRST (SELECT 1 FROM secrets) ROWS ONLY
+SELECT 1 FROM orders GROUP BY (SELECT 1 FROM secrets)
+SELECT 1 FROM orders HAVING (SELECT true FROM secrets)
+SELECT * FROM orders LEFT JOIN LATERAL (SELECT * FROM secrets) x ON true
+SELECT * FROM generate_series(1, (SELECT count(*) FROM secrets))
+SELECT * FROM unnest((SELECT array_agg(id) FROM secrets))
+SELECT (ARRAY[1,2])[(SELECT 1 FROM secrets)]
+SELECT DISTINCT ON ((SELECT 1 FROM secrets)) 1
+SELECT percentile_cont((SELECT 1 FROM secrets)) WITHIN GROUP (ORDER BY 1) FROM orders
+SELECT 1 FROM orders TABLESAMPLE bernoulli ((SELECT 1 FROM secrets))
+SELECT * FROM orders WINDOW w AS (ORDER BY (SELECT 1 FROM secrets))
+SELECT INTERVAL '1' DAY * (SELECT 1 FROM secrets)
+SELECT 1 = ANY (SELECT 1 FROM secrets)
+SELECT 1 = ALL (TABLE secrets)
+SELECT ROW(1) = (SELECT 1 FROM secrets)
+SELECT extract(year from (SELECT now() FROM secrets))
+SELECT trim((SELECT 'x' FROM secrets))
+SELECT cast((SELECT 1 FROM secrets) AS int)
+SELECT 1 FROM orders a, secrets b
+SELECT 1 FROM orders AS secrets, secrets AS orders
+SELECT 1 FROM orders JOIN orders secrets ON true JOIN secrets s ON true
+WITH RECURSIVE x AS (SELECT 1 UNION SELECT 1 FROM x, secrets) TABLE x
+WITH x AS (SELECT 1) SEARCH DEPTH FIRST BY a SET b SELECT * FROM secrets
+SELECT 1 FROM orders PIVOT (count(*) FOR x IN (SELECT 1 FROM secrets))
+SELECT * FROM secrets PIVOT (count(*) FOR x IN (1))
+SELECT * FROM secrets MATCH_RECOGNIZE (PATTERN (a))
+SELECT * EXCLUDE (a) FROM secrets
+FROM secrets
+SELECT secrets.token FROM orders secrets JOIN public.secrets x ON true
+SELECT json_agg(secrets) FROM secrets
+SELECT $$x$$ FROM secrets
+SELECT 1 AS secrets FROM secrets AS "orders"
+"""
+"""Places in a statement of PostgreSQL in which a table can be named, each with one that the source leaves out."""

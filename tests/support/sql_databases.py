@@ -21,12 +21,12 @@ INSERT INTO secrets VALUES (1, 'CANARY-TOKEN');
 def create_sqlite(path: Path) -> Path:
     """Create the shop in SQLite, with a view and a full-text index."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(_TABLES)
+        connection.executescript(f"PRAGMA synchronous=OFF; BEGIN; {_TABLES} COMMIT;")
         connection.executescript(
             """
             CREATE VIEW spending AS
               SELECT name, sum(total) AS spent FROM customers JOIN orders ON customer_id = customers.id GROUP BY name;
-            CREATE VIEW guarded AS SELECT id FROM secrets;
+            CREATE VIEW guarded AS SELECT id, replace(token, 'TOKEN', '***') AS token FROM secrets;
             CREATE VIRTUAL TABLE notes USING fts5 (title, body);
             INSERT INTO notes VALUES ('Returns', 'how to send a parcel back');
             """

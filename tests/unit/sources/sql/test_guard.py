@@ -116,6 +116,28 @@ def test_statements_of_the_attack_list_are_refused(dialect: str, attacks: dict[s
     assert passed == []
 
 
+def test_a_table_that_is_left_out_is_found_wherever_it_is_named() -> None:
+    for statement in sql_attacks.READS_OF_SECRETS.strip().splitlines():
+        assert "secrets" in statement
+        assert refusal(statement, "postgresql"), statement
+
+
+def test_what_a_database_takes_for_a_comment_is_one_for_the_guard() -> None:
+    secret = "(SELECT token FROM secrets)"
+    inside = {
+        "postgresql": [f"SELECT 1 /* /* */ , {secret} /* */ */", f"SELECT $$ {secret} $$", rf"SELECT E'\' {secret}'"],
+        "sqlite": [f"SELECT 1 -- \r, {secret}", f"SELECT '\\' || '{secret}'", f"SELECT [ {secret} ]"],
+    }
+    outside = {
+        "postgresql": [f"SELECT 1 -- \r, {secret}", rf"SELECT '\', {secret}, '\'", f"SELECT $a$ ' $a$, {secret}, ''"],
+        "sqlite": [f"SELECT 1 /* /* */, {secret} /* */", f"SELECT 1 -- \r'\n, {secret} -- '", f"SELECT [a], {secret}"],
+    }
+    for dialect, statements in inside.items():
+        assert [accepted(statement, dialect).tables for statement in statements] == [(), (), ()]
+    for dialect, statements in outside.items():
+        assert [refusal(statement, dialect).kind for statement in statements] == [FailureKind.NO_TABLE] * 3
+
+
 @pytest.mark.parametrize("dialect", ["postgresql", "sqlite"])
 def test_what_one_dialect_would_do_is_refused_for_the_other_too(dialect: str) -> None:
     other = sql_attacks.SQLITE if dialect == "postgresql" else sql_attacks.POSTGRESQL

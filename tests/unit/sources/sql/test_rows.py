@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfold.sources.sql.rows import json_value, row_line, unique_names
@@ -30,6 +30,7 @@ def test_columns_without_a_name_and_repeated_ones_get_names() -> None:
     assert unique_names(["id", "?column?", "id", "", "id_2"]) == ("id", "column_2", "id_3", "column_4", "id_2")
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text("ab_2?", max_size=4), max_size=12))
 def test_names_of_columns_are_different(names: list[str]) -> None:
     unique = unique_names(names)

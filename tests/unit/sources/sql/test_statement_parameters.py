@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfold.sources.sql.errors import DatabaseFailure
@@ -64,6 +64,7 @@ def test_a_missing_value_is_named(statement: str, params: Any, problem: str) -> 
     assert caught.value.detail == problem
 
 
+@settings(max_examples=40)
 @given(st.text("'\"?$:%s(x)1-/*\\ab\n", max_size=60), st.lists(st.text(max_size=5), max_size=4))
 def test_the_text_of_a_statement_does_not_depend_on_the_values(statement: str, values: list[str]) -> None:
     for dialect in ("sqlite", "postgresql"):

@@ -61,7 +61,7 @@ POSTGRESQL_FUNCTIONS = _words(
     "scale min_scale trim_scale sign sqrt trunc width_bucket",
     "acos asin atan atan2 cos cot sin tan acosd asind atand cosd sind tand sinh cosh tanh asinh acosh atanh",
     # texts
-    "ascii btrim char_length character_length chr concat concat_ws format initcap left length lower lpad ltrim md5",
+    "ascii btrim char_length character_length chr concat concat_ws initcap left length lower lpad ltrim md5",
     "normalize octet_length bit_length overlay position quote_ident quote_literal quote_nullable regexp_count",
     "regexp_instr regexp_like regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table",
     "regexp_substr replace reverse right rpad rtrim split_part starts_with string_to_array string_to_table strpos",

@@ -23,6 +23,7 @@ from toolfold.sources.sql.rows import Rows, row_line, unique_names
 from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
 from toolfold.sources.sql.sqlite_authorizer import Authorizer
 from toolfold.sources.sql.sqlite_errors import to_failure
+from toolfold.sources.sql.sqlite_functions import replace_slow_functions
 from toolfold.sources.sql.sqlite_schema import read_schema, shadow_tables
 
 __all__ = ["SqliteDatabase", "open_read_only", "sqlite_path"]
@@ -44,7 +45,7 @@ _LIMITS = {
     "SQLITE_LIMIT_COMPOUND_SELECT": 100,
     "SQLITE_LIMIT_VDBE_OP": 500_000,
     "SQLITE_LIMIT_ATTACHED": 0,
-    "SQLITE_LIMIT_LIKE_PATTERN_LENGTH": 1_000,
+    "SQLITE_LIMIT_LIKE_PATTERN_LENGTH": 200,
     "SQLITE_LIMIT_VARIABLE_NUMBER": 2_000,
     "SQLITE_LIMIT_TRIGGER_DEPTH": 0,
     "SQLITE_LIMIT_WORKER_THREADS": 0,
@@ -101,12 +102,13 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
         raise to_failure(error, "") from None
     try:
         connection.text_factory = lambda text: text.decode(errors="replace")
-        for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
+        for pragma in ("query_only=ON", "cell_size_check=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
         for name in ("json_each", "json_tree"):  # declare themselves when used first, which the authorizer denies
             connection.execute(f"SELECT 1 FROM {name}('[]')").close()  # noqa: S608 - a constant
+        replace_slow_functions(connection, max(max_bytes, _MIN_LENGTH_LIMIT))
         for name, limit in _LIMITS.items():
             connection.setlimit(getattr(sqlite3, name), limit)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(max_bytes, _MIN_LENGTH_LIMIT))

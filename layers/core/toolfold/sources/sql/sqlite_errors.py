@@ -54,6 +54,7 @@ _MESSAGES: tuple[tuple[re.Pattern[str], FailureKind, str], ...] = tuple(
             FailureKind.STATEMENT,
             "params has no value for {name}",
         ),
+        (r"user-defined function raised exception", FailureKind.TOO_LARGE, ""),
         (r".*too large to convert.*|integer overflow", FailureKind.STATEMENT, "a number has more than 64 bits"),
     )
 )

@@ -12,6 +12,9 @@ from toolfold.sources.sql.schema import DatabaseSchema, Table
 __all__ = ["TableReference", "find_table", "table_references"]
 
 
+_MAX_CHARS = 60
+
+
 class TableReference(NamedTuple):
     """A table as a statement names it, in lower case where the database reads it so."""
 
@@ -27,8 +30,11 @@ class TableReference(NamedTuple):
 def table_references(tree: exp.Expr, dialect: str) -> Iterator[TableReference]:
     """Yield the tables that ``tree`` reads."""
     for node in tree.find_all(exp.Table):
+        if isinstance(node.this, exp.Func):
+            continue  # it returns rows; its name is checked as that of every function
         if not isinstance(node.this, exp.Identifier):
-            continue  # a function that returns rows
+            yield TableReference("", "", node.sql()[:_MAX_CHARS], None)
+            continue
         name = _folded(node.this, dialect)
         schema, catalog = node.args.get("db"), node.args.get("catalog")
         if not schema and _is_common_table(node, name, dialect):
@@ -48,7 +54,7 @@ def find_table(reference: TableReference, schema: DatabaseSchema) -> Table | Non
     if not schema.search_path:  # SQLite: names of any case
         if reference.schema not in ("", "main"):
             return None
-        return next((table for table in schema.tables if table.name.lower() == reference.name), None)
+        return next((table for table in schema.tables if _lower(table.name) == reference.name), None)
     tables = {(table.schema, table.name): table for table in schema.tables}
     if reference.schema:
         return tables.get((reference.schema, reference.name))
@@ -64,7 +70,16 @@ def find_table(reference: TableReference, schema: DatabaseSchema) -> Table | Non
 
 def _folded(identifier: exp.Expr, dialect: str) -> str:
     is_exact = dialect == "postgresql" and bool(identifier.args.get("quoted"))
-    return identifier.name if is_exact else identifier.name.lower()
+    return identifier.name if is_exact else _lower(identifier.name)
+
+
+def _lower(name: str) -> str:
+    """Return ``name`` with the letters of ASCII in lower case, and no others: as both databases read it."""
+    return name if name.isascii() and name.islower() else "".join(_lower_letter(letter) for letter in name)
+
+
+def _lower_letter(letter: str) -> str:
+    return letter.lower() if letter.isascii() else letter
 
 
 def _is_common_table(node: exp.Table, name: str, dialect: str) -> bool:
