@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
 
+_NOT_SENT = frozenset({"function", "query", "lists", "sends", "arguments", "blank_allowed"})
+"""Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
+
 
 def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
     """Return the hash that stands for an API key in counters, limits and cache keys.
@@ -53,6 +56,9 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
     # What the schema does not name is sent in the order in which it is given.
     other = [(name, value) for name, value in values.items() if name not in declared]
     parts = [_LAYOUT, source.id, endpoint, tool.call.get("function"), tool.name, named, other]
+    # The rest of what an imported tool sends, which another version of the catalog may change.
+    if binding := {key: value for key, value in tool.call.items() if key not in _NOT_SENT}:
+        parts.append(binding)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

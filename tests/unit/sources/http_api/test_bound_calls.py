@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
+from tests.support.upstream import Upstream
 from toolfold.catalog.model import Auth, Effect, Source, Tool
 from toolfold.errors import (
     AnswerTooLarge,
@@ -431,3 +432,12 @@ class TestResponses:
         service.answer = (502, {}, b"")
         error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
         assert "may have taken effect" in error.suggestion
+        assert "retryable" not in error.details
+
+    def test_a_write_whose_connection_breaks_is_sent_once(self, client: HttpClient) -> None:
+        with Upstream((0, {}, b"")) as broken:
+            error = failure(Pets(broken.url, client), call={"method": "POST", "path": "/pets"}, effect="write")
+            assert len(broken.requests) == 1
+        assert "may have taken effect" in error.suggestion
+        nothing = failure(Pets("http://127.0.0.1:9", client), call={"method": "POST", "path": "/"}, effect="write")
+        assert "may have taken effect" not in nothing.suggestion

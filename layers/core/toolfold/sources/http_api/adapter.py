@@ -114,6 +114,11 @@ class HttpApiAdapter:
             return self._bound().parse(tool, arguments, response, credentials)
         return self._parser.parse(tool, arguments, response, credentials)
 
+    def warm_up(self) -> None:
+        """Import what calls of tools with a binding need, where the source has such tools."""
+        if not self.source.function_key:
+            self._bound()
+
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
         """Keep a response as long as the freshness class says; for its key alone where callers bring their own."""
         auth = self.source.auth

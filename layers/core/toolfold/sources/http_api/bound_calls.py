@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from toolfold.catalog.reader import damaged
-from toolfold.errors import InvalidArguments
+from toolfold.errors import CallError, InvalidArguments
 from toolfold.messages import CORRECT_ARGUMENTS
 from toolfold.models import UpstreamResponse
 from toolfold.redaction import Redactor
+from toolfold.sources.errors import NotSent
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
 from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
-from toolfold.sources.http_api.bound_parser import BoundParser
+from toolfold.sources.http_api.bound_parser import CHECK_WRITE, BoundParser
 from toolfold.sources.http_api.content import decode_content
 from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
@@ -93,7 +94,12 @@ class BoundCalls:
         """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
         token = "" if self._tokens is None else self._tokens.get_token(key, deadline)
-        response = self._send(bound, token or key, deadline, is_read)
+        try:
+            response = self._send(bound, token or key, deadline, is_read)
+        except CallError as error:
+            if not (is_read or isinstance(error, NotSent)):
+                error.suggestion, error.details = CHECK_WRITE, {}
+            raise
         if self._tokens is not None and response.status == 401:
             self._tokens.drop_token(key, token)
             # A write is sent once, regardless of the answer: the next call has a new token.

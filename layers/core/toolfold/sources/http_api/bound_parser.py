@@ -44,7 +44,8 @@ _CSV = ("text/csv", "application/csv")
 _ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
 _NOT_THERE = frozenset({404, 410})
 _CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
-_CHECK_WRITE = "It may have taken effect: check with a tool that reads before you call it again."
+CHECK_WRITE = "It may have taken effect: check with a tool that reads before you call it again."
+"""The next step after a call that writes and whose outcome is not known."""
 
 
 class BoundParser(ResponseParser):
@@ -158,7 +159,7 @@ class BoundParser(ResponseParser):
         if said:
             error.details = {**error.details, **said}
         if tool.effect != "read" and status >= 500:
-            error.suggestion = _CHECK_WRITE
+            error.suggestion, error.details = CHECK_WRITE, said
         elif error.suggestion != TRY_AGAIN and 400 <= status < 500 and status not in (401, 429) and said:
             error.suggestion = READ_NOTICE.for_model
         return error
