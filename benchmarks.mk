@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dashboards dialogues dialogues-check eval-agent fuzz fuzz-calls
+.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dashboards dialogues dialogues-check eval-agent fuzz fuzz-calls
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m tests.benchmarks.agent $(ARGS)
@@ -14,6 +14,9 @@ dialogues-check: .venv/.dev ## fail when docs/how-to/ten-dialogues.md is stale
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
+
+bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/reference/measurements.md; ARGS=--write
+	$(bin)/python -m tests.benchmarks.modes $(ARGS)
 
 # Some four minutes; ARGS=--quick, up to 1 MB, one.
 bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/answer-size.md; ARGS=--quick or ARGS=--write

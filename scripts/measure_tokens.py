@@ -28,6 +28,9 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
+from toolfold.exposure.cursor import PAGE_SIZE
+from toolfold.exposure.exposed_tools import ExposedTools
+from toolfold.exposure.profiles import select
 from toolfold.meta_tools import detail_levels, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
@@ -124,7 +127,7 @@ def measure() -> str:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
         tools = MetaTools(open_store(settings), ToolExecutor(settings))
-        return "\n".join(part(tools) for part in (_journey, _tiers, _budgets, _listing, _formats, _forms))
+        return "\n".join(part(tools) for part in (_journey, _modes, _tiers, _budgets, _listing, _formats, _forms))
 
 
 def _read(tools: MetaTools, name: str, arguments: dict[str, Any]) -> int:
@@ -161,6 +164,59 @@ def _journey(tools: MetaTools) -> str:
     ]
     cells = [(what, f"{a:,}", f"{b:,}" if b else "–", f"{b / a:.1f}" if b else "") for what, a, b in rows]
     return "### What a model reads, in tokens\n\n" + markdown_table(("", "toolfold", "direct exposure", "ratio"), cells)
+
+
+_FIND = {"query": "give me aapl price"}
+_STEPS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "progressive": [("TOOL_LIST", _FIND), ("TOOL_CALL", QUOTE)],
+    "lazy": [("TOOL_LIST", _FIND), ("TOOL_CALL", QUOTE)],
+    "grouped": [("core_stock_apis", {"action": "GLOBAL_QUOTE", "symbol": "AAPL"})],
+    "direct": [("GLOBAL_QUOTE", {"symbol": "AAPL"})],
+    "kinds": [
+        ("request_tools", _FIND),
+        (
+            "connector",
+            {
+                "subcommand": "execute",
+                "connector": "alpha_vantage",
+                "action": "GLOBAL_QUOTE",
+                "parameters": {"symbol": "AAPL"},
+            },
+        ),
+    ],
+    "auto": [("GLOBAL_QUOTE", {"symbol": "AAPL"})],
+}
+"""Mode → the calls that answer “give me aapl price” in it, by a client that shows all definitions to the model."""
+
+
+def _modes(tools: MetaTools) -> str:
+    """Return what each mode costs: its definitions, and the same question answered in it."""
+    cells = []
+    for mode, steps in _STEPS.items():
+        exposed = select(tools, mode)
+        shown = tokens(exposed.every_definition())
+        asked = sum(tokens(arguments) for _, arguments in steps)
+        answered = sum(_read_as(exposed, name, arguments) for name, arguments in steps)
+        pages = -(-len(exposed.exposed.entries) // PAGE_SIZE)
+        cells.append(
+            (
+                f"`{mode}`",
+                f"{len(exposed.exposed.entries)}",
+                f"{pages}",
+                f"{shown:,}",
+                f"{len(steps)}",
+                f"{shown + asked + answered:,}",
+            )
+        )
+    head = ("mode", "definitions", "pages", "tokens", "calls for “give me aapl price”", "tokens of all of it")
+    return "### What each mode costs, in tokens\n\n" + markdown_table(head, cells)
+
+
+def _read_as(exposed: ExposedTools, name: str, arguments: dict[str, Any]) -> int:
+    """Return the tokens of the answer to a call as a client makes it."""
+    call = exposed.resolve(name, arguments)
+    assert call is not None
+    return _read(exposed, call.name, dict(call.arguments))
 
 
 def _tiers(tools: MetaTools) -> str:

@@ -91,7 +91,8 @@ class ResourceServer:
     def respond_without_token(self, request: Request) -> Response | None:
         """Return the response to a request that needs no token, or None for one of another path."""
         path = request.path.rstrip("/")
-        if path in self._metadata_paths:
+        # That of a profile, one level below, is the same resource: its tokens are for the endpoint.
+        if path in self._metadata_paths or path.rpartition("/")[0] == self._metadata_paths[1] != WELL_KNOWN:
             return json_document(request, self._metadata)
         if self._shim is not None and path in self._shim.paths:
             return self._shim.respond(request)

@@ -1,0 +1,1 @@
+"""What the first tools/list costs a new process in each mode, and each further one."""

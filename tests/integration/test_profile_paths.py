@@ -1,0 +1,127 @@
+"""Profiles over real HTTP and over stdio, as clients connect to them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+import requests
+from mcp import Client
+
+from tests.support.lambda_handler import make_handler
+from tests.support.mcp_requests import message
+from tests.support.oauth_gateway import RESOURCE
+from toolfold.auth.resource_server import ResourceServer
+from toolfold.protocol.http import Request
+from toolfold.settings import Settings
+from toolfold.transports.local_http.server import LocalServer
+
+HEADERS = {"accept": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """Return the URL of ``toolfold serve`` without the path."""
+    with LocalServer(Settings.from_environment({})) as server:
+        yield server.url.removesuffix("/mcp")
+
+
+def listed(url: str, path: str) -> list[str]:
+    body = requests.post(f"{url}{path}", json=message("tools/list"), headers=HEADERS, timeout=10).json()
+    return [tool["name"] for tool in body["result"]["tools"]]
+
+
+def test_local_server_serves_profiles(url: str) -> None:
+    assert listed(url, "/mcp") == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
+    assert listed(url, "/mcp/kinds/") == ["connector", "request_tools"]
+    assert len(listed(url, "/mcp/direct")) == 100
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/mcp/gruoped", "Did you mean grouped? There are default, progressive,"),
+        ("/mcp/grouped/more", "MCP is served at /mcp and /mcp/PROFILE"),
+        ("/other", "MCP is served at /mcp and /mcp/PROFILE"),
+    ],
+)
+def test_local_server_answers_404_elsewhere(url: str, path: str, says: str) -> None:
+    response = requests.post(f"{url}{path}", json=message("ping"), headers=HEADERS, timeout=10)
+    assert (response.status_code, says in response.text) == (404, True)
+
+
+def test_preflight_and_methods_are_those_of_the_endpoint(url: str) -> None:
+    origin = {"origin": "http://localhost:3000"}
+    preflight = requests.options(f"{url}/mcp/grouped", headers=origin, timeout=10)
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, origin["origin"])
+    refused = requests.get(f"{url}/mcp/grouped", timeout=10)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST, OPTIONS")
+    other = requests.post(f"{url}/mcp/grouped", json=message("ping"), headers={"origin": "https://a.test"}, timeout=10)
+    assert other.status_code == 403
+
+
+@pytest.mark.parametrize("prefix", ["", "/prod", "/mcp"])
+def test_lambda_finds_the_profile_behind_a_stage(prefix: str) -> None:
+    event = {
+        "version": "2.0",
+        "rawPath": f"{prefix}/mcp/kinds",
+        "headers": {"content-type": "application/json", "accept": "application/json"},
+        "requestContext": {"http": {"method": "POST"}},
+        "body": json.dumps(message("tools/list")),
+    }
+    response = make_handler({})(event, 29.0)
+    tools = json.loads(response["body"])["result"]["tools"]
+    assert [tool["name"] for tool in tools] == ["connector", "request_tools"]
+
+
+@pytest.mark.parametrize("path", ["", "/mcp", "/mcp/grouped"])
+def test_metadata_of_a_profile_is_that_of_the_endpoint(path: str) -> None:
+    server = ResourceServer(RESOURCE, "https://issuer.test", None, None)  # type: ignore[arg-type]  # not used here
+    found = server.respond_without_token(Request("GET", (), b"", path=f"/.well-known/oauth-protected-resource{path}"))
+    assert found is not None
+    assert json.loads(found.body)["resource"] == RESOURCE
+    for wrong in ("/mcp/a/b", "/other"):
+        request = Request("GET", (), b"", path=f"/.well-known/oauth-protected-resource{wrong}")
+        assert server.respond_without_token(request) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["progressive", "lazy", "grouped", "direct", "kinds", "auto"])
+def test_client_of_the_sdk_lists_and_calls_in_each_mode(url: str, mode: str) -> None:
+    async def run() -> tuple[list[str], Any]:
+        async with Client(f"{url}/mcp/{mode}") as client:
+            names, cursor = [], None
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                names += [tool.name for tool in page.tools]
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            return names, await client.call_tool("TOOL_GET", {"tool_name": "CPI"})
+
+    names, described = anyio.run(run)
+    assert len(names) == len(set(names)) >= 2
+    assert described.structured_content["tools"][0]["name"] == "CPI"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", [[], ["--profile", "kinds"], ["--profile=kinds"]])
+def test_stdio_exposes_the_profile_of_its_option(profile: list[str]) -> None:
+    line = json.dumps(message("tools/list")) + "\n"
+    command = [sys.executable, "-m", "toolfold", "stdio", *profile]
+    done = subprocess.run(command, input=line, capture_output=True, text=True, check=True)
+    names = [tool["name"] for tool in json.loads(done.stdout)["result"]["tools"]]
+    assert names == (["connector", "request_tools"] if profile else ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"])
+
+
+@pytest.mark.slow
+def test_stdio_with_an_unknown_profile_ends_with_the_closest() -> None:
+    command = [sys.executable, "-m", "toolfold", "stdio", "--profile", "kindz"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "There is no profile 'kindz'. Did you mean kinds?" in " ".join(done.stderr.split())
