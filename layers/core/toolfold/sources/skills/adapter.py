@@ -91,7 +91,7 @@ def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile
         return skill, file
     from toolfold.fuzzy import closest_matches  # few calls need it
 
-    closest = closest_matches(path, list(skill.files), least=0.5)[:3]
+    closest = closest_matches(path, list(skill.files), most=3, least=0.5)
     raise InvalidArguments(
         f"{tool.name}: the skill has no file {path[:100]!r}.",
         f"Call it with one of these files: {', '.join(closest)}." if closest else "TOOL_GET lists its files.",
