@@ -23,8 +23,8 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
     """Return a catalog of two servers without faults: ``harbour`` over stdio and ``bay`` over HTTP."""
     with HttpServer("sse") as server:
         sources = Sources(tmp_path_factory.mktemp("harbour"))
-        sources.add("harbour", child(), overlay={"tools": {"count": {"effect": "read"}}}, freshness_s=1)
-        sources.add("bay", remote(server.url))
+        sources.add("harbour", child(), overlay={"tools": {"count": {"effect": "read"}}}, freshness_s=300)
+        sources.add("bay", remote(server.url), freshness_s=300)
         yield sources
 
 

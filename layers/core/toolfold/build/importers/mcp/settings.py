@@ -21,6 +21,8 @@ class McpSettings(ImporterSettings):
     """An MCP server: the content of ``source.yaml``."""
 
     kind: Literal["mcp"] = "mcp"
+    freshness_s: int = Field(default=1, ge=1)
+    """Seconds for which the answer of a tool that reads is fresh. A server does not say how long its answers hold."""
     transport: Literal["http", "stdio"]
     url: str = ""
     """With ``http``: the address of the server; http:// for this machine only."""
