@@ -10,6 +10,7 @@ import json
 import logging
 import textwrap
 import threading
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
 from toolfold.build.compiler import compile_folder
@@ -96,19 +98,19 @@ def services() -> Iterator[Mapping[str, HttpService]]:
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[TokenEndpoint]:
+def token_endpoint() -> Iterator[TokenEndpoint]:
     with TokenEndpoint(OPERATOR_KEYS["oauth"]) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def catalog(
-    services: Mapping[str, HttpService], endpoint: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory
+    services: Mapping[str, HttpService], token_endpoint: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory
 ) -> Catalog:
     folder = tmp_path_factory.mktemp("sources")
     for name, auth in AUTHS.items():
         (folder / name).mkdir()
-        own = auth.replace("TOKEN_URL", f"{endpoint.url}/token")
+        own = auth.replace("TOKEN_URL", f"{token_endpoint.url}/token")
         text = f"kind: http_api\nbase_url: {services[name].url}\nauth: {own}\n{textwrap.dedent(TOOLS)}"
         (folder / name / "source.yaml").write_text(text)
     return parse_catalog(compile_folder(folder).encode())
@@ -116,19 +118,27 @@ def catalog(
 
 @pytest.fixture
 def world(
-    services: Mapping[str, HttpService], endpoint: TokenEndpoint, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+    services: Mapping[str, HttpService],
+    token_endpoint: TokenEndpoint,
+    catalog: Catalog,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> World:
     for name, key in OPERATOR_KEYS.items():
         monkeypatch.setenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY", key)
-    hosts = ",".join(service.url.removeprefix("http://") for service in (*services.values(), endpoint))
-    environment = {"TOOLFOLD_ALLOWED_HOSTS": hosts, "TOOLFOLD_RETRIES": "0", "TOOLFOLD_BREAKER_FAILURES": "1000"}
+    hosts = ",".join(service.url.removeprefix("http://") for service in (*services.values(), token_endpoint))
+    environment = {
+        "TOOLFOLD_ALLOWED_HOSTS": hosts,
+        "TOOLFOLD_RETRIES": "0",
+        "TOOLFOLD_SECRET_TIMEOUT_S": "30",
+        "TOOLFOLD_BREAKER_FAILURES": "1000",
+    }
     logs: list[CallLog] = []
     executor = ToolExecutor(Settings.from_environment(environment), on_call=logs.append, clock=Clock().clocks())
     for service in services.values():
         service.received.clear()
         service.answer = as_json([{"id": 1}])
-    endpoint.received.clear()
-    return World(services, endpoint, catalog, executor, MetaTools(lambda: catalog, executor), logs)
+    token_endpoint.received.clear()
+    return World(services, token_endpoint, catalog, executor, MetaTools(lambda: catalog, executor), logs)
 
 
 def secrets_in(received: Received) -> str:
@@ -249,13 +259,22 @@ def test_what_may_be_cached_is_the_answer_of_a_read_without_a_secret(world: Worl
     assert [request.method for request in world.services["bearer"].received] == ["GET", "POST", "POST"]
 
 
-def test_keys_can_be_references_to_secrets(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    reference = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:crm#client"
-    monkeypatch.setenv("TOOLFOLD_SOURCE_OAUTH_KEY", reference)
-    secrets = world.executor._secret_provider()
-    monkeypatch.setattr(secrets, "_key_in", lambda name, **_: OPERATOR_KEYS["oauth"] if name == reference else "")
-    assert not world.call("oauth__find", {"q": "r"}).is_error
-    assert world.endpoint.received
+@pytest.mark.slow  # imports boto3
+def test_keys_can_be_references_to_secrets(world: World, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_aws_endpoint(endpoint, monkeypatch)
+    import boto3
+
+    manager: Any = boto3.client("secretsmanager")
+    stored = json.dumps({"client": OPERATOR_KEYS["oauth"]})
+    arn = manager.create_secret(Name=f"crm-{uuid.uuid4()}", SecretString=stored)["ARN"]
+    store: Any = boto3.client("ssm")
+    store.put_parameter(Name="/toolfold/basic", Value=OPERATOR_KEYS["basic"], Type="SecureString", Overwrite=True)
+    monkeypatch.setenv("TOOLFOLD_SOURCE_OAUTH_KEY", f"{arn}#client")
+    monkeypatch.setenv("TOOLFOLD_SOURCE_BASIC_KEY", "ssm:/toolfold/basic")
+    for name in ("oauth", "basic"):
+        result = world.call(f"{name}__find", {"q": "r"})
+        assert not result.is_error, result.text
+        assert expected_key(name, False, world.endpoint) in secrets_in(world.services[name].last)
 
 
 class TestFailures:
