@@ -1,0 +1,139 @@
+"""A document is fetched over real HTTP from hosts that are allowed, and replaces the file only if it is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.http_service import HttpService, Received, Reply, as_json
+from tests.support.openapi_documents import OK, document
+from toolfold.build.importers.openapi import refresh as refresh_module
+from toolfold.build.importers.openapi.refresh import refresh
+from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.errors import SourceError
+from toolfold.settings import Settings
+
+PETS = document({"/pets": {"get": {**OK, "operationId": "list"}}})
+
+
+@pytest.fixture
+def service() -> Iterator[HttpService]:
+    with HttpService(as_json(PETS)) as running:
+        yield running
+
+
+@pytest.fixture
+def settings(service: HttpService) -> Settings:
+    return Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": service.url.partition("://")[2]})
+
+
+def of(service: HttpService, name: str = "openapi.json", path: str = "/openapi.json") -> OpenApiSettings:
+    """Return the settings of a source whose document is at ``path`` of ``service``."""
+    return OpenApiSettings(id="pets", kind="openapi", document=name, url=service.url + path)
+
+
+def refused(folder: Path, service: HttpService, settings: Settings) -> str:
+    """Return the error of a refresh, which must leave the folder as it is."""
+    (folder / "openapi.json").write_text("old")
+    with pytest.raises(SourceError) as caught:
+        refresh(folder, of(service), settings)
+    assert (folder / "openapi.json").read_text() == "old"
+    assert [path.name for path in folder.iterdir()] == ["openapi.json"]
+    return str(caught.value)
+
+
+def test_a_document_is_written_with_one_value_a_line(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+    steps: list[str] = []
+    report = refresh(tmp_path, of(service), settings, progress=steps.append)
+    assert report.added == ["list"]
+    assert json.loads((tmp_path / "openapi.json").read_text()) == PETS
+    assert '\n  "openapi": "3.1.0",\n' in (tmp_path / "openapi.json").read_text()
+    assert [step.split()[0] for step in steps] == ["Fetching", "Wrote"]
+    assert not refresh(tmp_path, of(service), settings)
+
+
+def test_checking_writes_nothing(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+    assert refresh(tmp_path, of(service), settings, check=True).added == ["list"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_yaml_is_written_as_it_is(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+    text = b"openapi: 3.1.0  # a comment\npaths: {/pets: {get: {}}}\n"
+    service.answer = (200, {"content-type": "application/yaml"}, text)
+    assert refresh(tmp_path, of(service, "openapi.yaml"), settings).added == ["get_pets"]
+    assert (tmp_path / "openapi.yaml").read_bytes() == text
+
+
+def test_a_change_of_a_definition_is_reported(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+    refresh(tmp_path, of(service), settings)
+    service.answer = as_json({**PETS, "components": {"schemas": {"Pet": {}}}})
+    assert refresh(tmp_path, of(service), settings).changed == ["components"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ((404, {}, b"no"), "answers with the status 404"),
+        ((200, {}, b"<html>"), "is not an OpenAPI document: it has no keys"),
+        ((200, {}, b'{"a": 1}'), "is not an OpenAPI document: it has no key openapi"),
+        ((200, {}, b'{"openapi": "2.9"}'), "has the version '2.9'"),
+        ((200, {}, b'{"a": ' + b"[" * 100_000), "nested too deeply"),
+        ((302, {"location": "file:///etc/passwd"}, b""), "'file:///etc/passwd', which is not an https URL"),
+        ((302, {"location": "http://169.254.169.254/latest/meta-data"}, b""), "which is not an https URL"),
+        ((302, {"location": "https://10.0.0.1/openapi.json"}, b""), "not allowed here: 10.0.0.1. Set TOOLFOLD_ALLOWED"),
+        ((302, {"location": "https://other.test/x"}, b""), "not allowed here: other.test"),
+        ((302, {"location": "/again"}, b""), "more than 3 redirects"),
+        ((0, {}, b""), "connection"),
+    ],
+)
+def test_what_is_no_document_leaves_the_old_one(
+    tmp_path: Path, service: HttpService, settings: Settings, reply: Reply, problem: str
+) -> None:
+    service.answer = reply
+    if reply[0] == 0:
+        service.server_close()
+        service.shutdown()
+    assert problem in refused(tmp_path, service, settings)
+
+
+def test_an_allowed_name_with_a_private_address_is_refused(
+    tmp_path: Path, service: HttpService, settings: Settings
+) -> None:
+    allowed = Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": f"{service.url.partition('://')[2]},10.0.0.1"})
+    service.answer = (302, {"location": "https://10.0.0.1/openapi.json"}, b"")
+    assert "10.0.0.1: " in refused(tmp_path, service, allowed)
+
+
+def test_a_document_that_is_too_large_is_refused(
+    tmp_path: Path, service: HttpService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh_module, "MAX_BYTES", 1000)
+    service.answer = (200, {}, b"{" + b" " * 2000 + b"}")
+    assert "the document cannot be fetched: 127.0.0.1: " in refused(tmp_path, service, settings)
+
+
+def test_a_redirect_on_the_same_host_is_followed(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+    def answer(request: Received) -> Reply:
+        return as_json(PETS) if request.path == "/v2.json" else (301, {"location": "/v2.json"}, b"")
+
+    service.answer = answer
+    assert refresh(tmp_path, of(service), settings).added == ["list"]
+
+
+def test_a_host_that_is_not_allowed_is_not_reached(tmp_path: Path, service: HttpService) -> None:
+    assert "Set TOOLFOLD_ALLOWED_HOSTS=127.0.0.1" in refused(tmp_path, service, Settings.from_environment({}))
+    assert service.received == []
+
+
+def test_a_source_without_a_url_and_a_link_are_not_replaced(
+    tmp_path: Path, service: HttpService, settings: Settings
+) -> None:
+    with pytest.raises(SourceError, match="has no url"):
+        refresh(tmp_path, OpenApiSettings(id="pets", kind="openapi"), settings)
+    (tmp_path / "openapi.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SourceError, match="is a symbolic link"):
+        refresh(tmp_path, of(service), settings)
+    assert service.received == []
