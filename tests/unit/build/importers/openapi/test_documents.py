@@ -127,6 +127,19 @@ def test_one_operation_that_cannot_be_expressed_is_left_out(tmp_path: Path, give
     assert line > 15, "the line of the operation or of what is inside"
 
 
+@pytest.mark.parametrize("path", ["/a b", "/a//b", "/a/../b", "/a/{", "/\\", "/a\u202eb"])
+def test_a_path_that_cannot_be_sent_is_left_out(tmp_path: Path, path: str) -> None:
+    found = read(tmp_path, document({"/good": {"get": OK}, path: {"get": OK}}))
+    assert list(found.tools) == ["get_good"]
+    assert "path" in found.left_out[0]
+
+
+@pytest.mark.parametrize("headers", [{"Authorization": "Bearer x"}, {"X Y": "z"}, {"X": "a\nb"}])
+def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        OpenApiSettings.model_validate({"id": "pets", "kind": "openapi", "headers": headers})
+
+
 @pytest.mark.parametrize("item", [3, {"$ref": "#/paths/~1none"}, {"get": []}])
 def test_a_path_that_is_none_is_left_out(tmp_path: Path, item: Any) -> None:
     found = read(tmp_path, document({"/good": {"get": OK}, "/bad": item, "x-y": 1, "bad": {"get": OK}}))

@@ -19,6 +19,7 @@ from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.returns import Answer, describe_answer
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.catalog.model import Effect
+from toolfold.sources.http_api.binding_checks import BindingError, check_binding
 
 __all__ = ["EFFECTS_OF_METHODS", "Binding", "Operation", "bind_operation", "find_operations"]
 
@@ -194,6 +195,10 @@ def bind_operation(
     for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):
         if part:
             call[key] = part
+    try:
+        check_binding(call)
+    except BindingError as error:
+        raise DocumentError(operation.at, str(error)) from None
     answer = describe_answer(stated, (*operation.at, "responses"), references, responses)
     return Binding(parameters, call, answer, is_shortened)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from toolfold.build.importers.base import ImporterSettings
 from toolfold.build.importers.openapi.filters import Selection
 from toolfold.catalog.head_checks import host_of
+from toolfold.sources.http_api.binding_checks import check_header
 
 __all__ = ["OpenApiSettings"]
 
@@ -47,3 +48,18 @@ class OpenApiSettings(ImporterSettings):
     """Operations that become tools; all without it."""
     exclude: Selection = Selection()
     """Operations that do not become tools, also among those that are included."""
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            check_header(name, value)
+        return headers
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_document(cls, data: Any) -> Any:
+        """Name the document as its URL ends, where it has no name."""
+        if isinstance(data, dict) and "document" not in data and str(data.get("url")).endswith((".yaml", ".yml")):
+            return {**data, "document": "openapi.yaml"}
+        return data
