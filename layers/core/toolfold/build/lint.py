@@ -185,7 +185,9 @@ def _is_written(path: Path) -> bool:
     """Return whether a file was written for this catalog, as the document of an OpenAPI service was not."""
     source = path.with_name("source.yaml")
     data = yaml_loader.load(source).data if source.exists() else None
-    return not isinstance(data, dict) or data.get("document") != path.name
+    if not isinstance(data, dict) or data.get("kind") != "openapi":
+        return True
+    return path.name not in (data.get("document"), "openapi.yaml")
 
 
 def _from_compiler(problem: str, rule: str = "source", advice: str = _CORRECT) -> Finding:

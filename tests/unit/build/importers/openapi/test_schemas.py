@@ -34,7 +34,7 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"nullable": True, "allOf": [STRING]}, {"type": ["string", "null"]}),
         (
             {"nullable": True, "oneOf": [STRING, {"type": "integer"}]},
-            {"anyOf": [{"oneOf": [STRING, {"type": "integer"}]}, {"type": "null"}]},
+            {"oneOf": [STRING, {"type": "integer"}, {"type": "null"}]},
         ),
         (
             {"type": "integer", "minimum": 1, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False},

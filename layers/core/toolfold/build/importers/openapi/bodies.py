@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from toolfold.build.importers.openapi.arguments import Arguments, argument_name
 from toolfold.build.importers.openapi.document import DocumentError, Location
 from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 
 __all__ = ["add_body"]
@@ -142,8 +143,8 @@ def _as_object(schema: Any, converter: SchemaConverter, depth: int = 0) -> _Obje
     required: set[str] = set()
     parts: list[Any] = list(schema.get("allOf", ()))
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        converter.definitions(schema)  # removes references in circles
+        name = schema["$ref"].removeprefix(DEFINITIONS)
+        converter.break_circles(name)
         parts.append(converter.definition(name))
     for part in parts:
         inner = _as_object(part, converter, depth + 1)

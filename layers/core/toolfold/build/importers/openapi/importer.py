@@ -37,7 +37,6 @@ from toolfold.build.importers.openapi.servers import choose_server, common_base
 from toolfold.build.importers.openapi.settings import OpenApiSettings
 from toolfold.build.importers.openapi.texts import first_sentence, one_paragraph
 from toolfold.build.schema import Auth
-from toolfold.catalog.tokenizer import stems
 from toolfold.errors import SourceError
 
 __all__ = ["OpenApiImporter"]
@@ -246,7 +245,7 @@ class _Reader:
         description = self._requests.text(value.get("description"), (*operation.at, "description"), MAX_DESCRIPTION)
         title = summary
         # Frameworks make a summary of the name of a function: "List Pets".
-        if description and set(stems(summary)) <= set(stems(_words(operation.name))):
+        if description and summary.lower() == _words(operation.name).lower():
             summary = ""
         if value.get("deprecated") is True:
             description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."

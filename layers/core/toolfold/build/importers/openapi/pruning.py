@@ -6,12 +6,11 @@ innermost part. It accepts any value then, so that a caller who knows the servic
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, references_of, subschemas
+from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, compact_size, references_of, subschemas
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.texts import first_sentence, shorten
 
@@ -22,6 +21,9 @@ MAX_SCHEMA_CHARS = 16_000
 
 MAX_LEVELS = 28
 """Levels of one schema. A catalog allows 32."""
+
+_MAX_COLLECTED = 10 * MAX_SCHEMA_CHARS
+"""Characters of all definitions that are looked at. An entity of Microsoft Graph refers to thousands of others."""
 
 _SMALL_CHARS = 120
 """A definition up to this size is repeated where it is used: a reference would be as long."""
@@ -65,23 +67,24 @@ def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, b
     Raises:
         DocumentError: A definition has a reference that cannot be resolved.
     """
-    definitions = converter.definitions(root)
-    made = _inlined(root, definitions)
-    if _fits(made):
-        return _with_valid_values(made), False
-    for limits in _STEPS:
-        made = _inlined(*_shortened(root, definitions, limits))
+    definitions = converter.definitions(root, _MAX_COLLECTED)
+    if sum(map(compact_size, definitions.values())) <= MAX_SCHEMA_CHARS:
+        made = _inlined(root, definitions)
         if _fits(made):
-            return _with_valid_values(made), True
-    return _with_valid_values(_with_short_texts(made)), True
+            return _with_valid_values(made), False
+    distances = _distances(root, definitions)
+    # The first step that is enough, by bisection: each takes as long as compiling the tool.
+    first, last = 0, len(_STEPS) - 1
+    while first < last:
+        middle = (first + last) // 2
+        is_enough = _fits(_inlined(*_shortened(root, definitions, distances, _STEPS[middle])))
+        first, last = (first, middle) if is_enough else (middle + 1, last)
+    made = _inlined(*_shortened(root, definitions, distances, _STEPS[first]))
+    return _with_valid_values(made if _fits(made) else _with_short_texts(made)), True
 
 
 def _fits(schema: Schema) -> bool:
-    return _levels(schema) <= MAX_LEVELS and _size(schema) <= MAX_SCHEMA_CHARS
-
-
-def _size(schema: Any) -> int:
-    return len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+    return compact_size(schema) <= MAX_SCHEMA_CHARS and _levels(schema) <= MAX_LEVELS
 
 
 def _levels(schema: Any) -> int:
@@ -107,7 +110,7 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
     is_inlined = {
         name
         for name, definition in definitions.items()
-        if name not in circular and (uses[name] == 1 or (not links[name] and _size(definition) <= _SMALL_CHARS))
+        if name not in circular and (uses[name] == 1 or (not links[name] and compact_size(definition) <= _SMALL_CHARS))
     }
 
     def rebuild(schema: Any, depth: int) -> Any:
@@ -162,15 +165,16 @@ def _circular(links: Mapping[str, list[str]]) -> set[str]:
     return set(left)
 
 
-def _shortened(root: Schema, definitions: Mapping[str, Schema], limits: _Limits) -> tuple[Schema, dict[str, Schema]]:
+def _shortened(
+    root: Schema, definitions: Mapping[str, Schema], distances: Mapping[str, int], limits: _Limits
+) -> tuple[Schema, dict[str, Schema]]:
     """Return copies of ``root`` and of the definitions that remain, without what is below the levels of ``limits``."""
-    distances = _distances(root, definitions)
 
     def cut(schema: Any, level: int) -> Any:
         if not isinstance(schema, dict):
             return schema
         name = schema.get("$ref", "").removeprefix(DEFINITIONS)
-        if level > limits.levels or (name and distances[name] > limits.levels):
+        if level > limits.levels or (name and distances.get(name, 1000) > limits.levels):
             return _stub({**definitions.get(name, {}), **schema})
         made = dict(schema)
         if level > 1:
@@ -190,7 +194,11 @@ def _shortened(root: Schema, definitions: Mapping[str, Schema], limits: _Limits)
                 made[str(key)][index] = inner
         return made
 
-    kept = {name: cut(part, distances[name]) for name, part in definitions.items() if distances[name] <= limits.levels}
+    kept = {
+        name: cut(part, distances[name])
+        for name, part in definitions.items()
+        if distances.get(name, 1000) <= limits.levels
+    }
     return cut(root, 0), kept
 
 
@@ -203,7 +211,7 @@ def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int
         while here:
             schema = here.pop()
             name = schema.get("$ref", "").removeprefix(DEFINITIONS)
-            if name and name not in distances:
+            if name in definitions and name not in distances:
                 distances[name] = distance
                 here.append(definitions[name])
             for path, part in subschemas(schema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -10,6 +11,7 @@ from typing import Any
 __all__ = [
     "DEFINITIONS",
     "Schema",
+    "compact_size",
     "dicts_in",
     "distinct",
     "in_place",
@@ -42,6 +44,11 @@ MAX_NUMBER = 2**63
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "dependentSchemas", "not", "if", "then", "else")
 
 
+def compact_size(schema: Any) -> int:
+    """Return the characters of ``schema`` as compact JSON."""
+    return len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+
+
 def dicts_in(values: Any) -> list[Schema]:
     """Return the objects in ``values``; empty where it is another value than a list."""
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
@@ -68,6 +75,10 @@ def nullable(schema: Schema) -> Schema:
         return made
     if not has_alternatives:
         return {**schema, "enum": [*schema["enum"], None]} if None not in schema.get("enum", [None]) else schema
+    for key in ("anyOf", "oneOf"):
+        # Where no alternative accepts null itself, null is one more.
+        if schema.keys() <= {key, "description", "default", "deprecated"} and '"null"' not in json.dumps(schema[key]):
+            return {**schema, key: [*schema[key], {"type": "null"}]}
     outside: Schema = {key: schema[key] for key in ("description", "default", "deprecated") if key in schema}
     inside = {key: value for key, value in schema.items() if key not in outside}
     return {**outside, "anyOf": [inside, {"type": "null"}]}

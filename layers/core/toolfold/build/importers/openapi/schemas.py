@@ -7,6 +7,7 @@ Each schema that a reference points to is converted once for requests and once f
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from toolfold.build.importers.openapi.schema_parts import (
     MAX_VALUE,
     SINGLE,
     Schema,
+    compact_size,
     dicts_in,
     distinct,
     in_place,
@@ -44,9 +46,6 @@ send."""
 
 _MAX_TEXT_VALUE, _MAX_EXAMPLES = 200, 2
 _MAX_ENUM = 5000
-_MAX_DEFINITIONS = 1000
-"""Definitions that one tool may need. The most of Kubernetes are 200."""
-
 _MAX_APPLIED = 100
 """Definitions that apply to one value, each in the one before."""
 
@@ -80,6 +79,8 @@ class SchemaConverter:
         self._sources: dict[str, tuple[Location, Any]] = {}
         self._definitions: dict[str, Schema] = {}
         self._is_checked: set[str] = set()
+        self._links: dict[str, list[str]] = {}
+        self._sizes: dict[str, int] = {}
 
     def text(self, value: Any, at: Location, max_chars: int = MAX_DESCRIPTION) -> str:
         """Return a text of the document as one paragraph that a model may read."""
@@ -108,29 +109,36 @@ class SchemaConverter:
             self._definitions[name] = converted if isinstance(converted, dict) else {"not": {}}
         return self._definitions[name]
 
-    def definitions(self, schema: Any) -> dict[str, Schema]:
+    def definitions(self, schema: Any, max_chars: int) -> dict[str, Schema]:
         """Return the definitions that ``schema`` needs, in the order of the first reference to each.
 
-        A definition that applies itself to the same value (``allOf`` with itself) has no meaning in JSON Schema; the
-        reference that closes such a circle is left out.
+        Args:
+            schema: A converted schema.
+            max_chars: Size of all definitions together from which further ones are left out.
 
         Raises:
             DocumentError: One of them has a reference that cannot be resolved.
         """
         found: dict[str, Schema] = {}
-        open_ = list(references_of(schema))
-        while open_:
-            name = open_.pop(0)
+        open_ = deque(references_of(schema))
+        size = 0
+        while open_ and size <= max_chars:
+            name = open_.popleft()
             if name not in found:
-                if len(found) >= _MAX_DEFINITIONS:
-                    raise DocumentError(self._sources[name][0], f"is one of more than {_MAX_DEFINITIONS} definitions")
-                self._break_circles(name)
+                self.break_circles(name)
                 found[name] = self.definition(name)
-                open_ += references_of(found[name])
+                if name not in self._links:
+                    self._links[name] = references_of(found[name])
+                    self._sizes[name] = compact_size(found[name])
+                size += self._sizes[name]
+                open_ += self._links[name]
         return found
 
-    def _break_circles(self, start: str) -> None:
-        """Remove each reference that leads back to a definition in which it applies to the same value."""
+    def break_circles(self, start: str) -> None:
+        """Remove each reference that leads back to a definition in which it applies to the same value.
+
+        A definition that applies itself to the same value (``allOf`` with itself) has no meaning in JSON Schema.
+        """
         if start not in self._is_checked:
             self._check_circles(start, [])
 
