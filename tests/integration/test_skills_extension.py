@@ -112,7 +112,8 @@ def test_the_sdk_reads_a_skill_as_a_resource(catalog: str) -> None:
     async def steps() -> Any:
         environment = {"TOOLFOLD_CATALOG": catalog, "TOOLFOLD_CACHE": "off"}
         server = StdioServerParameters(command=sys.executable, args=["-m", "toolfold", "stdio"], env=environment)
-        async with Client(stdio_client(server)) as client:
+        # Not its default, which is the stderr that there was when the module was imported: maybe that of a test.
+        async with Client(stdio_client(server, errlog=sys.__stderr__)) as client:
             resources = (await client.list_resources()).resources
             return resources, (await client.read_resource(f"{ROOT}/SKILL.md")).contents
 
