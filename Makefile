@@ -32,7 +32,12 @@ help: ## list the targets
 	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: .venv/.package ## answer "give me aapl price" in two calls, offline
+# The interpreter of scripts, for the last step of the demo.
+.venv/.scripts: .venv/.package requirements/scripts.txt
+	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --require-hashes -r requirements/scripts.txt
+	touch $@
+
+demo: .venv/.scripts ## answer "give me aapl price" in two calls, offline
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)
@@ -116,6 +121,7 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile uv.in -o uv.txt && \
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
+	$$compile -c dev.txt scripts.in -o scripts.txt && \
 	$$compile clients.in -o clients.txt && \
 	$$compile --no-deps postgresql.in -o postgresql.txt && \
 	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \

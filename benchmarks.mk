@@ -18,6 +18,11 @@ bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measu
 bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m tests.benchmarks.modes $(ARGS)
 
+# Half a minute.
+.PHONY: bench-combined
+bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements-combined.md; ARGS=--write
+	$(bin)/python -m tests.benchmarks.combined $(ARGS)
+
 # Some four minutes; ARGS=--quick, up to 1 MB, one.
 bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/answer-size.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m tests.benchmarks.growth $(ARGS)

@@ -6,6 +6,7 @@ network nor a key. The choices between the steps, which a model would make, are 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 _MAX_LINES = 12
 _MARGIN = "   │ "
 """Before each line of an answer."""
+
+_SYMBOLS = ["AAPL", "MSFT", "NVDA", "IBM", "KO", "PEP", "JNJ", "WMT", "DIS", "TSLA"]
+_SCRIPT = (
+    "quotes = gather(*[call('GLOBAL_QUOTE', symbol=s) for s in inputs['symbols']])\n"
+    "ranked = sorted(quotes, key=lambda q: q['changePercent'], reverse=True)\n"
+    "[{'symbol': q['symbol'], 'changePercent': q['changePercent']} for q in ranked]"
+)
+"""What the last step of the demo runs."""
 
 _PIECE = re.compile(
     r"\s*(?:[^\s,:;{}\[\]]|:(?![\"{\[])|(?<=\d),(?=\d{3}(?!\d))|[,;{}\[\]](?![\s\"\w{\[-]))*[,:;{}\[\]]*"
@@ -80,7 +89,21 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
     client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
     screen.print("A request that no tool can answer has no matches:\n")
     client.step("TOOL_LIST", {"query": "book me a flight"})
-    return int(compared["isError"])
+    return int(compared["isError"] or not _compare_ten(client, screen))
+
+
+def _compare_ten(client: _Client, screen: _Screen) -> bool:
+    """Compare ten symbols in one call: with a script where scripts can be run, else with a batch."""
+    if importlib.util.find_spec("pydantic_monty") is None:
+        screen.print("Ten symbols are compared in one batch; a script would need pip install 'toolfold[scripts]':\n")
+        calls = [{"id": symbol, "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in _SYMBOLS]
+        return not client.step("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})["isError"]
+    screen.print("A script compares ten symbols in one call, and returns the answer alone:\n")
+    arguments = {"script": _SCRIPT, "inputs": {"symbols": _SYMBOLS}}
+    result = client.step("TOOL_CALL", {"tool_name": "TOOL_SCRIPT", "arguments": arguments})
+    if not result["isError"]:
+        print(f"   {len(result['structuredContent']['calls'])} calls of tools in this call.")
+    return not result["isError"]
 
 
 class _Screen:

@@ -39,6 +39,7 @@
     │   ├── VersionNotFound       VERSION_NOT_FOUND    the bucket has no such version, or no version at all
     │   └── BucketUnavailable     BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
     ├── ProfileNotFound           PROFILE_NOT_FOUND    the path names no profile; over HTTP 404
+    ├── NotCached                 a call that may be answered from memory alone is not in it; never shown
     ├── IssuerUnavailable         ISSUER_UNAVAILABLE   the issuer of access tokens cannot be reached; over HTTP 503
     ├── SettingsError             an environment variable or option that is not valid
     └── SourceError               a mistake in the YAML of a source, with file and line
@@ -368,6 +369,10 @@ class ProfileNotFound(ToolfoldError):
     def __init__(self, message: str, suggestion: str, closest: str = "") -> None:
         super().__init__(f"{message} {suggestion}")
         self.message, self.suggestion, self.closest = message, suggestion, closest
+
+
+class NotCached(ToolfoldError):
+    """The memory of this process has no answer to a call that may be answered from it alone. No client sees it."""
 
 
 class IssuerUnavailable(ToolfoldError):

@@ -93,6 +93,23 @@ ERRORS: dict[str, dict[str, Any]] = {
         "message": "The tool catalog is damaged.",
         "suggestion": "Tell the operator, who can compile the catalog again, and publish it where it is in S3.",
     },
+    "REFERENCE_NOT_FOUND": {
+        "message": "Step 1: found.x: nothing is there; there are: rows, columns.",
+        "suggestion": "Correct the path by these keys, or call with return: all to see the answers.",
+    },
+    "SCRIPT_SYNTAX": {
+        "message": "The script cannot be parsed: unexpected EOF while parsing.",
+        "suggestion": "Correct this line; nothing was called.",
+    },
+    "SCRIPT_ERROR": {
+        "message": "Line 3: ZeroDivisionError: division by zero.",
+        "suggestion": "Correct the script; calls that have succeeded are cached.",
+    },
+    "SCRIPT_LIMIT": {"message": "A script cannot sleep.", "suggestion": "Leave it out."},
+    "SCRIPTS_UNAVAILABLE": {
+        "message": "Scripts cannot be run here: a package is missing.",
+        "suggestion": "Scripts need the extra: pip install 'toolfold[scripts]'.",
+    },
     "INTERNAL_ERROR": {"message": "toolfold failed on this call.", "suggestion": messages.REPORT.for_model},
 }  # fmt: skip
 
@@ -120,6 +137,11 @@ STEPS = {
     "where it went.",
     "ANSWER_TOO_LARGE": 'Ask for less: a smaller --max-tokens, or --select "last 5".',
     "CATALOG_UNAVAILABLE": "Compile the catalog again, and publish it where it is in S3.",
+    "REFERENCE_NOT_FOUND": "Correct the path by these keys, or call with return: all to see the answers.",
+    "SCRIPT_SYNTAX": "Correct this line; nothing was called.",
+    "SCRIPT_ERROR": "Correct the script; calls that have succeeded are cached.",
+    "SCRIPT_LIMIT": "Leave it out.",
+    "SCRIPTS_UNAVAILABLE": "Scripts need the extra: pip install 'toolfold[scripts]'.",
     "INTERNAL_ERROR": "Try again; if it fails again, report it with the lines above and the version "
     "(`toolfold --version`).",
 }

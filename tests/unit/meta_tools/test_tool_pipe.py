@@ -187,6 +187,7 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
         pipe(tools, quote("FIRST"))  # what the first call imports takes time of its own
         first = tools.call("TOOL_PIPE", {"steps": steps}, deadline=time.monotonic() + 1.5)
         release.set()
+        time.sleep(0.3)  # requests of the first call end with it
         assert failed(first)["code"] == "UPSTREAM_TIMEOUT"
         assert [step["as"] for step in first.structured["steps"]] == ["one"]
         second = tools.call("TOOL_PIPE", {"continue": first.structured["continue"]})

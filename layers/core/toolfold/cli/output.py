@@ -56,8 +56,10 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
         print_json(result.structured)
     elif result.is_error:
         print_error(result.structured["error"], tool_name)
-    else:
+    elif result.text.strip():
         print(result.text)
+    else:  # several answers, which are whole
+        print_json(result.structured, indent=2)
     return 1 if result.is_error else 0
 
 

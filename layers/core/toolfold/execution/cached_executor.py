@@ -30,6 +30,7 @@ from toolfold.errors import (
     InternalError,
     InvalidArguments,
     NoData,
+    NotCached,
     PremiumOnly,
     RateLimited,
     UpstreamError,
@@ -150,6 +151,7 @@ class CachedExecutor:
         deadline: float | None = None,
         added: Mapping[str, Any] = NOTHING_ADDED,
         admit: Admit | None = None,
+        only_cached: bool = False,
     ) -> CallResult:
         """Return the result of one call with validated ``arguments``.
 
@@ -164,11 +166,13 @@ class CachedExecutor:
             added: those of the arguments that toolfold added to the caller's. A refusal because of the plan is then
                 stored, and raised again without a request.
             admit: called once it is known whether the answer is cached, and before anything is sent; may raise.
+            only_cached: whether to answer from the memory of this process alone; for tools that read.
 
         Raises:
             CallError: every way in which a call can fail.
+            NotCached: ``only_cached`` is set, and there is no answer in memory.
         """
-        log = CallLog(tool.name, source.id)
+        log, is_logged = CallLog(tool.name, source.id), True
         log.is_operator_key = credentials.api_key == operator_key != ""
         # A catalog may ask for less time than the operator allows, not for more.
         timeout_s = min(self._settings.timeout_s, source.connection.get("timeout_s", self._settings.timeout_s))
@@ -181,7 +185,7 @@ class CachedExecutor:
             request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
             if tool.effect == "read":
                 with self._plans.trying(request, added):
-                    result = self._read(upstream, request, bypass_cache, log, admit)
+                    result = self._read(upstream, request, bypass_cache, log, admit, only_cached=only_cached)
             else:
                 log.cache = "bypass"
                 if admit is not None:
@@ -192,6 +196,9 @@ class CachedExecutor:
                 result = CallResult(found.body, found.kind, False, 0, arguments, redactor=redactor, blocks=found.blocks)
             log.response_chars = len(result.body)
             return replace(result, use=UpstreamUse(log.requests, log.upstream_s)) if log.requests else result
+        except NotCached:
+            is_logged = False
+            raise
         except CallError as error:
             log.code, log.error_message = error.code, error.message
             raise
@@ -199,7 +206,8 @@ class CachedExecutor:
             log.code = InternalError.code
             raise
         finally:
-            log.emit(self._on_call)
+            if is_logged:
+                log.emit(self._on_call)
 
     def smaller_response_hint(self, source: Source) -> str:
         """Return the next step after an answer of ``source`` that is too large."""
@@ -218,14 +226,21 @@ class CachedExecutor:
                 warm_up()
 
     def _read(
-        self, upstream: Upstream, request: Request, bypass_cache: bool, log: CallLog, admit: Admit | None
+        self,
+        upstream: Upstream,
+        request: Request,
+        bypass_cache: bool,
+        log: CallLog,
+        admit: Admit | None,
+        *,
+        only_cached: bool,
     ) -> CallResult:
         """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
         policy = upstream.adapter.cache_policy(request.tool, request.arguments, self._clock.now())
         keys = self._keys(upstream, request, policy.varies_by_key)
         stale_reason = ""
         try:
-            entry = self._entry(upstream, request, keys, bypass_cache, log, admit)
+            entry = self._entry(upstream, request, keys, bypass_cache, log, admit, only_cached=only_cached)
         except (RateLimited, UpstreamError, UpstreamTimeout) as error:
             last = None if bypass_cache or self._cache is None else self._cache.get_stale(keys.data, self._clock.now())
             if last is None:
@@ -256,8 +271,12 @@ class CachedExecutor:
         bypass_cache: bool,
         log: CallLog,
         admit: Admit | None,
+        *,
+        only_cached: bool,
     ) -> Entry:
-        found = None if bypass_cache else self._find(keys, log)
+        found = None if bypass_cache else self._find(keys, log, local=only_cached)
+        if only_cached and found is None:
+            raise NotCached
         if admit is not None:
             admit(is_cached=found is not None)
         if found is not None:

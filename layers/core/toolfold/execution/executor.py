@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
-from toolfold.errors import LIMITS_UNAVAILABLE, CallError, ClientLimit, InternalError, InvalidArguments, WriteNotAllowed
+from toolfold.errors import (
+    LIMITS_UNAVAILABLE,
+    CallError,
+    ClientLimit,
+    InternalError,
+    InvalidArguments,
+    NotCached,
+    WriteNotAllowed,
+)
 from toolfold.execution.credentials import (
     NO_CREDENTIALS,
     RequestCredentials,
@@ -97,6 +105,7 @@ class ToolExecutor:
         bypass_cache: bool = False,
         deadline: float | None = None,
         added: Mapping[str, Any] | None = None,
+        only_cached: bool = False,
     ) -> CallResult:
         """Perform one call, or answer it from the cache.
 
@@ -108,15 +117,22 @@ class ToolExecutor:
             bypass_cache: whether to ask the upstream even when a fresh response is cached.
             deadline: when the result must be there, by the monotonic clock; the settings' time-out holds in any case.
             added: arguments that toolfold adds to those of the caller, to complete an answer.
+            only_cached: whether to answer from the memory of this process alone, in no time; for tools that read and
+                need no approval.
 
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
+            NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
         """
         from toolfold.execution.audit import AuditLine
 
         line = AuditLine(tool, arguments, credentials)
+        is_audited = self._is_audited
         try:
-            return self._call(catalog, line, bypass_cache, deadline, added or {})
+            return self._call(catalog, line, bypass_cache, deadline, added or {}, only_cached=only_cached)
+        except NotCached:
+            is_audited = False
+            raise
         except CallError as error:
             line.code = error.code
             raise
@@ -124,11 +140,18 @@ class ToolExecutor:
             line.code = InternalError.code
             raise
         finally:
-            if self._is_audited:
+            if is_audited:
                 self.audit_log().write(line)
 
     def _call(
-        self, catalog: Catalog, line: AuditLine, bypass_cache: bool, deadline: float | None, added: Mapping[str, Any]
+        self,
+        catalog: Catalog,
+        line: AuditLine,
+        bypass_cache: bool,
+        deadline: float | None,
+        added: Mapping[str, Any],
+        *,
+        only_cached: bool,
     ) -> CallResult:
         """Perform the call of ``line``, which is completed."""
         from toolfold.execution.validation import validator_of
@@ -144,6 +167,8 @@ class ToolExecutor:
         if resolved.problems:
             raise _invalid(tool, resolved)
         line.arguments = resolved.arguments
+        if only_cached and (bypass_cache or tool.effect != "read" or tool.needs_approval):
+            raise NotCached
         source = catalog.source(tool.source)
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
@@ -164,6 +189,7 @@ class ToolExecutor:
             deadline=deadline,
             added=added,
             admit=admit,
+            only_cached=only_cached,
         )
         return replace(result, notes=resolved.notes) if resolved.notes else result
 

@@ -30,8 +30,8 @@ __all__ = ["Rendering", "error_of", "heading", "output_options", "render_items",
 _MIN_SHARE = 100
 """Tokens that an answer gets at least: a header and a row of a usual table."""
 
-_MAX_BYTES = 5_000_000
-"""Characters of all answers together; a Lambda function returns at most 6 MB."""
+_CHARS_PER_TOKEN = 8
+"""Longer answers than that do not fit in one table: a token has some four characters."""
 
 ID = "id"
 
@@ -63,17 +63,24 @@ def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget
     options = output_options(request, max_tokens)
     failures = {item.id: to_text({"error": _short(item.error)}) for item in items if item.error is not None}
     left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))
+    if not request.whole and (table := _as_one_table(items, left, budget)) is not None:
+        shown = {item.id: _plain(item.answer) for item in items if item.answer is not None}
+        failed = [f"{heading(item)}\n{failures[item.id]}" for item in items if item.id in failures]
+        entries = [status_of(item, shown.get(item.id)) for item in items]
+        return Rendering({"results": entries}, "\n".join([table, *failed]))
     rendered = _rendered(items, replace(options, max_tokens=left), budget)
     entries = [status_of(item, rendered.get(item.id)) for item in items]
     if request.whole:
         return Rendering({"results": entries}, "")
-    text = _as_one_table(items, rendered, budget)
-    if text is None:
-        text = "\n".join(_part(item, rendered, failures) for item in items if not item.is_skipped)
-    else:
-        failed = [f"{heading(item)}\n{failures[item.id]}" for item in items if item.id in failures]
-        text = "\n".join([text, *failed])
+    text = "\n".join(_part(item, rendered, failures) for item in items if not item.is_skipped)
     return Rendering({"results": entries}, text)
+
+
+def _plain(answer: Answer) -> RenderedResult:
+    """Return an answer that fits as it is, as data."""
+    document = answer.document
+    notes = {"notes": list(document.notes)} if document.notes else {}
+    return output.RenderedResult({"result": render.to_structured(document), **answer.status.as_dict(), **notes}, "")
 
 
 def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
@@ -143,22 +150,21 @@ def _part(item: Item, rendered: Mapping[str, RenderedResult], failures: Mapping[
     return f"{heading(item)}\n{text}"
 
 
-def _as_one_table(items: Sequence[Item], rendered: Mapping[str, RenderedResult], budget: WorkBudget) -> str | None:
-    """Return answers of the same form as one table, or None where they differ in form."""
-    answered = [item for item in items if item.answer is not None]
-    documents = [item.answer.document for item in answered if item.answer is not None]
-    if len(answered) < 2 or any("preview" in rendered[item.id].structured for item in answered):
+def _as_one_table(items: Sequence[Item], max_tokens: int, budget: WorkBudget) -> str | None:
+    """Return answers of the same form as one table, or None where they differ in form, or are too long together."""
+    answered = [(item.id, item.answer) for item in items if item.answer is not None]
+    if len(answered) < 2 or any(answer.status.stale_reason for _, answer in answered):
         return None
-    if len({_form(document) for document in documents}) != 1 or _form(documents[0]) is None:
+    documents = [answer.document for _, answer in answered]
+    form, notes = _form(documents[0]), documents[0].notes
+    if form is None or any(_form(document) != form or document.notes != notes for document in documents[1:]):
         return None
-    notes = documents[0].notes
-    if any(document.notes != notes for document in documents) or any(
-        rendered[item.id].structured.get("late") for item in answered
-    ):
+    if sum(answer.size for _, answer in answered) > _CHARS_PER_TOKEN * max_tokens:
         return None
-    parts = [LabelledDocument((item.id,), document) for item, document in zip(answered, documents, strict=True)]
+    parts = [LabelledDocument((id_,), answer.document) for id_, answer in answered]
     document = combine((ID,), parts, WorkBudget(budget.deadline))
-    return render.notes_to_text([safe_line(note) for note in notes]) + render.to_text(document)
+    text = render.notes_to_text([safe_line(note) for note in notes]) + render.to_text(document)
+    return text if tokens.fits(text, max_tokens) else None
 
 
 def _form(document: Document) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import MAX_BYTES, WorkBudget
-from toolfold.errors import CallError, InvalidArguments, UpstreamTimeout
+from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.meta_tools import tool_call
 from toolfold.meta_tools.call_batch import LATE, thread_count
 from toolfold.meta_tools.combined_request import read_call
@@ -223,7 +223,14 @@ class CombinedCalls:
         per_second = self.request.executor.settings.requests_per_second
         threads = 1 if per_second is not None and per_second <= 1 else max_parallel
         outcomes = run_parts(
-            parts, _fetch, self._read, self.end, threads, ends_with_budget=False, stops_on_error=stops_on_error
+            parts,
+            _fetch,
+            self._read,
+            self.end,
+            threads,
+            fetch_cached=_fetch_cached,
+            ends_with_budget=False,
+            stops_on_error=stops_on_error,
         )
         for part, outcome in zip(parts, outcomes, strict=True):
             part.outcome = outcome
@@ -289,6 +296,13 @@ def _fetch(part: _Part) -> CallResult:
         return tool_call.fetch_response(part.call, part.arguments)
     finally:
         part.ended = time.perf_counter()
+
+
+def _fetch_cached(part: _Part) -> CallResult:
+    part.started = part.ended = time.perf_counter()
+    if not part.item.is_read or part.call.bypass_cache:
+        raise NotCached
+    return tool_call.fetch_response(part.call, part.arguments, only_cached=True)
 
 
 def document_size(document: Document) -> int:

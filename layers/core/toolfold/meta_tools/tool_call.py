@@ -312,16 +312,20 @@ def _selected(answer: Answer | InvalidArguments, *notes: str) -> Answer:
     return replace(answer, document=replace(answer.document, notes=added))
 
 
-def fetch_response(call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> CallResult:
+def fetch_response(
+    call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None, *, only_cached: bool = False
+) -> CallResult:
     """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
 
     Args:
         call: the call.
         arguments: the arguments of its tool, as the caller sent them.
         added: further arguments, with which the answer is complete.
+        only_cached: see :meth:`toolfold.execution.executor.ToolExecutor.call`.
 
     Raises:
         CallError: the call failed.
+        NotCached: as there.
     """
     try:
         return call.executor.call(
@@ -332,6 +336,7 @@ def fetch_response(call: Call, arguments: Mapping[str, Any], added: Mapping[str,
             bypass_cache=call.bypass_cache,
             deadline=call.fetch_deadline,
             added=added,
+            only_cached=only_cached,
         )
     except CallError as error:
         from toolfold.meta_tools.next_steps import add_next_step

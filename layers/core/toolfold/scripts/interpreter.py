@@ -42,7 +42,7 @@ _MAX_MESSAGE = 300
 """Characters of a script's own message in an error."""
 
 _UNAVAILABLE = (
-    "Tell the user that scripts need: pip install 'toolfold[scripts]'. Use TOOL_BATCH or TOOL_PIPE, which work without."
+    "Scripts need the extra: pip install 'toolfold[scripts]'. Use TOOL_BATCH or TOOL_PIPE, which work without it."
 )
 
 

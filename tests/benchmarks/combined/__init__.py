@@ -1,0 +1,1 @@
+"""What several calls in one cost: batches, pipes and scripts."""
