@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "Sesame-CANARY-0123"
 """Of every role of the server. It may appear in a connection string and nowhere else."""
 
-_START_TIMEOUT_S = 120
+_STARTS, _START_TIMEOUT_S = 3, 60
 _SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "30", "shared_buffers": "16MB"}
 
 
@@ -68,15 +68,9 @@ def serve(folder: Path) -> Iterator[PostgresqlServer]:
         _let_enter(folder)
     options = [f"--pgdata={data}", "--username=postgres", "--auth=scram-sha-256", f"--pwfile={password_file}"]
     _run([str(binaries / "initdb"), *options, "--encoding=UTF8", "--locale=C", "--no-sync"], account)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
-    command = [str(binaries / "postgres"), "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", "", *settings]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **account)
+    server = _start(binaries, data, folder / "log", account)
+    process = server.process
     try:
-        server = PostgresqlServer(port, process)
-        _wait(server, folder / "log")
         yield server
     finally:
         process.send_signal(signal.SIGINT)  # "fast": rolls back what runs, and closes connections
@@ -85,6 +79,23 @@ def serve(folder: Path) -> Iterator[PostgresqlServer]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _start(binaries: Path, data: Path, log: Path, account: dict[str, Any]) -> PostgresqlServer:
+    """Start the server, on another port where a process of this machine has taken the free one."""
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    for _ in range(_STARTS):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        command = [str(binaries / "postgres"), "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", "", *settings]
+        with log.open("ab") as output:
+            process = subprocess.Popen(command, stdout=output, stderr=output, cwd="/", **account)
+        server = PostgresqlServer(port, process)
+        if _is_ready(server):
+            return server
+        process.kill()
+        process.wait()
+    raise AssertionError(log.read_text())
 
 
 def _account() -> dict[str, Any]:
@@ -109,14 +120,14 @@ def _run(command: Sequence[str], account: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def _wait(server: PostgresqlServer, log: Path) -> None:
+def _is_ready(server: PostgresqlServer) -> bool:
+    """Wait for the server; return whether it accepts connections."""
     end = time.monotonic() + _START_TIMEOUT_S
-    while True:
+    while server.process.poll() is None and time.monotonic() < end:
         try:
             server.execute("SELECT 1")
         except psycopg.OperationalError:
-            assert server.process.poll() is None, log.read_text()
-            assert time.monotonic() < end, log.read_text()
             time.sleep(0.05)
         else:
-            return
+            return True
+    return False
