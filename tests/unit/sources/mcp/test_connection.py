@@ -1,0 +1,137 @@
+"""What a catalog may say about an MCP server, and which programs it may start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolfold.build.importers.mcp.importer import effect_of
+from toolfold.build.preparation import check_allowed
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.model import Source
+from toolfold.errors import CatalogRejected, CatalogUnavailable, SettingsError, UpstreamError
+from toolfold.settings import Settings
+from toolfold.sources.mcp.child_process import child_environment
+from toolfold.sources.mcp.connection import is_usable_url, read_connection
+
+COMMAND = ["uvx", "mcp-server-time", "--local-timezone=UTC"]
+
+
+def source(base_url: str = "", **connection: Any) -> Source:
+    return Source("time", "Time", "mcp", base_url, "", None, {}, "", (), (), connection=connection)
+
+
+def allow_list(entries: str) -> AllowList:
+    return AllowList.from_settings(Settings.from_environment({"TOOLFOLD_ALLOWED_COMMANDS": entries}))
+
+
+@pytest.mark.parametrize(
+    "connection",
+    [
+        {},
+        {"command": "uvx"},
+        {"command": ["uvx", 1]},
+        {"command": [" "]},
+        {"command": ["uvx\0"]},
+        {"command": ["uvx"] * 300},
+        {"command": COMMAND, "env": ["A=1"]},
+        {"command": COMMAND, "env": {"LD_PRELOAD": "/tmp/x.so"}},
+        {"command": COMMAND, "env": {"pythonpath": "/tmp"}},
+        {"command": COMMAND, "env": {"A": 1}},
+        {"command": COMMAND, "env": {"A=B": "1"}},
+        {"command": COMMAND, "key_variable": "PATH"},
+        {"command": COMMAND, "cwd": 1},
+        {"command": COMMAND, "max_response_bytes": 0},
+        {"command": COMMAND, "base_url": "https://a.test"},
+    ],
+)
+def test_a_damaged_or_hostile_connection_is_refused(connection: dict[str, Any]) -> None:
+    base_url = connection.pop("base_url", "")
+    with pytest.raises(CatalogUnavailable):
+        read_connection(source(base_url, **connection))
+
+
+def test_a_connection_is_a_url_or_a_program() -> None:
+    assert read_connection(source("https://a.test/mcp")).endpoint == "https://a.test/mcp"
+    assert read_connection(source(command=COMMAND)).endpoint == "stdio:uvx mcp-server-time --local-timezone=UTC"
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_allowed"),
+    [
+        ("", False),
+        ("uvx", True),
+        ("uvx mcp-server-time", True),
+        ("uvx mcp-server-git", False),
+        ("uvx mcp-server-time --local-timezone=UTC --verbose", False),
+        ("time=uvx mcp-server-time", True),
+        ("git=uvx", False),
+        ("git=uvx, time='uvx'", True),
+        ("/usr/bin/uvx", False),
+        ("uv", False),
+    ],
+)
+def test_an_entry_is_the_first_words_of_a_command(entries: str, is_allowed: bool) -> None:
+    assert (allow_list(entries).first_refusal([source(command=COMMAND)]) is None) == is_allowed
+
+
+def test_a_refused_program_does_not_refuse_the_catalog() -> None:
+    refusing = allow_list("")
+    refusing.check_all([source(command=COMMAND)])
+    with pytest.raises(UpstreamError, match="may not be started here"):
+        refusing.check(source(command=COMMAND))
+
+
+@pytest.mark.parametrize("entries", ["'", "time=", "uvx 'a"])
+def test_a_setting_that_is_no_command_is_an_error(entries: str) -> None:
+    with pytest.raises(SettingsError, match="TOOLFOLD_ALLOWED_COMMANDS"):
+        allow_list(entries)
+
+
+def test_a_catalog_with_a_program_is_not_published() -> None:
+    class Catalog:
+        sources = (source(command=COMMAND),)
+
+    with pytest.raises(CatalogRejected, match="Source time is a program"):
+        check_allowed(Catalog(), allow_list("uvx"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "trusted", "effect"),
+    [
+        ({"readOnlyHint": True}, True, "read"),
+        ({"readOnlyHint": True}, False, "destructive"),
+        ({"destructiveHint": False}, True, "write"),
+        ({"readOnlyHint": False}, True, "destructive"),
+        ({"readOnlyHint": "yes"}, True, "destructive"),
+        (None, True, "destructive"),
+    ],
+)
+def test_what_is_not_known_to_be_harmless_is_destructive(annotations: Any, trusted: bool, effect: str) -> None:
+    assert effect_of({"name": "x", "annotations": annotations}, trusted=trusted) == effect
+
+
+def test_a_program_gets_no_variable_that_may_hold_a_secret() -> None:
+    own = {
+        "PATH": "/bin",
+        "HOME": "/root",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "SHELL": "() { evil; }",
+        "HTTPS_PROXY": "u:p@h",
+    }
+    assert child_environment({"PLACE": "quay"}, own) == {"PATH": "/bin", "HOME": "/root", "PLACE": "quay"}
+
+
+@pytest.mark.parametrize(
+    ("url", "is_usable"),
+    [
+        ("https://a.test/mcp", True),
+        ("http://127.0.0.1:9/mcp", True),
+        ("http://a.test/mcp", False),
+        ("file:///etc/passwd", False),
+        ("https://[", False),
+    ],
+)
+def test_only_https_and_this_machine_are_reached(url: str, is_usable: bool) -> None:
+    assert is_usable_url(url) == is_usable
