@@ -379,9 +379,9 @@ def _read(call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, 
         tool, response.arguments, requested, parsed.document, selected, today if is_live else None
     )
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks = _blocks(response) if response.blocks else ()
+    blocks, block_notes = _blocks(call, response) if response.blocks else ((), ())
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use)
-    return _selected(answer, *response.notes, *notes), gap
+    return _selected(answer, *response.notes, *notes, *block_notes), gap
 
 
 def render_answer(call: Call, answer: Answer) -> Result:
@@ -396,12 +396,26 @@ def render_answer(call: Call, answer: Answer) -> Result:
     return Result(rendered.structured, rendered.text, blocks=answer.blocks)
 
 
-def _blocks(response: CallResult) -> Sequence[Mapping[str, Any]]:
-    """Return the further content blocks of a response, without the keys of the call."""
+def _blocks(call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+    """Return the further content blocks of a response, without the keys of the call, and notes on what they lack.
+
+    Raises:
+        AnswerTooLarge: a Lambda function cannot return them.
+    """
     import json
 
+    from toolfold.results.content_blocks import MAX_CHARS, fit_blocks
+
+    if len(response.blocks) > MAX_CHARS:
+        raise call.budget.too_large(
+            f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
+            f"{MAX_CHARS / 1e6:g} are allowed."
+        )
     blocks: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
-    return blocks
+    if call.options.whole:
+        return blocks, ()
+    fitted, note = fit_blocks(blocks, call.options.max_tokens)
+    return fitted, (note,) if note else ()
 
 
 def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:

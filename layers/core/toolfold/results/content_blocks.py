@@ -1,0 +1,43 @@
+"""Keep the text in further content blocks of an answer within its budget. Images and other data stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolfold.results import tokens
+
+__all__ = ["MAX_CHARS", "fit_blocks"]
+
+MAX_CHARS = 5_000_000
+"""Of the JSON of all blocks: a Lambda function returns at most 6 MB, and the answer has more than these."""
+
+_CHARS_PER_TOKEN = 3
+"""Characters of a cut text for each token that is left: prose has four, data two to three."""
+
+
+def fit_blocks(blocks: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the blocks, their text cut where it is longer than the budget, and a note about that, or ``""``.
+
+    Args:
+        blocks: content blocks of MCP.
+        max_tokens: budget of all texts in them together.
+    """
+    left, cut, fitted = max_tokens, 0, []
+    for block in blocks:
+        resource = block.get("resource")
+        holder = resource if isinstance(resource, Mapping) else block
+        text = holder.get("text")
+        if not isinstance(text, str):
+            fitted.append(block)
+            continue
+        if tokens.fits(text, left):
+            left -= tokens.count(text)
+            fitted.append(block)
+            continue
+        shown = {**holder, "text": text[: left * _CHARS_PER_TOKEN]}
+        cut += len(text) - len(shown["text"])
+        left = 0
+        fitted.append({**block, "resource": shown} if holder is resource else shown)
+    note = f"{cut:,} characters of text in further content blocks are left out; max_tokens allows more." if cut else ""
+    return fitted, note
