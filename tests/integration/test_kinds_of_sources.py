@@ -1,0 +1,87 @@
+"""The mode kinds with a real database and real skills beside an API."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.exposure import app_of, call, code, listed, names
+from toolfold.app import App
+from toolfold.cli.entry_point import main
+
+pytestmark = pytest.mark.slow
+
+SKILL = "---\nname: tax-forms\ndescription: How to fill in tax forms of the shop.\n---\n# Tax forms\nUse form A.\n"
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a catalog of Alpha Vantage, a SQLite database and skills."""
+    folder = tmp_path_factory.mktemp("kinds")
+    with sqlite3.connect(folder / "shop.db") as database:
+        database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT, total REAL)")
+        database.executemany("INSERT INTO orders (customer, total) VALUES (?, ?)", [("Ada", 10.5), ("Bob", 3)])
+    (folder / "skills/tax-forms").mkdir(parents=True)
+    (folder / "skills/tax-forms/SKILL.md").write_text(SKILL)
+    shutil.copytree("catalog/alpha_vantage", folder / "catalog/alpha_vantage")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("TOOLFOLD_SOURCE_SHOP_KEY", f"sqlite:///{folder}/shop.db")
+        assert main(["source", "add", "sql", "shop", "sqlite:shop.db"]) == 0
+        assert main(["source", "refresh", "shop"]) == 0
+        assert main(["source", "add", "skills", "handbook", "skills"]) == 0
+        assert main(["catalog", "compile"]) == 0
+    return folder / "catalog/catalog.json"
+
+
+@pytest.fixture
+def app(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> App:
+    """Return an App with that catalog, whose database can be read."""
+    key = f"sqlite:///{catalog.parents[1]}/shop.db"
+    monkeypatch.setenv("TOOLFOLD_SOURCE_SHOP_KEY", key)
+    return app_of(catalog, TOOLFOLD_SOURCE_SHOP_KEY=key)
+
+
+def test_each_kind_has_a_tool_with_the_names_as_values(app: App) -> None:
+    shown = {one["name"]: one["inputSchema"]["properties"] for one in listed(app, "/mcp/kinds")}
+    assert list(shown) == ["connector", "database", "read_skill", "request_tools"]
+    assert shown["connector"]["connector"]["enum"] == ["alpha_vantage"]
+    assert shown["database"]["database"]["enum"] == ["shop"]
+    assert shown["read_skill"]["name"]["enum"] == ["handbook__tax_forms"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("database", {"subcommand": "list_tables", "database": "shop"}, "orders,table"),
+        ("database", {"subcommand": "discover", "database": "Shop", "table": "orders"}, "total,REAL"),
+        ("database", {"subcommand": "query", "database": "shop", "sql": "SELECT customer FROM orders"}, "Bob"),
+        ("database", {"database": "shop", "sql": "SELECT customer FROM orders WHERE total > ?", "params": [5]}, "Ada"),
+        ("read_skill", {"name": "handbook__tax_forms"}, "Use form A."),
+        ("read_skill", {"name": "tax-forms"}, "Use form A."),
+        ("read_skill", {"name": "tax-forms", "file": "SKILL.md"}, "Use form A."),
+    ],
+)
+def test_calls_of_a_kind_reach_its_sources(app: App, name: str, arguments: dict[str, Any], says: str) -> None:
+    for path in ("/mcp/kinds", "/mcp"):
+        assert says in call(app, path, name, arguments)["content"][0]["text"]
+
+
+def test_tool_of_a_kind_calls_no_other_kind(app: App) -> None:
+    query = {"subcommand": "execute", "action": "shop__query", "parameters": {"sql": "SELECT 1 FROM orders"}}
+    result = call(app, "/mcp/kinds", "connector", query)
+    assert code(result) == "INVALID_ARGUMENTS"
+    assert "not behind connector" in result["content"][0]["text"]
+
+
+def test_kinds_are_switched_one_by_one(catalog: Path, app: App) -> None:
+    off = app_of(catalog, TOOLFOLD_DATABASE_MODE="off", TOOLFOLD_SKILL_MODE="inline")
+    assert names(off, "/mcp/kinds") == ["connector", "request_tools", "handbook__tax_forms"]
+    assert names(off, "/mcp") == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL", "handbook__tax_forms"]
+    for name, arguments in (("shop__query", {"sql": "SELECT 1"}), ("TOOL_CALL", {"tool_name": "shop__list_tables"})):
+        assert code(call(off, "/mcp", name, arguments)) == "TOOL_NOT_EXPOSED"
+    assert "shop" not in {one["id"] for one in call(off, "/mcp", "TOOL_LIST", {})["structuredContent"]["sources"]}
