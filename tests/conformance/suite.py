@@ -30,6 +30,8 @@ SCENARIOS = [
     ("2026-07-28", "dns-rebinding-protection", 2),
 ]
 
+OF_LISTS = [one for one in SCENARIOS if one[1] in ("server-initialize", "tools-list", "server-stateless", "caching")]
+"""Those whose answers differ between the modes."""
 
 # Of the skills extension (SEP-2640), against a catalog with skills, in each version.
 SKILL_SCENARIOS = [
