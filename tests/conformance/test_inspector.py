@@ -47,3 +47,17 @@ def test_the_three_steps(target: list[str], environment: Mapping[str, str], empt
     check_entry(called(target, environment, empty, "TOOL_GET", tool_name="GLOBAL_QUOTE"))
     arguments = json.dumps(QUOTE)
     check_quote(called(target, environment, empty, "TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments=arguments))
+
+
+MODES = {"lazy": ("TOOL_CALL", None), "grouped": ("core_stock_apis", "action"), "direct": ("GLOBAL_QUOTE", "")}
+"""Mode → the tool that returns a quote there, and the argument that names it; None: by ``tool_name``."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_mode_travels_and_calls(mode: str, url: str, environment: Mapping[str, str], empty: Path) -> None:
+    target = [f"{url}/{mode}"]
+    inspect(target, environment, empty, "--method", "tools/list", "--strict")
+    tool, key = MODES[mode]
+    named = {} if not key else {key: "GLOBAL_QUOTE"}
+    given = {"tool_name": "GLOBAL_QUOTE", "arguments": json.dumps(QUOTE)} if key is None else {**named, **QUOTE}
+    check_quote(called(target, environment, empty, tool, **given))

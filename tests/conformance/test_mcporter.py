@@ -36,3 +36,25 @@ def test_it_looks_a_tool_up_and_calls_it(target: list[str], environment: Mapping
 
     check_entry(call("TOOL_GET", {"tool_name": ["GLOBAL_QUOTE"]}))
     check_quote(call("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": QUOTE}))
+
+
+@pytest.mark.parametrize(
+    ("mode", "tool", "arguments"),
+    [
+        ("grouped", "core_stock_apis", {"action": "GLOBAL_QUOTE", **QUOTE}),
+        ("direct", "GLOBAL_QUOTE", QUOTE),
+        (
+            "kinds",
+            "connector",
+            {"subcommand": "execute", "connector": "alpha_vantage", "action": "GLOBAL_QUOTE", "parameters": QUOTE},
+        ),
+    ],
+)
+def test_it_lists_and_calls_in_each_mode(
+    mode: str, tool: str, arguments: Mapping[str, Any], url: str, environment: Mapping[str, str], empty: Path
+) -> None:
+    target = [f"{url}/{mode}"]
+    listed = mcporter("list", target, environment, empty, "--schema", "--json")
+    assert tool in {one["name"] for one in listed["tools"]}
+    given = json.dumps(arguments)
+    check_quote(mcporter("call", target, environment, empty, tool, "--args", given, "--output", "json"))
