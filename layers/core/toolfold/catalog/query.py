@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog import spelling
 from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, words
@@ -51,8 +50,7 @@ query that are divided."""
 _PART_END = re.compile(r"(?<=[.!?])\s+|[\n;]+|,?\s+(?:and|then)\s+", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of the index, its weight, and the word of the query that it was derived from."""
 
     term: str
@@ -73,13 +71,23 @@ class ParsedQuery:
         self.named: dict[int, bool] = {}
 
 
-def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
+Words = dict[tuple[str, bool], list[Term] | None]
+"""Word, and whether it may be a name → its terms, as :func:`_terms` returns them."""
+
+
+def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) -> ParsedQuery:
     """Parse the query ``text``.
+
+    Args:
+        catalog: The catalog that is searched.
+        text: Words in any language that the vocabulary covers.
+        words_before: The words of other parsed texts, to which those of this one are added.
 
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
     """
     parsed = ParsedQuery()
+    known = {} if words_before is None else words_before
     all_capitals = text.isupper()
     term = word = ""
     tokens = _TOKEN.findall(normalize(text))[:MAX_WORDS]
@@ -98,7 +106,9 @@ def parse_query(catalog: Catalog, text: str) -> ParsedQuery:
                 term = word
                 continue
             is_name = at > 0 and original[0].isupper() and not all_capitals
-            found = _terms(catalog, word, is_name)
+            if (word, is_name) not in known:
+                known[word, is_name] = _terms(catalog, word, is_name)
+            found = known[word, is_name]
             if found == []:
                 word = before
                 continue

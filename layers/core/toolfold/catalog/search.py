@@ -8,12 +8,14 @@ result.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.model import name_key
-from toolfold.catalog.query import ParsedQuery, Term, parse_query, split_query
+from toolfold.catalog.query import ParsedQuery, Term, Words, parse_query, split_query
 from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words
 
@@ -59,13 +61,15 @@ _MAX_FOUND_BY_RARE_TERMS = 200
 ``TOOL_LIST`` answer."""
 
 
-class Hit:
+class Hit(NamedTuple):
     """A tool that matches: its position in the catalog, and its score in hundredths."""
 
-    __slots__ = ("position", "score")
+    position: int
+    score: float
 
-    def __init__(self, position: int, score: float) -> None:
-        self.position, self.score = position, score
+
+_make_hit = partial(tuple.__new__, Hit)
+"""A large catalog has a thousand hits for a long query; this takes a third of the time of a call of the class."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +98,24 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
     """
-    parsed = parse_query(catalog, query)
+    known: Words = {}
+    weights: Weights = {}
+    parsed = parse_query(catalog, query, known)
     max_tools = _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog)
-    scores = _scores(catalog, parsed, max_tools)
+    scores = _scores(catalog, parsed, max_tools, weights)
     parts = split_query(query)
     if len(parts) > 1:
-        _add_best_part(scores, [_scores(catalog, parse_query(catalog, part), max_tools) for part in parts])
+        parsed_parts = [parse_query(catalog, part, known) for part in parts]
+        _add_best_part(scores, [_scores_among(catalog, part, scores, weights) for part in parsed_parts])
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
     if out_of_scope > _OUT_OF_SCOPE_RATIO * best:
         return SearchResult((), 0)
-    hits = [Hit(at, score) for at, score in scores.items() if at < tools and (candidates is None or at in candidates)]
-    hits.sort(key=lambda hit: (-hit.score, hit.position))
+    found = [pair for pair in scores.items() if pair[0] < tools and (candidates is None or pair[0] in candidates)]
+    found.sort()  # by position, which decides between equal scores
+    found.sort(key=itemgetter(1), reverse=True)
+    hits = list(map(_make_hit, found))
     if not hits:
         return SearchResult((), 0)
     best = hits[0].score
@@ -116,29 +125,58 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), is_strong)
 
 
-def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int) -> dict[int, float]:
-    """Return position → score.
+Weights = dict[str, dict[int, int]]
+"""Term → position → weight, of the terms of one search: its parts have the terms of the whole."""
+
+
+def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int, weights: Weights | None = None) -> dict[int, float]:
+    """Return position → score, and add the weights of the terms to ``weights``.
 
     Terms are added from rare to frequent. After ``max_tools`` tools are found, a more frequent term only adds to their
     scores: in a large catalog most of the time is spent on terms that thousands of tools have.
     """
-    weights = _term_weights(parsed)
-    catalog.prefetch(index=list(weights))
     scores: defaultdict[int, float] = defaultdict(float)
-    found = sorted(
-        ((catalog.postings(term), weight) for term, weight in weights.items()), key=lambda pair: len(pair[0])
-    )
-    for postings, term_weight in found:
+    for weight_of, term_weight in sorted(_weights(catalog, parsed, {} if weights is None else weights), key=_by_length):
         if len(scores) < max_tools:
-            for position, weight in zip(postings[::2], postings[1::2], strict=True):
+            for position, weight in weight_of.items():
                 scores[position] += term_weight * weight
         else:
-            others = dict(zip(postings[::2], postings[1::2], strict=True))
-            for position in scores.keys() & others.keys():
-                scores[position] += term_weight * others[position]
+            for position in scores.keys() & weight_of.keys():
+                scores[position] += term_weight * weight_of[position]
     for position, is_certain in parsed.named.items():
         scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
     return scores
+
+
+def _scores_among(
+    catalog: Catalog, parsed: ParsedQuery, positions: Mapping[int, float], weights: Weights
+) -> dict[int, float]:
+    """Return the scores of ``positions`` alone, as :func:`_scores`: those that the whole query of a part has found.
+
+    A third of the time for queries of 60 words, and the same results on the tuning parts of the public sets.
+    """
+    scores: defaultdict[int, float] = defaultdict(float)
+    for weight_of, term_weight in _weights(catalog, parsed, weights):
+        for position in positions.keys() & weight_of.keys():
+            scores[position] += term_weight * weight_of[position]
+    for position, is_certain in parsed.named.items():
+        scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
+    return scores
+
+
+def _weights(catalog: Catalog, parsed: ParsedQuery, known: Weights) -> list[tuple[dict[int, int], float]]:
+    """Return the weights of each term and the weight of the term in the query; ``known`` gets what it lacks."""
+    term_weights = _term_weights(parsed)
+    missing = [term for term in term_weights if term not in known]
+    catalog.prefetch(index=missing)
+    for term in missing:
+        postings = catalog.postings(term)
+        known[term] = dict(zip(postings[::2], postings[1::2], strict=True))
+    return [(known[term], weight) for term, weight in term_weights.items()]
+
+
+def _by_length(pair: tuple[Sized, float]) -> int:
+    return len(pair[0])
 
 
 def _term_weights(parsed: ParsedQuery) -> dict[str, float]:
@@ -156,7 +194,9 @@ def _add_best_part(scores: dict[int, float], parts: list[dict[int, float]]) -> N
     for part in parts:
         most = max(part.values(), default=0.0)
         for position, score in part.items():
-            added[position] = max(added.get(position, 0.0), score / most)
+            share = score / most
+            if share > added.get(position, 0.0):
+                added[position] = share
     for position, share in added.items():
         scores[position] = scores.get(position, 0.0) + _PART_WEIGHT * best * share
 
