@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tests.benchmarks.retrieval_public.public_sets import PublicTool
-from toolfold.build import search_index, writer
+from toolfold.build import search_index, semantic_index, writer
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import in_words
@@ -48,24 +48,32 @@ def name_of(position: int) -> str:
     return f"T{position}"
 
 
-def compile_tools(tools: Sequence[PublicTool]) -> tuple[Catalog, int]:
-    """Return a catalog of ``tools``, and the bytes of its index."""
+def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> tuple[Catalog, int]:
+    """Return a catalog of ``tools``, and the bytes of its index.
+
+    Args:
+        tools: The tools, in the order of the positions.
+        semantic: Whether it has semantic postings, which needs the sentence model.
+    """
     texts = [texts_of(tool) for tool in tools]
     index = search_index.build(texts)
+    near = semantic_index.build(dict(enumerate(texts))) if semantic else {}
     compiled = {
         "sources": {"public": _SOURCE},
         "categories": [],
         "listing": "",
         "definition_tokens": 0,
-        "tools": {name_of(at): _entry(tool) for at, tool in enumerate(tools)},
+        "tools": {name_of(at): _entry(name_of(at)) for at in range(len(tools))},
         "index": index,
         "spellings": search_index.spellings(texts),
         "synonyms": {},
+        "semantic": near,
     }
-    index_bytes = len(json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode())
+    sections = [json.dumps(part, ensure_ascii=False, separators=(",", ":")) for part in (index, near)]
+    index_bytes = sum(len(section.encode()) for section in sections if section != "{}")
     return parse_catalog(writer.dumps(compiled).encode()), index_bytes
 
 
-def _entry(tool: PublicTool) -> dict[str, object]:
+def _entry(name: str) -> dict[str, object]:
     kind = {"source": "public", "category": "all", "access": "free", "effect": "read"}
-    return {**kind, "title": tool.name, "summary": tool.name, "tags": []}
+    return {**kind, "title": name, "summary": name, "tags": []}

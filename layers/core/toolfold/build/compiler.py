@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolfold.build import checks, emitter, search_index, writer, yaml_loader
+from toolfold.build import checks, emitter, search_index, semantic_index, writer, yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.loaded_source import LoadedSource
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
@@ -98,6 +98,7 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_o
         "index": search_index.build(searchable, out_of_scope),
         "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
+        "semantic": semantic_index.build(_without_queries(definitions, searchable)),
         "related": sum("relations" in tool for tool in tools.values()),
         "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
         "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
@@ -266,6 +267,17 @@ def _searchable(
         _texts(entry, vocabularies[entry.source.settings.id], redirected.get(entry.tool.name, []))
         for entry in definitions
     ]
+
+
+def _without_queries(
+    definitions: Sequence[_ToolDefinition], searchable: Sequence[dict[str, list[str]]]
+) -> dict[int, dict[str, list[str]]]:
+    """Return position → indexed texts of the tools without example queries.
+
+    Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
+    (docs/explanation/decisions/semantic-postings.md).
+    """
+    return {at: texts for at, texts in enumerate(searchable) if not definitions[at].tool.example_queries}
 
 
 def _texts(entry: _ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:

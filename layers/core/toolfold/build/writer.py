@@ -20,7 +20,7 @@ from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_k
 COMPILED = ("tools", "index", "spellings", "synonyms")
 """Mappings of the compiler that are written as sections without changes."""
 
-OPTIONAL = ("skills", "files", "profiles", "exposed", "definitions")
+OPTIONAL = ("skills", "files", "profiles", "exposed", "definitions", "semantic")
 """Mappings that are written as sections where there is anything in them."""
 
 BLOCK_BYTES = 256 << 10

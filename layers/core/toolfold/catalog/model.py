@@ -188,6 +188,8 @@ _SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synony
 - ``spellings``: first letter and length → words
 - ``synonyms``: word → terms
 
+Optional is ``semantic``: word → postings of the tools near it in meaning, which ``catalog.semantic`` decodes.
+
 Sections of a catalog with skills (``catalog.skills``):
 
 - ``skills``: URI of a SKILL.md → name of its tool
@@ -463,6 +465,26 @@ class Catalog:
         """Return the terms that ``word`` also matches: empty for an ignored word, None for an unknown word."""
         found: Sequence[str] | None = self._sections["synonyms"].get(word, _is_synonyms)
         return found
+
+    @property
+    def has_semantic_postings(self) -> bool:
+        """Whether the compiler computed which words are near the tools in meaning."""
+        return "semantic" in self._sections
+
+    def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the positions of the tools near ``term`` in meaning, and their weights; empty for an unknown term."""
+        from toolfold.catalog import semantic  # few catalogs have the section
+
+        text: str | None = self._sections["semantic"].get(term, _is_text)
+        if text is None:
+            return (), ()
+        try:
+            positions, weights = semantic.decode(text)
+        except ValueError:
+            raise damaged("a line of semantic") from None
+        if positions and positions[-1] >= len(self):
+            raise damaged("a line of semantic")
+        return positions, weights
 
     @property
     def sources(self) -> Collection[Source]:

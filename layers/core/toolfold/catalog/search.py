@@ -112,6 +112,11 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
     if out_of_scope > _OUT_OF_SCOPE_RATIO * best:
         return SearchResult((), 0)
+    has_known_words = bool(scores)
+    if catalog.has_semantic_postings:
+        from toolfold.catalog.semantic import add_semantic_scores  # few catalogs have them
+
+        add_semantic_scores(catalog, scores, query)
     found = [pair for pair in scores.items() if pair[0] < tools and (candidates is None or pair[0] in candidates)]
     found.sort()  # by position, which decides between equal scores
     found.sort(key=itemgetter(1), reverse=True)
@@ -121,7 +126,7 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     best = hits[0].score
     # A company or a currency, which many tools take, is no reason to doubt.
     weight = sum(term.weight for term in parsed.terms if not term.term.startswith("@"))
-    is_strong = best >= min(_STRONG_SCORE, _STRONG_SCORE_PER_TERM * weight)
+    is_strong = has_known_words and best >= min(_STRONG_SCORE, _STRONG_SCORE_PER_TERM * weight)
     return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), is_strong)
 
 

@@ -127,6 +127,12 @@ class CatalogView(Catalog):
         """Return the postings of ``term`` for the listed tools, and for topics that no tool serves."""
         return self.memoize(("postings", term), lambda: self._postings(term))
 
+    def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the positions of the listed tools near ``term`` in meaning, and their weights."""
+        positions, weights = self._base.semantic_postings(term)
+        own = [(at, weight) for at, weight in zip(map(self._own, positions), weights, strict=True) if at is not None]
+        return [at for at, _ in own], [weight for _, weight in own]
+
     @property
     def skill_count(self) -> int:
         """How many of the listed tools are skills."""

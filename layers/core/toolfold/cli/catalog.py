@@ -74,6 +74,9 @@ How to write a tool, and the reason for each rule: docs/reference/catalog-format
 """
 
 
+_MANY_TOOLS = 50
+"""Tools from which a catalog is searched more often than read, so that better results are worth a note."""
+
 _MAX_SHOWN = 10
 """Problems of single tools that are printed: a large document may have hundreds."""
 
@@ -233,7 +236,23 @@ def _compile(options: argparse.Namespace) -> int:
     replace_catalog_file(path, compiled)
     tools = len(json.loads(compiled)["tools"])
     print(f"{path}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
+    if tools >= _MANY_TOOLS:
+        _note_semantic_postings(compiled)
     return 0
+
+
+def _note_semantic_postings(compiled: str) -> None:
+    """Tell how imported tools are found by more words, where what that needs is not installed."""
+    from toolfold.build import semantic_index
+    from toolfold.build.importers import IMPORTERS
+
+    sources = json.loads(compiled)["sources"].values()
+    if any(source["kind"] in IMPORTERS for source in sources) and not semantic_index.is_available():
+        print(
+            "Imported tools are found by the words of their texts. To find them by words near in meaning as well: "
+            f"{semantic_index.INSTALL}",
+            file=sys.stderr,
+        )
 
 
 def _print_left_out(problems: list[str]) -> None:

@@ -1,0 +1,100 @@
+"""Rank tools by words that are near their texts in meaning, though the texts do not have them.
+
+The compiler computes for which words that is so (``build.semantic_index``). Their postings are a section of their own,
+which a catalog may lack, and are added to the scores of the other words.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from heapq import nlargest
+from itertools import accumulate, count
+from operator import mul, sub
+from typing import TYPE_CHECKING
+
+from toolfold.catalog.tokenizer import stems
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+
+__all__ = ["FIRST", "MAX_GAP", "MAX_WEIGHT", "add_semantic_scores", "decode"]
+
+FIRST = ord("#")
+"""The character of 0: the first one after those that JSON escapes and the quotation mark."""
+
+MAX_WEIGHT = 63
+"""Six bits. Weights of more bits rank no better (docs/explanation/decisions/semantic-postings.md)."""
+
+MAX_GAP = 0xD000
+"""Largest distance of two positions: above are characters that UTF-8 does not have."""
+
+_SHARE = 0.6
+"""Length of these scores, as a vector over all tools, relative to that of the other scores. Chosen on the tuning parts
+of the public sets: the largest share with which none of them loses."""
+
+_BEST_ALONE = 200.0
+"""Best score for a query without a word of the texts: below that of one rare word."""
+
+_MAX_ADDED = 50
+"""Number of tools that are found by these scores alone."""
+
+_MAX_WORDS = 64
+"""Words of a query that are looked up: those after are seldom of the request itself."""
+
+
+def decode(text: str) -> tuple[list[int], list[int]]:
+    """Return the positions and the weights of the postings in ``text``.
+
+    Each posting is two characters: the distance from the position before, and the weight, both counted from
+    :data:`FIRST`. A line takes a quarter of what it would take as numbers, and no loop in Python decodes it.
+
+    Raises:
+        ValueError: ``text`` is not a text of that form.
+    """
+    numbers = array("I")
+    numbers.frombytes(text.encode("utf-32", "surrogatepass")[4:])
+    if len(numbers) % 2 or min(numbers, default=FIRST) < FIRST:
+        raise ValueError("no postings")
+    weights = [number - FIRST for number in numbers[1::2]]
+    if max(weights, default=0) > MAX_WEIGHT:
+        raise ValueError("a weight is too large")
+    return list(map(sub, accumulate(numbers[::2]), count(FIRST, FIRST))), weights
+
+
+def add_semantic_scores(catalog: Catalog, scores: dict[int, float], query: str) -> None:
+    """Add to ``scores``, position → score by the words of the texts, what the words of ``query`` mean.
+
+    The added scores, as a vector over all tools, have :data:`_SHARE` of the length of ``scores``. That is the sum of
+    both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
+
+    Raises:
+        CatalogUnavailable: A part of the catalog cannot be read.
+    """
+    found = _semantic_scores(catalog, query)
+    best = max(found.values(), default=0.0)
+    if not best:
+        return
+    factor = _SHARE * _length(scores) / _length(found) if scores else _BEST_ALONE / best
+    others = nlargest(_MAX_ADDED, found, key=found.__getitem__)
+    for position in {*(scores.keys() & found.keys()), *others}:
+        scores[position] = scores.get(position, 0.0) + factor * found[position]
+
+
+def _semantic_scores(catalog: Catalog, query: str) -> Mapping[int, float]:
+    """Return position → score. A word that occurs n times has twice its weight at most, as in ``catalog.search``."""
+    times = Counter(stems(query)[:_MAX_WORDS])
+    catalog.prefetch(semantic=list(times))
+    scores: defaultdict[int, float] = defaultdict(float)
+    for term, number in times.items():
+        factor = 2 * number / (number + 1)
+        for position, weight in zip(*catalog.semantic_postings(term), strict=True):
+            scores[position] += factor * weight
+    return scores
+
+
+def _length(scores: Mapping[int, float]) -> float:
+    values = scores.values()
+    return math.sqrt(sum(map(mul, values, values)))
