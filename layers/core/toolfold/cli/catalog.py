@@ -75,7 +75,7 @@ How to write a tool, and the reason for each rule: docs/reference/catalog-format
 
 
 _MANY_TOOLS = 50
-"""Tools from which a catalog is searched more often than read, so that better results are worth a note."""
+"""Number of tools from which a catalog is searched more often than it is listed as a whole."""
 
 _MAX_SHOWN = 10
 """Problems of single tools that are printed: a large document may have hundreds."""

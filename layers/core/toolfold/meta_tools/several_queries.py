@@ -1,7 +1,8 @@
 """Search for several requests in one call: the tools of each in a group, all within one budget.
 
-A request for work in several steps often shares no word with a tool that it needs. Searched one by one, its steps find
-twice as many of the needed tools (docs/reference/retrieval-public.md).
+A request for work in several steps often shares no word with a tool that it needs; a step in words of its own does. The
+sentences of a request are no such steps: as a list they find no more than the whole request
+(docs/reference/retrieval-public.md).
 """
 
 from __future__ import annotations
