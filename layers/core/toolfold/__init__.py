@@ -8,6 +8,20 @@ Packages in the order in which a request passes them; imports go only to the rig
 module imports none of them: a cold start on Lambda waits only for what its first request needs.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolfold.client import AsyncClient, Client
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = ["AsyncClient", "Client", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the client when it is used: no server needs it."""
+    if name in ("AsyncClient", "Client"):
+        import importlib
+
+        return getattr(importlib.import_module("toolfold.client"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

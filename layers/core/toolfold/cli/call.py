@@ -11,7 +11,9 @@ from toolfold.cli import output
 from toolfold.errors import ApprovalRequired, ToolfoldError
 
 if TYPE_CHECKING:
+    from toolfold.cli.output_file import OutputFile
     from toolfold.meta_tools.dispatcher import MetaTools
+    from toolfold.meta_tools.result import Result
 
 _EXAMPLES = """examples:
   toolfold call GLOBAL_QUOTE symbol=IBM
@@ -60,31 +62,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form.add_argument("--json", action="store_true", help='print {"result": …, "cached": …} or {"error": …}')
     parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
     parser.hint_for_unknown = _as_pairs  # type: ignore[attr-defined]  # of our own class of parsers
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, takes_url=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool and print or write its answer."""
-    from toolfold.cli import answers, progress
+    from toolfold.cli import progress
 
     file = None
     if options.output not in (None, "-"):
         from toolfold.cli.output_file import OutputFile
 
         file = OutputFile(options.output, overwrite=options.force)
+    if options.endpoint:
+        return _call_remotely(options, file)
     app = output.make_app()
     tools = app.server.tools
-    given = {
-        "select": options.select,
-        "max_tokens": options.max_tokens,
-        "fresh": options.fresh or None,
-        "approval_token": options.approval_token,
-    }
-    arguments = {
-        "tool_name": options.tool_name,
-        "arguments": _parse_arguments(options.tool_name, options.arguments, tools),
-        **{name: value for name, value in given.items() if value is not None},
-    }
+    arguments = _call_arguments(options, tools)
     if options.verbose:
         from toolfold.cli import verbose
 
@@ -98,6 +92,38 @@ def run(options: argparse.Namespace) -> int:
             arguments["approval_token"] = token
             with progress.waiting(f"Waiting for {options.tool_name} …"):
                 result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
+    return _print(options, result, file, app.settings.max_tokens)
+
+
+def _call_remotely(options: argparse.Namespace, file: OutputFile | None) -> int:
+    """Call the tool of an endpoint."""
+    from toolfold.cli import progress
+    from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
+
+    with RemoteTools(options) as tools, progress.waiting(f"Waiting for {options.tool_name} …"):
+        result = tools.call("TOOL_CALL", _call_arguments(options, None), whole=options.max_tokens is None)
+    return _print(options, result, file, WHOLE_TOKENS)
+
+
+def _call_arguments(options: argparse.Namespace, tools: MetaTools | None) -> dict[str, Any]:
+    """Return the arguments of TOOL_CALL."""
+    given = {
+        "select": options.select,
+        "max_tokens": options.max_tokens,
+        "fresh": options.fresh or None,
+        "approval_token": options.approval_token,
+    }
+    return {
+        "tool_name": options.tool_name,
+        "arguments": _parse_arguments(options.tool_name, options.arguments, tools),
+        **{name: value for name, value in given.items() if value is not None},
+    }
+
+
+def _print(options: argparse.Namespace, result: Result, file: OutputFile | None, max_tokens: int) -> int:
+    """Print or write the answer, or print the error; return the exit code."""
+    from toolfold.cli import answers
+
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = "structured" if options.json else options.format or (answers.format_of(file.path) if file else "")
@@ -105,9 +131,9 @@ def run(options: argparse.Namespace) -> int:
         result,
         form,
         file,
-        is_whole=options.max_tokens is None,
+        is_whole=options.max_tokens is None and "preview" not in result.structured,
         show_all=options.all,
-        max_tokens=app.settings.max_tokens,
+        max_tokens=max_tokens,
     )
     return 0
 
@@ -121,7 +147,7 @@ def _as_pairs(words: Sequence[str]) -> str:
     return f" The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
 
 
-def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools) -> dict[str, Any]:
+def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return _parse_object(words[0])
@@ -146,12 +172,12 @@ def _parse_object(text: str) -> dict[str, Any]:
     return dict(found)
 
 
-def _example(tool_name: str, word: str, tools: MetaTools) -> str:
+def _example(tool_name: str, word: str, tools: MetaTools | None) -> str:
     """Return the call that was probably meant: the word as the first argument that the tool requires."""
     from toolfold.errors import CallError
 
     try:
-        tool = tools.catalog().get(tool_name)
+        tool = None if tools is None else tools.catalog().get(tool_name)
     except CallError:
         tool = None
     required = list(tool.parameters.get("required", ())) if tool is not None else []

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from toolfold.cli import output, publish, versions
+from toolfold.cli.remote import RemoteTools
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -110,7 +111,7 @@ def _add_list(subcommands: _Subparsers) -> None:
     )
     _add_filters(parser)
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    parser.set_defaults(run=_list)
+    parser.set_defaults(run=_list, takes_url=True)
 
 
 def _add_get(subcommands: _Subparsers) -> None:
@@ -118,7 +119,7 @@ def _add_get(subcommands: _Subparsers) -> None:
     parser.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
     parser.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_GET")
-    parser.set_defaults(run=_get)
+    parser.set_defaults(run=_get, takes_url=True)
 
 
 def _add_search(subcommands: _Subparsers) -> None:
@@ -133,7 +134,7 @@ def _add_search(subcommands: _Subparsers) -> None:
     _add_filters(parser)
     parser.add_argument("--explain", action="store_true", help="show which words matched, and how typos were corrected")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    parser.set_defaults(run=_search)
+    parser.set_defaults(run=_search, takes_url=True)
 
 
 def _add_stats(subcommands: _Subparsers) -> None:
@@ -192,16 +193,28 @@ def _given_filters(options: argparse.Namespace) -> dict[str, Any]:
 def _list(options: argparse.Namespace) -> int:
     from toolfold.cli import catalog_views
 
-    tools, filters = output.meta_tools(), _given_filters(options)
+    filters = _given_filters(options)
+    if options.endpoint:
+        return _print_remote(options, "TOOL_LIST", filters)
+    tools = output.meta_tools()
     if options.json:
         return output.print_result(tools.call("TOOL_LIST", filters), as_json=True)
     return catalog_views.list_tools(tools, filters)
+
+
+def _print_remote(options: argparse.Namespace, name: str, arguments: dict[str, Any]) -> int:
+    """Print the answer of a meta-tool of an endpoint, as a model gets it."""
+    with RemoteTools(options) as tools:
+        return output.print_result(tools.call(name, arguments), options.json)
 
 
 def _get(options: argparse.Namespace) -> int:
     from toolfold.cli import catalog_views
 
     arguments = {"tool_name": options.names, "detail": options.detail}
+    if options.endpoint:
+        with RemoteTools(options) as remote_tools:
+            return catalog_views.get_tools(remote_tools, arguments, as_json=options.json)
     return catalog_views.get_tools(output.meta_tools(), arguments, as_json=options.json)
 
 
@@ -215,6 +228,8 @@ def _search(options: argparse.Namespace) -> int:
     from toolfold.cli import search_command
 
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
+    if options.endpoint:
+        return _print_remote(options, "TOOL_LIST", arguments)
     return search_command.search_catalog(output.meta_tools(), arguments, as_json=options.json, explain=options.explain)
 
 

@@ -16,6 +16,7 @@ from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import ToolSummary
+    from toolfold.cli.remote import RemoteTools
     from toolfold.meta_tools.dispatcher import MetaTools
 
 _SHOWN_TAGS = 12
@@ -62,7 +63,7 @@ def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
         )
 
 
-def get_tools(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool) -> int:
+def get_tools(tools: MetaTools | RemoteTools, arguments: Mapping[str, Any], *, as_json: bool) -> int:
     """Print the entries of tools, and for each name that the catalog lacks an error.
 
     Returns:

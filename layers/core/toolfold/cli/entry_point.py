@@ -135,8 +135,10 @@ def _run(arguments: list[str]) -> int:
 
 def _prepare_and_run(options: argparse.Namespace) -> int:
     from toolfold.cli.environment import prepare
+    from toolfold.cli.remote import check_options
 
     prepare(options)
+    check_options(options)
     return int(options.run(options))
 
 

@@ -16,6 +16,7 @@ from toolfold.cli import (
     install,
     mock_api,
     profiles,
+    remote,
     serve,
     settings,
     source,
@@ -90,13 +91,16 @@ def make_parser() -> ArgumentParser:
     """Return the parser. The options that it parses have ``run(options)``, which returns the exit code."""
     parser = ArgumentParser(prog="toolfold", description=_SUMMARY, epilog=_EXAMPLES)
     parser.add_argument("-V", "--version", action="version", version=f"toolfold {__version__}")
-    parser.set_defaults(run=_print_guide, checks_names=False)
+    remote.add_options(parser)
+    parser.set_defaults(run=_print_guide, checks_names=False, takes_url=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=ArgumentParser)
     for command in _COMMANDS:
         command.add_parser(commands)
     _add_help(commands)
     for leaf in _all_parsers(parser):
         add_env_file(leaf)
+        if leaf.get_default("takes_url"):
+            remote.add_options(leaf, argparse.SUPPRESS)
     return parser
 
 

@@ -1,0 +1,82 @@
+"""``toolfold --url …``: a command that calls the tools of an endpoint instead of those of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import CallError, ToolfoldError
+from toolfold.meta_tools.result import Result, error_result
+
+if TYPE_CHECKING:
+    from toolfold.client.client import Client
+
+WHOLE_TOKENS = 100_000
+"""Limit of an answer for a person; the endpoint has a ceiling of its own."""
+
+_COMMANDS = "call, catalog list, catalog search and catalog get"
+
+
+def add_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add the options that select an endpoint.
+
+    Args:
+        parser: of all commands, or of one.
+        default: None; of one command ``argparse.SUPPRESS``, so that options before its name stay.
+    """
+    group = parser.add_argument_group(f"an endpoint instead of this machine, for {_COMMANDS}")
+    # Not "url": commands that add a source have an option --url of their own.
+    for name, dest, metavar, meaning in (
+        ("--url", "endpoint", "URL", "its address, for example https://example.com/mcp"),
+        ("--token-env", "token_env", "NAME", "environment variable with the access token"),
+        ("--key-env", "key_env", "NAME", "environment variable with the API key to send"),
+    ):
+        group.add_argument(name, dest=dest, metavar=metavar, help=meaning, default=default)
+
+
+class RemoteTools:
+    """The meta-tools of an endpoint, as commands use them; a context manager closes the connections.
+
+    Raises:
+        ToolfoldError: a variable that an option names is not set, or the address cannot be used.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        from toolfold.client.client import Client
+
+        self._client: Client = Client(
+            options.endpoint, token=_secret(options.token_env), api_key=_secret(options.key_env)
+        )
+
+    def call(self, name: str, arguments: Mapping[str, Any], *, whole: bool = False) -> Result:
+        """Call a meta-tool; an error of the call is a result."""
+        given = {"max_tokens": WHOLE_TOKENS, **arguments} if whole else arguments
+        try:
+            answer = self._client.call_meta_tool(name, given)
+        except CallError as error:
+            return error_result(error)
+        return Result(answer.structured, answer.text, blocks=answer.blocks)
+
+    def __enter__(self) -> RemoteTools:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+
+def _secret(name: str | None) -> str:
+    """Return the value of an environment variable; empty for None."""
+    if name is None:
+        return ""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
+    return value
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """End the process, as for wrong usage, where ``--url`` was given to a command that needs this machine."""
+    if options.endpoint and not options.takes_url:
+        options.parser.error(f"--url works with {_COMMANDS}. Leave it out, or use one of these.")

@@ -1,0 +1,301 @@
+"""Carry JSON-RPC messages of MCP to a server: over HTTP, or over stdio to a child process.
+
+Requests are those of the stateless version of MCP: each has its own envelope, and no connection has to be opened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from toolfold import __version__
+from toolfold.errors import ToolfoldError
+from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
+
+if TYPE_CHECKING:
+    import requests
+
+__all__ = ["Channel", "ClientError", "HttpChannel", "StdioChannel"]
+
+VERSION = STATELESS[-1]
+MAX_RESPONSE_BYTES = 64 << 20
+_META = {
+    META_VERSION: VERSION,
+    META_CAPABILITIES: {},
+    "io.modelcontextprotocol/clientInfo": {"name": "toolfold-client", "version": __version__},
+}
+_CHUNK_BYTES = 64 << 10
+_KEPT_LINES = 20
+"""Lines of a child's stderr that an error can show the last of."""
+
+
+class ClientError(ToolfoldError):
+    """A server that cannot be reached, or that does not answer as MCP says.
+
+    Attributes:
+        status: The HTTP status; 0 without one.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Channel(Protocol):
+    """What carries requests to one server. Safe to use from many threads."""
+
+    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return its result.
+
+        Raises:
+            ClientError: No result came, or the server sent an error of JSON-RPC.
+        """
+
+    def close(self) -> None:
+        """Close connections and end processes. Calling it again does nothing."""
+
+
+class HttpChannel:
+    """An endpoint over HTTP.
+
+    Args:
+        url: Its address, for example ``https://example.com/mcp``.
+        headers: Further headers, such as ``Authorization``. They are sent to this address alone.
+        timeout_s: Seconds to connect, and to wait for the next part of a response.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
+        if not url.startswith(("https://", "http://")):
+            raise ClientError(
+                f"The address of an endpoint begins with https://, or is stdio; {url[:100]!r} is neither."
+            )
+        self.url, self._timeout_s = url, timeout_s
+        self._headers = dict(headers)
+        self._ids = itertools.count(1)
+        self._session: requests.Session | None = None
+        self._lock = threading.Lock()
+
+    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return its result. See :class:`Channel`."""
+        import requests
+
+        message = _message(next(self._ids), method, params)
+        headers = {
+            **self._headers,
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "User-Agent": f"toolfold-client/{__version__}",
+            "MCP-Protocol-Version": VERSION,
+            "Mcp-Method": method,
+        }
+        if (name := params.get(NAME_PARAMETER.get(method, ""))) is not None:
+            headers["Mcp-Name"] = str(name)
+        body = json.dumps(message).encode()
+        try:
+            with self._open_session().post(
+                self.url, body, headers=headers, timeout=self._timeout_s, allow_redirects=False, stream=True
+            ) as response:
+                content = _read(response)
+        except requests.Timeout:
+            raise ClientError(f"{self.url} did not answer within {self._timeout_s:g} s.") from None
+        except requests.RequestException as error:
+            raise ClientError(f"{self.url} cannot be reached: {_cause(error)}.") from None
+        is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+        return self._result(response, _last_event(content) if is_stream else content)
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            if self._session is not None:
+                self._session.close()
+                self._session = None
+
+    def _open_session(self) -> requests.Session:
+        import requests
+
+        with self._lock:
+            if self._session is None:
+                self._session = requests.Session()
+                self._session.trust_env = True
+            return self._session
+
+    def _result(self, response: requests.Response, content: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(content)
+        except ValueError:
+            answer = None
+        if isinstance(answer, dict) and (isinstance(answer.get("result"), dict) or "error" in answer):
+            return _result_of(answer, response.status_code)
+        hint = {
+            401: "send an access token, or the API key of the endpoint",
+            403: "the access token does not allow this",
+            404: "the path of the endpoint is usually /mcp",
+        }.get(response.status_code, "it does not answer as an MCP server")
+        if 300 <= response.status_code < 400:
+            hint = f"it redirects to {response.headers.get('Location', 'nowhere')[:200]}; use that address"
+        raise ClientError(f"{self.url} answered with HTTP {response.status_code}: {hint}.", response.status_code)
+
+
+class StdioChannel:
+    """A server in a child process, over its standard input and output.
+
+    Args:
+        command: The program and its arguments; by default this package's own server.
+        environment: Variables for it beside those of this process.
+        timeout_s: Seconds to wait for a response.
+    """
+
+    def __init__(
+        self, command: Sequence[str] = (), environment: Mapping[str, str] | None = None, timeout_s: float = 60.0
+    ) -> None:
+        self._command = list(command) or [sys.executable, "-m", "toolfold", "stdio"]
+        self._timeout_s = timeout_s
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, _Response] = {}
+        self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._lock = threading.Lock()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the caller chooses the program
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **(environment or {})},
+                text=True,
+                encoding="utf-8",
+            )
+        except OSError as error:
+            raise ClientError(f"{self._command[0]} cannot be started: {error.strerror}.") from None
+        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read_answers, self._read_log)]
+        for reader in self._readers:
+            reader.start()
+
+    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return its result. See :class:`Channel`."""
+        number = next(self._ids)
+        waiting = self._waiting[number] = _Response()
+        line = json.dumps(_message(number, method, params)) + "\n"
+        try:
+            with self._lock:
+                assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
+        except (OSError, ValueError):
+            raise self._ended() from None
+        try:
+            if not waiting.arrived.wait(self._timeout_s):
+                raise ClientError(f"The server did not answer within {self._timeout_s:g} s.")
+        finally:
+            self._waiting.pop(number, None)
+        if waiting.answer is None:
+            raise self._ended()
+        return _result_of(waiting.answer)
+
+    def close(self) -> None:
+        """End the process: at the end of its input, or by force after some seconds."""
+        with contextlib.suppress(OSError, ValueError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for reader in self._readers:
+            reader.join(5)
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _read_answers(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        for line in self._process.stdout:
+            try:
+                answer = json.loads(line)
+            except ValueError:
+                continue
+            number = answer.get("id") if isinstance(answer, dict) else None
+            waiting = self._waiting.get(number) if isinstance(number, int) else None
+            if waiting is not None:
+                waiting.answer = answer
+                waiting.arrived.set()
+        for waiting in list(self._waiting.values()):
+            waiting.arrived.set()
+
+    def _read_log(self) -> None:
+        assert self._process.stderr is not None  # noqa: S101 - it is a pipe
+        self._stderr.extend(line.strip() for line in self._process.stderr)
+
+    def _ended(self) -> ClientError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        said = f": {self._stderr[-1][:300]}" if self._stderr else ""
+        return ClientError(f"The server has ended (exit code {self._process.returncode}){said}.")
+
+
+class _Response:
+    """A response that is waited for."""
+
+    def __init__(self) -> None:
+        self.arrived = threading.Event()
+        self.answer: dict[str, Any] | None = None
+
+
+def _message(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": _META}}
+
+
+def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
+    """Return the result in a response.
+
+    Raises:
+        ClientError: It is an error of JSON-RPC.
+    """
+    error = answer.get("error")
+    if isinstance(error, Mapping):
+        raise ClientError(f"The server refuses the request: {error.get('message', 'it does not say why')}", status)
+    result = answer.get("result")
+    if not isinstance(result, dict):
+        raise ClientError("The server answered without a result.", status)
+    return result
+
+
+def _read(response: requests.Response) -> bytes:
+    """Read a response within the limit of its size."""
+    parts, size = [], 0
+    for part in response.iter_content(_CHUNK_BYTES):
+        size += len(part)
+        if size > MAX_RESPONSE_BYTES:
+            raise ClientError(f"The response is larger than {MAX_RESPONSE_BYTES >> 20} MB.", response.status_code)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _last_event(content: bytes) -> bytes:
+    """Return the data of the last event that is a response; the events before it are notifications."""
+    for data in reversed(list(_events(content))):
+        if b'"result"' in data or b'"error"' in data:
+            return data
+    return b""
+
+
+def _events(content: bytes) -> Iterator[bytes]:
+    for event in content.replace(b"\r\n", b"\n").split(b"\n\n"):
+        lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
+        if lines:
+            yield b"\n".join(lines)
+
+
+def _cause(error: BaseException) -> str:
+    """Return the last cause of an error of the HTTP library in a few words, without the addresses of objects."""
+    text = str(error.args[0] if error.args else error)
+    reason = text.rpartition(": ")[2].strip("()'\" ")
+    return reason[:200] or type(error).__name__

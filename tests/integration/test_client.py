@@ -1,0 +1,215 @@
+"""The Python client against the local server over HTTP and against a child process over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import requests
+
+import toolfold
+from tests.conftest import KEY
+from tests.support.model_api import model_api
+from toolfold.cli import main
+from toolfold.client import AnthropicToolSearch, AsyncClient, Client, ClientError, OpenAIToolSearch
+from toolfold.client.answers import OtherCallError, to_error
+from toolfold.errors import AuthRequired, InvalidArguments, ToolNotFound
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+from toolfold.transports.local_http.server import LocalServer
+
+SYMBOLS = ("AAPL", "MSFT", "IBM")
+
+
+@pytest.fixture(scope="module")
+def url(mock_api: MockApi) -> Iterator[str]:
+    with LocalServer(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})) as running:
+        yield running.url
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    with Client(url, api_key=KEY) as opened:
+        yield opened
+
+
+def test_a_tool_is_found_described_and_called(client: Client) -> None:
+    assert client.list("latest price of a stock").tools[0]["name"] == "GLOBAL_QUOTE"
+    assert client.get("GLOBAL_QUOTE").tools[0]["parameters"]["required"] == ["symbol"]
+    answer = client.call("GLOBAL_QUOTE", symbol="AAPL")
+    assert answer.result["symbol"] == "AAPL"
+    assert str(answer.result["price"]) in answer.text
+
+
+def test_rows_are_objects_and_a_select_is_applied(client: Client) -> None:
+    rows = client.call("TIME_SERIES_DAILY", {"symbol": "IBM"}, select="close; last 2").rows
+    assert [list(row) for row in rows] == [["timestamp", "close"]] * 2
+
+
+def test_a_batch_and_a_pipe_are_one_request_each(client: Client) -> None:
+    calls = [{"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": name}, "select": "price"} for name in SYMBOLS]
+    assert [part["ok"] for part in client.batch(calls).results] == [True] * 3
+    first = {"as": "found", "tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "apple"}}
+    then = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": {"$ref": "found.rows[0].symbol"}}}
+    piped = client.pipe([first, then])
+    assert piped.result["symbol"] == "AAPL"
+    assert [step["tool_name"] for step in piped.results] == ["SYMBOL_SEARCH", "GLOBAL_QUOTE"]
+
+
+def test_a_script_is_one_request(client: Client) -> None:
+    answer = client.script("len(names)", {"names": [*SYMBOLS]})
+    assert answer.result == 3
+
+
+def test_failures_are_exceptions_with_the_code_of_the_server(client: Client) -> None:
+    with pytest.raises(InvalidArguments) as invalid:
+        client.call("GLOBAL_QUOTE")
+    assert invalid.value.code == "INVALID_ARGUMENTS"
+    assert "next_call" in invalid.value.details
+    with pytest.raises(ToolNotFound, match="There is no tool"):
+        client.call("NOTHING_LIKE_IT")
+
+
+def test_an_unknown_code_of_a_newer_server_is_kept() -> None:
+    error = to_error({"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3})
+    assert isinstance(error, OtherCallError)
+    assert error.as_dict() == {"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3}
+
+
+def test_many_threads_share_a_client(client: Client) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda name: client.call("GLOBAL_QUOTE", symbol=name).result["symbol"], SYMBOLS * 8))
+    assert found == [*SYMBOLS] * 8
+
+
+def test_without_a_key_the_server_says_how_to_get_one(url: str) -> None:
+    with Client(url) as without_key, pytest.raises(AuthRequired):
+        without_key.call("GLOBAL_QUOTE", symbol="IBM", fresh=True)
+
+
+def test_the_key_for_one_source_is_sent(url: str) -> None:
+    with Client(url, source_keys={"alpha_vantage": KEY}) as client:
+        assert client.call("GLOBAL_QUOTE", symbol="IBM", fresh=True).result["symbol"] == "IBM"
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [("/other", "HTTP 404: the path of the endpoint is usually /mcp"), ("/mcp/none", "HTTP 404")],
+)
+def test_an_address_without_an_endpoint_is_explained(url: str, path: str, complaint: str) -> None:
+    with Client(url.removesuffix("/mcp") + path) as client, pytest.raises(ClientError, match=complaint) as caught:
+        client.list()
+    assert caught.value.status == 404
+
+
+def test_a_server_that_cannot_be_reached_is_named() -> None:
+    refused = pytest.raises(ClientError, match=r"^http://127.0.0.1:1/mcp cannot be reached: .*refused")
+    with Client("http://127.0.0.1:1/mcp", token="secret-token") as client, refused as caught:
+        client.list()
+    assert "secret-token" not in str(caught.value)
+
+
+def test_an_address_of_another_scheme_is_refused() -> None:
+    with pytest.raises(ClientError, match="begins with https://, or is stdio"):
+        Client("ftp://example.com")
+
+
+def test_over_stdio_a_process_answers(mock_api: MockApi) -> None:
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
+
+    async def compare() -> list[str]:
+        async with AsyncClient("stdio", environment=environment) as client:
+            answers = await asyncio.gather(*(client.call("GLOBAL_QUOTE", symbol=name) for name in SYMBOLS))
+            assert len(await client.definitions()) == 3
+        return [answer.result["symbol"] for answer in answers]
+
+    assert asyncio.run(compare()) == [*SYMBOLS]
+
+
+def test_a_process_that_ends_is_reported_with_its_last_words() -> None:
+    ended = pytest.raises(ClientError, match=r"has ended \(exit code 1\).*no settings")
+    with Client("stdio", command=[sys.executable, "-c", "import sys; sys.exit('no settings')"]) as client, ended:
+        client.list()
+
+
+def test_a_program_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ClientError, match="toolfold-none cannot be started"):
+        Client("stdio", command=["toolfold-none"])
+
+
+def test_the_client_is_imported_when_it_is_used() -> None:
+    assert toolfold.Client is Client
+    with pytest.raises(AttributeError, match="no attribute 'Clients'"):
+        toolfold.Clients  # noqa: B018 - reading it is what fails
+
+
+class TestCommandLine:
+    def test_a_call_goes_to_the_endpoint(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("REMOTE_KEY", KEY)
+        command = ["--url", url, "--key-env", "REMOTE_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]
+        assert main(command) == 0
+        assert '"symbol": "IBM"' in capsys.readouterr().out
+
+    def test_options_may_follow_the_command(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["catalog", "search", "--url", url, "stock", "price"]) == 0
+        assert "GLOBAL_QUOTE" in capsys.readouterr().out
+
+    def test_a_command_that_needs_this_machine_refuses(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["--url", url, "doctor"])
+        assert "--url works with call, catalog list" in capsys.readouterr().err
+
+    def test_a_variable_that_is_not_set_is_named(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["--url", url, "--token-env", "NO_SUCH", "call", "X"]) == 1
+        assert "NO_SUCH is not set" in capsys.readouterr().err
+
+
+def _post(address: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    response = requests.post(address + path, json=body, timeout=10)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def test_an_agent_on_the_messages_api_finds_and_calls_a_tool(client: Client) -> None:
+    search = AnthropicToolSearch(client)
+    tools = search.tools()
+    assert len(tools) == 130
+    assert [tool["name"] for tool in tools if not tool.get("defer_loading")] == ["search_tools"]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "What does Apple cost?"}]
+    with model_api("latest price of a stock", {"symbol": "AAPL"}) as (address, api):
+        while True:
+            message = _post(address, "/v1/messages", {"tools": tools, "messages": messages, "max_tokens": 500})
+            messages.append({"role": "assistant", "content": message["content"]})
+            if message["stop_reason"] != "tool_use":
+                break
+            messages.append({"role": "user", "content": search.answer(message["content"])})
+    assert len(api.requests) == 3
+    assert '"symbol":"AAPL"' in message["content"][0]["text"]
+
+
+def test_an_agent_on_the_responses_api_finds_and_calls_a_tool(client: Client) -> None:
+    search = OpenAIToolSearch(client, about="market data")
+    items: list[dict[str, Any]] = [{"role": "user", "content": "What does Apple cost?"}]
+    with model_api("latest price of a stock", {"symbol": "AAPL"}) as (address, api):
+        while True:
+            output = _post(address, "/v1/responses", {"tools": search.tools(), "input": items})["output"]
+            items += output
+            if not (answers := search.answer(output)):
+                break
+            items += answers
+    assert len(api.requests) == 3
+    assert '"symbol":"AAPL"' in output[-1]["content"][0]["text"]
+
+
+def test_a_search_without_matches_says_so(client: Client) -> None:
+    use = {"type": "tool_use", "id": "1", "name": "search_tools", "input": {"query": "qzxv"}}
+    assert "No tool matches" in AnthropicToolSearch(client).answer([use])[0]["content"]
+    call = {"type": "tool_search_call", "call_id": "1", "arguments": '{"query": "qzxv"}'}
+    assert OpenAIToolSearch(client).answer([call])[0]["tools"] == []
