@@ -72,6 +72,13 @@ class Client:
             raise SystemExit(result["content"][0]["text"])
         return result
 
+    def processor_ms(self, arguments: dict[str, Any], repeated: int = 10 * REPEATED) -> float:
+        """Return the mean processor time of a call, in milliseconds: other processes share the machine."""
+        began = time.process_time()
+        for _ in range(repeated):
+            self.call(arguments)
+        return (time.process_time() - began) * 1000 / repeated
+
     def timed(self, arguments: dict[str, Any], repeated: int = REPEATED) -> float:
         """Return the median time of a call, in milliseconds."""
         times = []
@@ -101,18 +108,18 @@ def script(text: str = SCRIPT) -> dict[str, Any]:
 def times(url: str, slow_url: str) -> str:
     client = Client(url)
     client.call(batch(SYMBOLS))
-    one, ten = client.timed(quote("AAPL")), client.timed(batch(SYMBOLS))
+    one, ten = client.processor_ms(quote("AAPL")), client.processor_ms(batch(SYMBOLS))
     slow = Client(slow_url)
     slow.call(batch(SYMBOLS))  # imports and connections are not what is measured
     single = slow.timed(quote("AAPL", fresh=True), 5)
     parallel = slow.timed(batch(SYMBOLS, fresh=True), 5)
     rows = [
-        ("one cached call", f"{one:.2f} ms", ""),
-        ("a batch of ten cached calls", f"{ten:.2f} ms", f"{ten / one:.1f} × one call"),
+        ("one cached call, processor time", f"{one:.2f} ms", ""),
+        ("a batch of ten cached calls, processor time", f"{ten:.2f} ms", f"{ten / one:.1f} × one call"),
         (f"one call with a request of {LATENCY_S * 1000:.0f} ms", f"{single:.0f} ms", ""),
         ("a batch of ten such calls, eight at a time", f"{parallel:.0f} ms", f"{parallel / single:.2f} × one call"),
     ]
-    return "### Time of a batch\n\n" + markdown_table(("", "median", "ratio"), rows)
+    return "### Time of a batch\n\n" + markdown_table(("", "time", "ratio"), rows)
 
 
 def scripts(url: str) -> str:
