@@ -45,13 +45,19 @@ class _ToolDefinition(NamedTuple):
     where: functools.partial[str]
 
 
-def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_out: list[str] | None = None) -> str:
+def compile_folder(
+    folder: Path,
+    adapters: Collection[str] | None = None,
+    left_out: list[str] | None = None,
+    notes: list[str] | None = None,
+) -> str:
     """Compile every source below ``folder``.
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``.
         adapters: Names that ``kind`` may have. None: the adapters that ``sources.registry`` finds here.
         left_out: Receives what imported sources describe and no tool can express, each as ``file:line: problem``.
+        notes: Receives what imported tools lack without harm, each as ``file:line: sentence``.
 
     Returns:
         The compiled catalog as JSON text, ending in a line feed.
@@ -64,6 +70,8 @@ def compile_folder(folder: Path, adapters: Collection[str] | None = None, left_o
     names = _names(loaded)
     left_out = [] if left_out is None else left_out
     left_out += [problem for source in loaded for problem in source.left_out]
+    if notes is not None:
+        notes += [note for source in loaded for note in source.notes]
     definitions = list(_definitions(loaded, names, problems))
     tools, locations = _tool_entries(definitions, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]

@@ -76,7 +76,15 @@ def load_imported_source(
     entry = emitter.imported_source_entry(settings, found, title, description)
     freshness = {FRESHNESS_CLASS: settings.freshness_s}
     return LoadedSource(
-        settings, entry, freshness, categories, Vocabulary(), left_out, is_imported=True, files=found.files
+        settings,
+        entry,
+        freshness,
+        categories,
+        Vocabulary(),
+        left_out,
+        found.notes,
+        is_imported=True,
+        files=found.files,
     )
 
 

@@ -28,6 +28,7 @@ class LoadedSource(NamedTuple):
         categories: Its categories, in the order of the listing.
         vocabulary: Further meanings of words.
         left_out: What the source describes and no tool can express, each as ``file:line: problem``.
+        notes: What tools lack without harm, each as ``file:line: sentence``.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
         files: Content that calls return: its SHA-256 → text, or bytes.
     """
@@ -38,5 +39,6 @@ class LoadedSource(NamedTuple):
     categories: Sequence[LoadedCategory]
     vocabulary: Vocabulary
     left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
     is_imported: bool = False
     files: Mapping[str, str | bytes] = MappingProxyType({})

@@ -158,6 +158,11 @@ def _add_compile(subcommands: _Subparsers) -> None:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the compiled catalog is out of date"
     )
+    parser.add_argument(
+        "--notes",
+        action="store_true",
+        help="print what is left out of imported tools: sentences, inner parts of schemas",
+    )
     parser.set_defaults(run=_compile)
 
 
@@ -239,9 +244,11 @@ def _compile(options: argparse.Namespace) -> int:
 
     path = options.output or options.folder / "catalog.json"
     left_out: list[str] = []
-    compiled = compile_folder(options.folder, left_out=left_out)
+    notes: list[str] = []
+    compiled = compile_folder(options.folder, left_out=left_out, notes=notes)
     current = read_output_file(path)
     _print_left_out(left_out)
+    _print_notes(notes, is_whole=options.notes)
     if options.check:
         if current != compiled:
             print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)
@@ -268,6 +275,14 @@ def _note_semantic_postings(compiled: str) -> None:
             f"{semantic_index.INSTALL}",
             file=sys.stderr,
         )
+
+
+def _print_notes(notes: list[str], *, is_whole: bool) -> None:
+    """Print what tools of imported sources lack, or how many such notes there are."""
+    if notes and is_whole:
+        print(*notes, sep="\n", file=sys.stderr)
+    elif notes:
+        print(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.", file=sys.stderr)
 
 
 def _print_left_out(problems: list[str]) -> None:
