@@ -29,7 +29,14 @@ def main() -> None:
     from toolfold.telemetry import configure
     from toolfold.transports.lambda_handler import LambdaHandler
 
-    settings = Settings.from_environment({"TOOLFOLD_CATALOG": place, "TOOLFOLD_CATALOG_MAX_AGE_S": "3600"})
+    settings = Settings.from_environment(
+        {
+            "TOOLFOLD_CATALOG": place,
+            "TOOLFOLD_CATALOG_MAX_AGE_S": "3600",
+            "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org",
+            "TOOLFOLD_KEY_VARIABLES": "PLATFORM_API_KEY",
+        }
+    )
     asked = json.load(sys.stdin)
     names, queries = asked["names"], asked["queries"]
     figures: dict[str, Any] = {"memory_before": _peak()}
