@@ -50,8 +50,8 @@ PASSED_ON = {
 }
 """Names of the functions that bring a call nearer to its source."""
 
-NO_TOOLS = ("auth", "aws", "build", "network")
-"""Packages that know no tools: they connect to an issuer, to AWS, or to any host."""
+NO_TOOLS = ("auth", "aws", "build", "client", "network")
+"""Packages that know no tools: they connect to an issuer, to AWS, to another toolfold server, or to any host."""
 
 CALLS = re.compile(rf"\b({'|'.join(PASSED_ON)})\(")
 

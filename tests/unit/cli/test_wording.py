@@ -52,6 +52,14 @@ ERRORS: dict[str, dict[str, Any]] = {
         "message": "TOOL_CALL only reads, and SMA changes data; nothing was sent.",
         "suggestion": "Call TOOL_CALL_WRITE with the same tool_name and arguments.",
     },
+    "SOURCE_CHANGED": {
+        "message": "Clock changed now since its description was read; nothing was sent.",
+        "suggestion": "Do not call it again; tell the operator to run: toolfold source refresh clock",
+    },
+    "CANCELLED": {
+        "message": "The client cancelled this call.",
+        "suggestion": "Call again if the answer is needed.",
+    },
     "INSUFFICIENT_SCOPE": {
         "message": "The access token lacks the scope tools:call; nothing was sent.",
         "suggestion": messages.AUTHORIZE_AGAIN.for_model,
@@ -122,6 +130,8 @@ STEPS = {
     "TOOL_NOT_EXPOSED": "Take another tool, which `toolfold catalog search` finds; you can switch it on.",
     "CONTEXT_MISMATCH": "Connect to /mcp/charts for it, or take another tool, which `toolfold catalog search` finds.",
     "WRITE_NOT_ALLOWED": "Call `toolfold call` with the same tool_name and arguments.",
+    "SOURCE_CHANGED": "Do not call it again; run: toolfold source refresh clock",
+    "CANCELLED": "Call again if the answer is needed.",
     "INSUFFICIENT_SCOPE": "Authorize this client again, with that scope.",
     "APPROVAL_REQUIRED": "Repeat it with --approval-token Ab-1 if you agree.",
     "APPROVAL_PENDING": "Run `toolfold approve Ab-1`, then repeat it with --approval-token Ab-1.",
