@@ -15,6 +15,10 @@ dialogues-check: .venv/.dev ## fail when docs/how-to/ten-dialogues.md is stale
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m tests.benchmarks.calls $(ARGS)
 
+.PHONY: bench-sources
+bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/many-sources.md; ARGS=--write
+	$(bin)/python -m tests.benchmarks.sources $(ARGS)
+
 bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m tests.benchmarks.modes $(ARGS)
 

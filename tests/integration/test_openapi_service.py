@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.meta_tools import call, error
+from tests.support.running_app import running_app
 from toolfold.build import yaml_loader
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.openapi.refresh import refresh
@@ -30,20 +28,10 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
     """URL of the running application."""
-    import uvicorn
-
     from tests.support.shelter_service import create_app
 
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(create_app(), log_level="critical", lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(10)
+    with running_app(create_app()) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

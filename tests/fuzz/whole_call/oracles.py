@@ -217,7 +217,7 @@ def _token_limit(sent: CallInput) -> int:
 
 
 def _comparable(answer: Answer) -> Any:
-    """Return what must be equal for equal calls: not ages, waiting times, and names of files."""
+    """Return what must be equal for equal calls: not ages, times, requests to the upstream, and names of files."""
     result = answer.result
     if not result:
         return answer.status, answer.body
@@ -225,7 +225,7 @@ def _comparable(answer: Answer) -> Any:
     if result["isError"]:
         error = structured["error"]
         return error["code"], error["message"]
-    for name in ("cached", "age_s"):
+    for name in ("cached", "age_s", "elapsed_ms", "upstream_ms", "upstream_requests", "reasoning"):
         structured.pop(name, None)
     text = json.dumps([structured, result["content"]], sort_keys=True)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME", text)

@@ -31,7 +31,7 @@ class Client:
         ClientError: The address cannot be used, or the program cannot be started.
 
     Example:
-        >>> with Client("stdio", environment={"ALPHA_VANTAGE_API_KEY": key}) as client:  # doctest: +SKIP
+        >>> with Client("https://example.com/mcp", api_key=key) as client:  # doctest: +SKIP
         ...     client.call("GLOBAL_QUOTE", symbol="AAPL").result["price"]
     """
 

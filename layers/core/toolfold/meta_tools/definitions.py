@@ -29,6 +29,9 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _MAX_CHARACTERS = 1950
 """Characters before the dates: clients cut the instructions at 2,048."""
 
+_MOST_SOURCES = 15
+"""Sources that the description of TOOL_LIST names: with any number of them it stays short."""
+
 _MOST_NAMED = 15
 """Categories that are named when a client connects."""
 
@@ -84,8 +87,8 @@ def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> l
 
     For a catalog in which some tools change data there is a second executor, so that a client that allows TOOL_CALL
     allows nothing but reading. Both have ``approval_token`` where calls of some tools need approval. ``TOOL_LIST`` has
-    ``source`` where there are several. Without a catalog
-    the definitions state what is true of any: a client must be able to connect all the same.
+    ``source`` where there are several. Without a catalog the definitions state what is true of any: a client must be
+    able to connect all the same.
 
     Args:
         catalog: the current catalog; None while it is missing.
@@ -120,7 +123,7 @@ def _listing_and_calling(catalog: Catalog | None) -> list[dict[str, Any]]:
     if len(catalog.sources) > 1:
         schema = tool_list["inputSchema"]
         tool_list = {**tool_list, "inputSchema": {**schema, "properties": {**schema["properties"], **_SOURCE}}}
-    description = safe_line(f"{tool_list['description']} {catalog.description}".strip())
+    description = safe_line(f"{tool_list['description']} {_behind(catalog)}".strip())
     tool_call = {**tool_call, "annotations": {**_READ_ONLY, "openWorldHint": True}}
     if catalog.has_approvals:
         schema = tool_call["inputSchema"]
@@ -129,8 +132,25 @@ def _listing_and_calling(catalog: Catalog | None) -> list[dict[str, Any]]:
     if has_writes(catalog):
         hints = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
         found[2] = {**tool_call, "description": _READS}
-        found.append({**tool_call, **_WRITE, "annotations": hints})
+        found.append(
+            {**tool_call, **_WRITE, "inputSchema": _write_schema(tool_call["inputSchema"]), "annotations": hints}
+        )
     return found
+
+
+def _behind(catalog: Catalog) -> str:
+    """Return what lies behind the tools: the description of a single source, the titles of several."""
+    if len(catalog.sources) == 1:
+        return catalog.description
+    titles = [source.title for source in catalog.sources]
+    more = f" and {len(titles) - _MOST_SOURCES} more" if len(titles) > _MOST_SOURCES else ""
+    return f"Behind it: {', '.join(titles[:_MOST_SOURCES])}{more}."
+
+
+def _write_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call that changes data: what it answers is short, and never cached."""
+    kept = {name: rule for name, rule in schema["properties"].items() if name in _OF_WRITES}
+    return {**schema, "properties": kept}
 
 
 def has_writes(catalog: Catalog) -> bool:
@@ -151,6 +171,9 @@ def _effect_hints(counts: Mapping[str, int]) -> dict[str, bool]:
         return {"readOnlyHint": False, "destructiveHint": False}
     return _READ_ONLY
 
+
+_OF_WRITES = ("tool_name", "arguments", "approval_token")
+"""Arguments that the definition of TOOL_CALL_WRITE has. It accepts the others of TOOL_CALL as well."""
 
 _READS = "Runs a tool that only reads; an error has the next call."
 _WRITE = {

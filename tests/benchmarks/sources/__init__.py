@@ -1,0 +1,1 @@
+"""One catalog of five sources, measured: ``make bench-sources``."""
