@@ -159,6 +159,20 @@ class TestGateway:
         resolved = stack.deployed(AlphaVantageApiKeySecret=f"{SECRET}#key", KeySecretKmsKeyArn=KMS_KEY)
         assert is_allowed(resolved.statements(), asked) == expected
 
+    @pytest.mark.parametrize(
+        ("asked", "expected"),
+        [
+            (Call("secretsmanager:GetSecretValue", SECRET), True),
+            (Call("secretsmanager:GetSecretValue", f"{SECRET}2"), False),
+            (Call("kms:Decrypt", KMS_KEY), False),
+            (Call("kms:Decrypt", KMS_KEY, {"kms:ViaService": ("secretsmanager.us-east-1.amazonaws.com",)}), True),
+        ],
+        ids=str,
+    )
+    def test_it_reads_the_keys_of_sources(self, asked: Call, expected: bool) -> None:
+        resolved = stack.deployed(SourceKeys=SECRET, KeySecretKmsKeyArn=KMS_KEY)
+        assert is_allowed(resolved.statements(), asked) == expected
+
     def test_it_learns_that_nothing_is_published_whatever_s3_compares_the_prefix_with(self) -> None:
         """S3 answers 404 only to those who may list. Which prefix such a request has is not documented."""
         bucket = "arn:aws:s3:::toolfold-catalogbucket"

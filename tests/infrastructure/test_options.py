@@ -189,6 +189,7 @@ class TestRefused:
             ({"MonthlyBudgetUsd": "20", "BudgetEmail": "a@example.com"}, []),
             ({"AlphaVantageApiKey": "KEY"}, ["KeyIsNotForEveryone"]),
             ({"AlphaVantageApiKeySecret": SECRET}, ["KeyIsNotForEveryone"]),
+            ({"SourceKeys": SECRET}, ["KeyIsNotForEveryone"]),
             ({"AlphaVantageApiKey": "KEY", "AnyoneMayUseTheKey": "true"}, []),
             ({"OAuthIssuer": "https://issuer.example.com"}, ["IssuerNeedsPublicUrl"]),
         ],

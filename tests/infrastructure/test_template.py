@@ -170,6 +170,21 @@ class TestRole:
         services = statement["Condition"]["StringEquals"]["kms:ViaService"]
         assert [service["Fn::Sub"].partition(".")[0] for service in services] == ["secretsmanager", "ssm"]
 
+    @pytest.mark.parametrize("name", ["SourceKeysPolicy", "SourceKeysKmsPolicy"])
+    def test_gateway_and_publisher_read_the_keys_of_sources(self, resources: dict[str, Resource], name: str) -> None:
+        policy = resources[name]
+        [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
+
+        assert policy["Properties"]["Roles"] == [
+            {"Ref": "GatewayRole"},
+            {"Fn::If": ["PublisherOn", {"Ref": "PublisherRole"}, {"Ref": "AWS::NoValue"}]},
+        ]
+        expected = {"SourceKeysPolicy": "SourceKeys", "SourceKeysKmsPolicy": "KeySecretKmsKeyArn"}
+        assert statement["Resource"] == {"Ref": expected[name]}
+        for function in ("GatewayFunction", "PublisherFunction"):
+            variables = resources[function]["Properties"]["Environment"]["Variables"]
+            assert variables["TOOLFOLD_SOURCE_KEYS"] == {"Ref": "SourceKeys"}
+
     def test_no_policy_of_aws_is_attached_unless_tracing_is_on(self, resources: dict[str, Resource]) -> None:
         condition, _, otherwise = resources["GatewayRole"]["Properties"]["ManagedPolicyArns"]["Fn::If"]
 
@@ -375,7 +390,7 @@ class TestParameters:
     ) -> None:
         rule = sam_template.load(TEMPLATE)["Rules"]["KeyIsNotForEveryone"]
         given = {"AlphaVantageApiKey": key, "AlphaVantageApiKeySecret": secret, "AnyoneMayUseTheKey": confirmed}
-        given["OAuthIssuer"] = issuer
+        given |= {"OAuthIssuer": issuer, "SourceKeys": ""}
 
         checked = holds(rule["RuleCondition"], given)
         assert accepted == (not checked or all(holds(one["Assert"], given) for one in rule["Assertions"]))
@@ -394,6 +409,21 @@ class TestParameters:
     )
     def test_the_arn_of_the_secret_must_be_whole(self, arn: str, accepted: bool) -> None:
         pattern = sam_template.load(TEMPLATE)["Parameters"]["AlphaVantageApiKeySecret"]["AllowedPattern"]
+
+        assert bool(re.fullmatch(pattern, arn)) == accepted
+
+    @pytest.mark.parametrize(
+        ("arn", "accepted"),
+        [
+            ("", True),
+            ("arn:aws:secretsmanager:eu-central-1:123456789012:secret:sources-Ab12Cd", True),
+            ("arn:aws:ssm:eu-central-1:123456789012:parameter/toolfold/sources", True),
+            ("arn:aws:secretsmanager:eu-central-1:123456789012:secret:sources-Ab12Cd#crm", False),
+            ('{"crm": "KEY"}', False),
+        ],
+    )
+    def test_the_keys_of_sources_are_a_whole_secret(self, arn: str, accepted: bool) -> None:
+        pattern = sam_template.load(TEMPLATE)["Parameters"]["SourceKeys"]["AllowedPattern"]
 
         assert bool(re.fullmatch(pattern, arn)) == accepted
 

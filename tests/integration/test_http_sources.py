@@ -277,6 +277,41 @@ def test_keys_can_be_references_to_secrets(world: World, endpoint: str, monkeypa
         assert expected_key(name, False, world.endpoint) in secrets_in(world.services[name].last)
 
 
+@pytest.mark.slow  # imports boto3
+def test_keys_of_all_sources_can_be_in_one_secret(
+    world: World, endpoint: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    use_aws_endpoint(endpoint, monkeypatch)
+    import boto3
+
+    caplog.set_level(logging.DEBUG)
+    stored = {name: key for name, key in OPERATOR_KEYS.items() if name not in ("basic", "header")}
+    store: Any = boto3.client("ssm")
+    store.put_parameter(Name="/toolfold/sources", Value=json.dumps(stored), Type="SecureString", Overwrite=True)
+    caplog.clear()  # of this test's own client
+    for name in stored:
+        monkeypatch.delenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY")
+    monkeypatch.delenv("TOOLFOLD_SOURCE_HEADER_KEY")
+    settings = world.executor.settings._replace(source_keys="ssm:/toolfold/sources")
+    world.tools = MetaTools(lambda: world.catalog, ToolExecutor(settings, clock=Clock().clocks()))
+    for service in world.services.values():
+        service.answer = echo
+    shown = ""
+    for name in [*stored, "basic"]:
+        result = world.call(f"{name}__find", {"q": "one"})
+        assert not result.is_error, result.text
+        sent = secrets_in(world.services[name].last)
+        assert expected_key(name, False, world.endpoint) in sent
+        assert not any(key in sent for other, key in OPERATOR_KEYS.items() if other != name)
+        shown += result.text
+    error = world.call("header__find", {"q": "one"}).structured["error"]
+    assert error["code"] == "AUTH_REQUIRED"
+    assert "TOOLFOLD_SOURCE_KEYS has none for header" in error["message"]
+    assert world.services["header"].received == []
+    shown += " ".join(record.getMessage() for record in caplog.records) + repr(settings)
+    assert not any(fragment in shown for fragment in FRAGMENTS)
+
+
 class TestFailures:
     """A source that is down or slow fails its own calls; the others answer as if it were not there."""
 

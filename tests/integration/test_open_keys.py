@@ -98,6 +98,7 @@ def test_without_a_key_nothing_is_said_about_one(load: Callable[..., Call], capl
         ({"ALPHA_VANTAGE_API_KEY": KEY}, ["ALPHA_VANTAGE_API_KEY"]),
         ({"ALPHA_VANTAGE_API_KEY": " "}, []),
         ({"TOOLFOLD_SOURCE_WEATHER_KEY": KEY}, ["TOOLFOLD_SOURCE_WEATHER_KEY"]),
+        ({"TOOLFOLD_SOURCE_KEYS": "ssm:/toolfold/sources"}, ["TOOLFOLD_SOURCE_KEYS"]),
         ({"TOOLFOLD_KEY_VARIABLES": "maps=MAPS_KEY,OTHER_KEY", "MAPS_KEY": KEY, "OTHER_KEY": ""}, ["MAPS_KEY"]),
         ({"ALPHA_VANTAGE_API_KEY": KEY, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}, []),
         ({"ALPHA_VANTAGE_API_KEY": KEY, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "0"}, ["ALPHA_VANTAGE_API_KEY"]),

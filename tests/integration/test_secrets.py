@@ -19,7 +19,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
 from toolfold.execution import secrets
-from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, known_operator_key, resolve_api_key
 from toolfold.execution.secrets import SecretProvider
 
 KEY = "CANARYKEY0123456"
@@ -203,3 +203,63 @@ def test_a_key_that_cannot_be_read_is_logged_with_a_code_alone(
         find(reference)
     [line] = [record.getMessage() for record in caplog.records if record.name == "toolfold"]
     assert line == f"API key cannot be read from AWS: {code}"
+
+
+class TestKeysOfSources:
+    """One JSON object with the keys of all sources, in ``TOOLFOLD_SOURCE_KEYS``."""
+
+    @pytest.fixture
+    def find_in(self, provider: SecretProvider, catalog: Catalog) -> Callable[..., str]:
+        def resolve(stored: str, variable: str = "", *, uses_own: bool = True) -> str:
+            provider.source_keys = secret(stored)
+            source = catalog.source("alpha_vantage")
+            return resolve_api_key(source, NO_CREDENTIALS, provider, {VARIABLE: variable}, uses_own=uses_own)
+
+        return resolve
+
+    def test_a_source_gets_the_key_of_its_id(self, find_in: Find, provider: SecretProvider, catalog: Catalog) -> None:
+        assert find_in(json.dumps({"alpha_vantage": KEY, "other": "x"})) == KEY
+        assert known_operator_key(catalog.source("alpha_vantage"), provider, {}) == KEY
+
+    def test_the_variable_of_the_source_comes_first(self, find_in: Find) -> None:
+        assert find_in(json.dumps({"alpha_vantage": "stored"}), KEY) == KEY
+
+    def test_an_object_without_the_id_is_no_failure(self, find_in: Find, caplog: pytest.LogCaptureFixture) -> None:
+        with pytest.raises(AuthRequired, match="TOOLFOLD_SOURCE_KEYS has none for alpha_vantage"):
+            find_in(json.dumps({"other": KEY}))
+        assert [record for record in caplog.records if record.name == "toolfold"] == []
+
+    def test_a_key_that_was_removed_is_not_used_again(
+        self, find_in: Find, provider: SecretProvider, clock: SimpleNamespace
+    ) -> None:
+        assert find_in(json.dumps({"alpha_vantage": KEY})) == KEY
+        boto3.client("secretsmanager").put_secret_value(SecretId=provider.source_keys, SecretString="{}")
+        assert provider.source_key("alpha_vantage") == KEY
+        clock.now += TTL_S + 1
+        assert (provider.source_key("alpha_vantage"), provider.last_source_key("alpha_vantage")) == ("", "")
+
+    def test_a_key_that_is_not_for_all_callers_is_not_read(
+        self, find_in: Find, provider: SecretProvider, catalog: Catalog
+    ) -> None:
+        with pytest.raises(AuthRequired, match="is not for all callers"):
+            find_in(json.dumps({"alpha_vantage": KEY}), uses_own=False)
+        assert provider.last_source_key("alpha_vantage") == ""
+
+    @pytest.mark.parametrize(
+        ("stored", "reason"),
+        [
+            (f"{{'alpha_vantage': '{KEY}'}}", "JSONDecodeError"),
+            (f'["{KEY}"]', "the secret is not a JSON object"),
+            (f'{{"alpha_vantage": {{"key": "{KEY}"}}}}', "the field is not a text"),
+            ('{"alpha_vantage": null}', "the field is not a text"),
+            ('{"alpha_vantage": " "}', "the secret is empty"),
+            ('{"alpha_vantage": "ssm:/toolfold/key"}', "the field is a reference, not a key"),
+        ],
+    )
+    def test_what_is_no_object_of_keys_is_logged_without_its_content(
+        self, find_in: Find, caplog: pytest.LogCaptureFixture, stored: str, reason: str
+    ) -> None:
+        with pytest.raises(AuthRequired, match="cannot be read at the moment"):
+            find_in(stored)
+        [line] = [record.getMessage() for record in caplog.records if record.name == "toolfold"]
+        assert line == f"Key of source 'alpha_vantage' in TOOLFOLD_SOURCE_KEYS cannot be read from AWS: {reason}"

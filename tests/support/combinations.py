@@ -49,6 +49,15 @@ OPTIONS: dict[str, dict[str, str]] = {
     "PublisherOn": {"Publisher": "true"},
     "PublisherScheduled": {"Publisher": "true", "PublishSchedule": "rate(1 day)"},
     "SnapStartOn": {"SnapStart": "true"},
+    "SourceKeysHaveKmsKey": {
+        "SourceKeys": "arn:aws:secretsmanager:us-east-1:123456789012:secret:sources-Ab12Cd",
+        "AnyoneMayUseTheKey": "true",
+        "KeySecretKmsKeyArn": KMS_KEY,
+    },
+    "SourceKeysSet": {
+        "SourceKeys": "arn:aws:secretsmanager:us-east-1:123456789012:secret:sources-Ab12Cd",
+        "AnyoneMayUseTheKey": "true",
+    },
     "StaleCatalogAlarmOn": {"Publisher": "true", "PublishSchedule": "rate(1 day)", "AlarmTopicArn": TOPIC},
     "TableLimited": {"TableMaxReadUnits": "50"},
     "TableReadsLimited": {"TableMaxReadUnits": "50", "TableMaxWriteUnits": "50"},

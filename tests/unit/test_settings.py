@@ -14,7 +14,7 @@ from toolfold.settings import VARIABLES, Settings, check_key_is_guarded
 def test_every_variable_is_a_field() -> None:
     fields = set(Settings._fields)
     named = {name.removeprefix("TOOLFOLD_").lower() for name in VARIABLES if "<" not in name}
-    assert fields == named | {"source_urls", "source_keys"}
+    assert fields == named | {"source_urls", "keyed_sources"}
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,10 @@ def test_redirect_uris_are_exact(value: str, accepted: bool) -> None:
     else:
         with pytest.raises(SettingsError, match="TOOLFOLD_OAUTH_REDIRECT_URIS must be URIs"):
             Settings.from_environment(environment)
+
+
+@pytest.mark.parametrize("value", ['{"crm": "CANARYKEY"}', "CANARYKEY", "arn:aws:s3:::CANARYKEY", "ssm:/CANARYKEY#crm"])
+def test_keys_of_sources_are_a_reference_and_another_value_is_not_shown(value: str) -> None:
+    with pytest.raises(SettingsError, match="must be the ARN of a secret or parameter") as caught:
+        Settings.from_environment({"TOOLFOLD_SOURCE_KEYS": value})
+    assert "CANARY" not in str(caught.value)

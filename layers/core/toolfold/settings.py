@@ -111,6 +111,16 @@ def _cache(name: str, value: str) -> str:
     return value
 
 
+def _stored_keys(name: str, value: str) -> str:
+    """Check a reference to a JSON object of keys. The value is not shown: it may be that object itself."""
+    if value and not re.fullmatch(r"(ssm:/?|arn:aws[a-z-]*:(secretsmanager|ssm):)[A-Za-z0-9/_+=.@:-]+", value):
+        raise SettingsError(
+            f"{name} must be the ARN of a secret or parameter, or ssm:/NAME, without a #FIELD. The keys themselves do "
+            "not belong there."
+        )
+    return value
+
+
 def _bucket(name: str, value: str) -> str:
     if value and not re.match(r"s3://[a-z0-9]", value):
         raise SettingsError(f"{name} must be empty or s3://bucket/prefix, not {_shown(value)}.")
@@ -296,6 +306,12 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "TOOLFOLD_SOURCE_<ID>_KEY": Variable(
         _text, "", "API key of a source whose `auth.environment` has this name; read at each call."
+    ),
+    "TOOLFOLD_SOURCE_KEYS": Variable(
+        _stored_keys,
+        "",
+        "Where the keys of further sources are in AWS: ARN of a secret, or ssm:/NAME of a parameter, that is a JSON "
+        "object of source ID and key; used where the variable of a source is empty.",
     ),
     "TOOLFOLD_KEY_VARIABLES": Variable(
         _key_variables,
@@ -532,7 +548,8 @@ class Settings(NamedTuple):
     catalog_max_age_s: float
     s3_timeout_s: float
     source_urls: Mapping[str, str]
-    source_keys: tuple[str, ...]
+    keyed_sources: tuple[str, ...]
+    source_keys: str
     key_variables: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
     allowed_commands: tuple[str, ...]
@@ -612,7 +629,8 @@ class Settings(NamedTuple):
         }
         _check_oauth(values)
         ignored = values["ignored_variables"]
-        return cls(source_urls=_source_urls(variables, ignored), source_keys=_source_keys(variables, ignored), **values)
+        keyed_sources = _keyed_sources(variables, ignored)
+        return cls(source_urls=_source_urls(variables, ignored), keyed_sources=keyed_sources, **values)
 
 
 def _check_oauth(values: Mapping[str, Any]) -> None:
@@ -662,7 +680,8 @@ def open_keys(settings: Settings, environment: Mapping[str, str] | None = None) 
         return []
     variables = os.environ if environment is None else environment
     names = {known.variable for known in BUILT_IN_SOURCES.values()}
-    names.update(f"{_PREFIX}SOURCE_{source.upper()}_KEY" for source in settings.source_keys)
+    names.update(f"{_PREFIX}SOURCE_{source.upper()}_KEY" for source in settings.keyed_sources)
+    names.add("TOOLFOLD_SOURCE_KEYS")
     names.update(item.rpartition("=")[2] for item in settings.key_variables)
     return sorted(name for name in names if variables.get(name, "").strip())
 
@@ -748,7 +767,7 @@ def _source_urls(variables: Mapping[str, str], ignored: Sequence[str]) -> dict[s
     return urls
 
 
-def _source_keys(variables: Mapping[str, str], ignored: Sequence[str]) -> tuple[str, ...]:
+def _keyed_sources(variables: Mapping[str, str], ignored: Sequence[str]) -> tuple[str, ...]:
     """Return the sources of the variables named ``TOOLFOLD_SOURCE_<ID>_KEY``; the keys are read at each call."""
     names = (name for name, value in variables.items() if value.strip() and not is_ignored(name, ignored))
     return tuple(found[0] for found in map(source_of, names) if found is not None and found[1] == "KEY")

@@ -53,6 +53,7 @@ def test_secrets_are_not_printed(run: Run) -> None:
         "TOOLFOLD_KEY_SALT": "HIDDEN2",
         URL: "https://user:HIDDEN3@host.test/query?apikey=HIDDEN4",
         "TOOLFOLD_SOURCE_X_KEY": "HIDDEN5",
+        "TOOLFOLD_SOURCE_KEYS": '{"x": "HIDDEN6"}',
     }
     for form in ([], ["--json"]):
         _, out, err = run("settings", *form)

@@ -68,7 +68,7 @@ class AllowList:
         source_urls: Source → URL that the operator set for it. Nothing is sent to the URL in the catalog then.
         key_variables: Names of environment variables, each ``NAME`` or ``ID=NAME``.
         allowed_hosts: Hosts, each ``HOST`` or ``ID=HOST``.
-        source_keys: Sources for which the operator set ``TOOLFOLD_SOURCE_<ID>_KEY``.
+        keyed_sources: Sources for which the operator set ``TOOLFOLD_SOURCE_<ID>_KEY``.
         allowed_commands: First words of commands, each ``WORDS`` or ``ID=WORDS``.
     """
 
@@ -77,10 +77,10 @@ class AllowList:
         source_urls: Mapping[str, str],
         key_variables: Collection[str] = (),
         allowed_hosts: Collection[str] = (),
-        source_keys: Collection[str] = (),
+        keyed_sources: Collection[str] = (),
         allowed_commands: Collection[str] = (),
     ) -> None:
-        self._source_urls, self._source_keys = source_urls, source_keys
+        self._source_urls, self._keyed_sources = source_urls, keyed_sources
         self._allowed_commands = frozenset(allowed_commands)
         self._key_variables, self._allowed_hosts = frozenset(key_variables), frozenset(allowed_hosts)
 
@@ -91,7 +91,7 @@ class AllowList:
             settings.source_urls,
             settings.key_variables,
             settings.allowed_hosts,
-            settings.source_keys,
+            settings.keyed_sources,
             settings.allowed_commands,
         )
 
@@ -109,18 +109,18 @@ class AllowList:
                 raise _refused(refusal)
             if command_of(source):
                 self._warn_of_command(source)
-        if not (self._source_urls or self._source_keys):
+        if not (self._source_urls or self._keyed_sources):
             return
         ids = {*BUILT_IN_SOURCES, *(source.id for source in sources)}
         named = [(source_id, "URL") for source_id in self._source_urls]
-        named += [(source_id, "KEY") for source_id in self._source_keys]
+        named += [(source_id, "KEY") for source_id in self._keyed_sources]
         for source_id, kind in named:
             if source_id not in ids:
                 from toolfold.settings_names import describe_source
 
                 raise _misspelt(describe_source(source_id, kind, ids))
         for source in sources:
-            if source.id in self._source_keys and (
+            if source.id in self._keyed_sources and (
                 source.auth is None or source.auth.environment != own_variable(source.id)
             ):
                 read = f"the key of {source.title} is {source.auth.environment}" if source.auth else "it has no key"

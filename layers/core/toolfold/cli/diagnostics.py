@@ -156,7 +156,9 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
     from toolfold.execution.secrets import SecretProvider
 
-    secrets = SecretProvider(AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s)
+    secrets = SecretProvider(
+        AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
+    )
     try:
         key = resolve_api_key(source, NO_CREDENTIALS, secrets, environment)
     except CallError as error:

@@ -91,7 +91,8 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
             variable.parse(name, text)
         except SettingsError as error:
             problem = str(error)
-        if name in ("TOOLFOLD_KEY_SALT", "TOOLFOLD_APPROVAL_SECRET"):
+        # What is no reference to keys may be the keys.
+        if name in ("TOOLFOLD_KEY_SALT", "TOOLFOLD_APPROVAL_SECRET") or (problem and name == "TOOLFOLD_SOURCE_KEYS"):
             text = _HIDDEN if text else ""
         elif not text and name in _LOCAL_DEFAULTS:
             text = _local_default(name)

@@ -82,7 +82,7 @@ def _make_app(path: Path, source_id: str) -> App:
         catalog=str(path),
         cache="off",
         source_urls={name: url for name, url in settings.source_urls.items() if name == source_id},
-        source_keys=tuple(name for name in settings.source_keys if name == source_id),
+        keyed_sources=tuple(name for name in settings.keyed_sources if name == source_id),
     )
     _check_allowed(path, source_id, settings)
     return build_app(settings)

@@ -259,7 +259,7 @@ def resolve_api_key(
         return callers
     variables = os.environ if environment is None else environment
     own = variables.get(auth.environment, "").strip()
-    if own and not uses_own:
+    if (own or secrets.source_keys) and not uses_own:
         raise _not_for_all(source, auth, credentials.unused, is_only_one)
     if not _is_key(own):
         raise _malformed(source, auth)
@@ -267,8 +267,14 @@ def resolve_api_key(
         own = secrets.get_secret(own)
         if not own or not _is_key(own):
             raise _unreadable(source, auth)
+    elif not own:
+        stored = secrets.source_key(source.id)
+        if stored is None or not _is_key(stored):
+            raise _unreadable(source, auth)
+        own = stored
     if not own:
-        raise _missing(source, auth, credentials.unused, is_only_one)
+        no_key = f"{_NO_KEY}: TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else _NO_KEY
+        raise _missing(source, auth, credentials.unused, is_only_one, no_key)
     return own
 
 
@@ -302,7 +308,10 @@ def known_operator_key(source: Source, secrets: SecretProvider, environment: Map
         return ""
     variables = os.environ if environment is None else environment
     own = variables.get(source.auth.environment, "").strip()
-    own = secrets.last_read(own) if own.startswith(_REFERENCE_PREFIXES) else own
+    if not own:
+        own = secrets.last_source_key(source.id)
+    elif own.startswith(_REFERENCE_PREFIXES):
+        own = secrets.last_read(own)
     return own if _is_key(own) else ""
 
 
@@ -336,7 +345,7 @@ def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
     return header_for(source.id) if is_named else "Authorization: Bearer or X-API-Key"
 
 
-def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
+def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key: str) -> AuthRequired:
     header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
     from toolfold.messages import SET_DATABASE, SET_KEY  # needed for an error only
@@ -347,6 +356,6 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool) -> Auth
             SET_DATABASE.for_model.format(variable=auth.environment),
         )
     return AuthRequired(
-        f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or _NO_KEY}.",
+        f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",
         SET_KEY.for_model.format(variable=auth.environment, header=header, signup=signup),
     )

@@ -355,7 +355,11 @@ class ToolExecutor:
                 from toolfold.execution.secrets import SecretProvider
 
                 self._secrets = SecretProvider(
-                    self.aws, self.settings.secret_ttl_s, self.settings.secret_timeout_s, self._on_failure
+                    self.aws,
+                    self.settings.secret_ttl_s,
+                    self.settings.secret_timeout_s,
+                    self._on_failure,
+                    self.settings.source_keys,
                 )
             return self._secrets
 

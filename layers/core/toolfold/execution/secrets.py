@@ -5,7 +5,7 @@ A reference has one of these forms:
 =================================================  ===========================================================
 ``arn:aws:secretsmanager:REGION:…:secret:NAME``    a secret that is the key
 ``arn:aws:secretsmanager:…:secret:NAME#FIELD``     a secret that is a JSON object; the key is the value of FIELD
-``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``    a parameter, decrypted if it is a SecureString
+``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``    a parameter, decrypted if it is a SecureString; #FIELD as above
 =================================================  ===========================================================
 """
 
@@ -28,6 +28,10 @@ class _UnusableSecret(Exception):
     """A secret was read that contains no key. The text is a fixed one, which may be logged."""
 
 
+class _NoField(_UnusableSecret):
+    """The JSON object has no field of the name that is requested."""
+
+
 class SecretProvider:
     """Read keys and cache them for ``ttl_s`` seconds. Safe to use from many threads.
 
@@ -36,12 +40,19 @@ class SecretProvider:
         ttl_s: seconds for which a key is used before it is read again.
         timeout_s: seconds to connect to AWS, and as many to wait for its response.
         on_failure: called with ``KEY_UNREADABLE`` when a key cannot be read.
+        source_keys: reference to a JSON object with the keys of sources by their ids; empty: no such object.
     """
 
     def __init__(
-        self, aws: AwsClients, ttl_s: float, timeout_s: float, on_failure: Callable[[str], None] | None = None
+        self,
+        aws: AwsClients,
+        ttl_s: float,
+        timeout_s: float,
+        on_failure: Callable[[str], None] | None = None,
+        source_keys: str = "",
     ) -> None:
         self._aws, self._ttl_s, self._timeout_s, self._on_failure = aws, ttl_s, timeout_s, on_failure
+        self.source_keys = source_keys
         self._providers: dict[tuple[str, str], Any] = {}
         self._last_good: dict[str, str] = {}
         self._last_call_at = 0.0
@@ -55,17 +66,34 @@ class SecretProvider:
         Returns:
             The key; empty when it cannot be read and never was.
         """
-        # Powertools compares times of day: a clock that was set back would keep a key for too long.
-        now = time.time()
-        clock_set_back, self._last_call_at = now < self._last_call_at, now
         try:
-            self._last_good[reference] = self._key_in(reference, force_fetch=clock_set_back)
-        except _UnusableSecret as error:
-            self._report(str(error))
-        except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
-            # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
-            self._report(error_code(error.__context__ or error))
+            self._refresh(reference, "API key")
+        except _NoField as error:
+            self._report("API key", str(error))
         return self._last_good.get(reference, "")
+
+    def source_key(self, source_id: str) -> str | None:
+        """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
+
+        As with a single key, the one that was read last is used while AWS does not answer. A key that was removed from
+        the object is not.
+
+        Returns:
+            The key; empty where this source has none, None where it cannot be read and never was.
+        """
+        if not self.source_keys:
+            return ""
+        reference = f"{self.source_keys}#{source_id}"
+        try:
+            self._refresh(reference, f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS")
+        except _NoField:
+            self._last_good.pop(reference, None)
+            return ""
+        return self._last_good.get(reference)
+
+    def last_source_key(self, source_id: str) -> str:
+        """Return what ``source_key`` returned last, without calling AWS; empty when there was none."""
+        return self._last_good.get(f"{self.source_keys}#{source_id}", "")
 
     def last_read(self, reference: str) -> str:
         """Return the key that was read last for ``reference``, without calling AWS; empty when there was none."""
@@ -76,8 +104,27 @@ class SecretProvider:
         self._providers.clear()
         self._last_good.clear()
 
-    def _report(self, reason: str) -> None:
-        logger.error("API key cannot be read from AWS: %s", reason)
+    def _refresh(self, reference: str, subject: str) -> None:
+        """Read the key of ``reference``, and report under the name of ``subject`` when that fails.
+
+        Raises:
+            _NoField: the secret is an object without this field.
+        """
+        # Powertools compares times of day: a clock that was set back would keep a key for too long.
+        now = time.time()
+        clock_set_back, self._last_call_at = now < self._last_call_at, now
+        try:
+            self._last_good[reference] = self._key_in(reference, force_fetch=clock_set_back)
+        except _NoField:
+            raise
+        except _UnusableSecret as error:
+            self._report(subject, str(error))
+        except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
+            # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
+            self._report(subject, error_code(error.__context__ or error))
+
+    def _report(self, subject: str, reason: str) -> None:
+        logger.error("%s cannot be read from AWS: %s", subject, reason)
         if self._on_failure is not None:
             self._on_failure(KEY_UNREADABLE)
 
@@ -89,10 +136,7 @@ class SecretProvider:
             Exception: AWS refuses, or ``reference`` is malformed.
         """
         field = reference.partition("#")[2]
-        try:
-            key = self._read(reference, force_fetch=force_fetch).strip()
-        except KeyError:
-            raise _UnusableSecret("the secret has no field of the name after #") from None
+        key = self._read(reference, force_fetch=force_fetch).strip()
         if not key:
             raise _UnusableSecret("the secret is empty")
         if key[0] in "{[" and _is_json(key):
@@ -100,6 +144,8 @@ class SecretProvider:
                 "the field is not a text" if field else "the secret is JSON; name its field after the ARN, as #FIELD"
             )
             raise _UnusableSecret(wanted)
+        if reference.startswith(f"{self.source_keys}#") and key.startswith(("arn:", "ssm:")):
+            raise _UnusableSecret("the field is a reference, not a key")
         if not (key.isascii() and key.isprintable()):
             raise _UnusableSecret("the secret is not printable ASCII")
         return key
@@ -111,12 +157,12 @@ class SecretProvider:
         region = parts[3] if parts[0] == "arn" else ""
         options = {"max_age": math.ceil(self._ttl_s), "force_fetch": force_fetch}
         if parts[0] == "ssm" or parts[2] == "ssm":
-            provider = self._provider("ssm", region)
-            return str(provider.get(name.removeprefix("ssm:"), decrypt=True, **options))
-        provider = self._provider("secretsmanager", region)
+            provider, name = self._provider("ssm", region), name.removeprefix("ssm:")
+            options["decrypt"] = True
+        else:
+            provider = self._provider("secretsmanager", region)
         if field:
-            found = provider.get(name, transform="json", **options)[field]
-            return found if isinstance(found, str) else json.dumps(found)
+            return _field_of(provider.get(name, transform="json", **options), field)
         value = provider.get(name, **options)
         return value.decode() if isinstance(value, bytes) else str(value)
 
@@ -128,6 +174,19 @@ class SecretProvider:
             client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
             self._providers[service, region] = create(boto3_client=client)
         return self._providers[service, region]
+
+
+def _field_of(stored: Any, field: str) -> str:
+    if not isinstance(stored, dict):
+        raise _UnusableSecret("the secret is not a JSON object")
+    if field not in stored:
+        raise _NoField("the secret has no field of the name after #")
+    found = stored[field]
+    if isinstance(found, str):
+        return found
+    if found is None or isinstance(found, bool | dict | list):
+        raise _UnusableSecret("the field is not a text")
+    return json.dumps(found)
 
 
 def _is_json(text: str) -> bool:

@@ -86,7 +86,7 @@ def run(settings: Settings, profile: str = "") -> None:
         check_audit_setting(settings)
     settings = with_local_defaults(settings)
     app = build_app(settings, profile=profile)
-    if settings.catalog or settings.source_urls or settings.source_keys:
+    if settings.catalog or settings.source_urls or settings.keyed_sources:
         from toolfold.catalog.start_check import check_catalog
 
         check_catalog(settings, app.catalog_store)

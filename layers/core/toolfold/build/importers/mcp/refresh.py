@@ -196,14 +196,18 @@ def _key(source: Source, process: Settings) -> str:
     if source.auth is None:
         return ""
     value = os.environ.get(source.auth.environment, "").strip()
-    if not value.startswith(("arn:", "ssm:")):
+    if value and not value.startswith(("arn:", "ssm:")):
         return value
+    if not value and not process.source_keys:
+        return ""
     from toolfold.aws.clients import AwsClients
     from toolfold.execution.secrets import SecretProvider
 
     try:
-        secrets = SecretProvider(AwsClients(), process.secret_ttl_s, process.secret_timeout_s)
-        return secrets.get_secret(value)
+        secrets = SecretProvider(
+            AwsClients(), process.secret_ttl_s, process.secret_timeout_s, source_keys=process.source_keys
+        )
+        return secrets.get_secret(value) if value else secrets.source_key(source.id) or ""
     except CallError as error:
         raise _failure(source.id, f"{error.message} {error.suggestion}") from None
 

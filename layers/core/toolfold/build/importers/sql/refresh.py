@@ -62,7 +62,12 @@ def refresh(
         connection_string = resolve_api_key(
             source,
             NO_CREDENTIALS,
-            SecretProvider(AwsClients(), process_settings.secret_ttl_s, process_settings.secret_timeout_s),
+            SecretProvider(
+                AwsClients(),
+                process_settings.secret_ttl_s,
+                process_settings.secret_timeout_s,
+                source_keys=process_settings.source_keys,
+            ),
         )
     except CallError as error:
         raise _error(folder, f"{error.message} {error.suggestion}") from None
