@@ -253,7 +253,13 @@ class TestFunction:
 
         assert variables["TOOLFOLD_KEY_VARIABLES"] == {"Ref": "KeyVariables"}
         assert variables["TOOLFOLD_ALLOWED_HOSTS"] == {"Ref": "AllowedHosts"}
-        for name, text in [("KeyVariables", "weather=WEATHER_KEY, KEY"), ("AllowedHosts", "a=b.example:8443, [::1]:1")]:
+        assert variables["TOOLFOLD_PRIVATE_HOSTS"] == {"Ref": "PrivateHosts"}
+        hosts = "a=b.example:8443, [::1]:1"
+        for name, text in [
+            ("KeyVariables", "weather=WEATHER_KEY, KEY"),
+            ("AllowedHosts", hosts),
+            ("PrivateHosts", hosts),
+        ]:
             parameter = sam_template.load(TEMPLATE)["Parameters"][name]
             assert parameter["Default"] == ""
             assert re.fullmatch(parameter["AllowedPattern"], text)

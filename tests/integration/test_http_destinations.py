@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import gzip
 import socket
+import ssl
 import threading
 import time
 import tracemalloc
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
+from ipaddress import IPv4Network
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.http import KEY, Send
+from tests.support.http_service import HttpService
+from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import CallError
+from toolfold.network import ssrf
 
 
 class TestAddress:
@@ -94,6 +101,58 @@ class TestAddress:
         with Upstream() as elsewhere, Upstream((302, {"location": elsewhere.url}, b"")) as upstream:
             assert send(upstream.url).status == 302
             assert elsewhere.requests == []
+
+
+@pytest.fixture(scope="module")
+def private_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_certificate(tmp_path_factory.mktemp("tls") / "private.pem", "crm.internal.example")
+
+
+@pytest.fixture
+def private(private_certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpService]:
+    """A service at an address of this machine, which stands for one in a private network."""
+    monkeypatch.setattr(ssrf, "_PRIVATE_V4", (IPv4Network("127.0.0.0/8"),))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(private_certificate))
+    for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(proxy, raising=False)
+    real = socket.getaddrinfo
+    addresses = {b"crm.internal.example": b"127.0.0.1", b"metadata.example": b"169.254.169.254"}
+    monkeypatch.setattr(socket, "getaddrinfo", lambda name, *rest, **more: real(addresses[name], *rest, **more))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(private_certificate)
+    service = HttpService()
+    service.socket = context.wrap_socket(service.socket, server_side=True)
+    with service:
+        yield service
+
+
+class TestPrivateHosts:
+    @pytest.mark.parametrize("entry", ["crm.internal.example:{port}", "alpha_vantage=CRM.internal.example:{port}"])
+    def test_a_private_host_that_is_named_is_called(self, send: Send, private: HttpService, entry: str) -> None:
+        port = private.server_port
+        url = f"https://crm.internal.example:{port}/query"
+        assert send(url, private_hosts=entry.format(port=port)).status == 200
+        assert len(private.received) == 1
+
+    @pytest.mark.parametrize("entry", ["", "crm.internal.example", "crm=crm.internal.example:{port}", "x.example"])
+    def test_no_other_private_host_is_called(self, send: Send, private: HttpService, entry: str) -> None:
+        port = private.server_port
+        url = f"https://crm.internal.example:{port}/query"
+        assert send(url, private_hosts=f"crm.internal.example:{port}").status == 200
+        with pytest.raises(CallError, match="an address in a private network") as caught:
+            send(url, private_hosts=entry.format(port=port))  # over the connection that is open
+        assert "TOOLFOLD_PRIVATE_HOSTS" in caught.value.suggestion
+        assert len(private.received) == 1
+
+    def test_credentials_of_the_machine_are_not_reached(self, send: Send, private: HttpService) -> None:
+        with pytest.raises(CallError, match="an address in a private network"):
+            send("https://metadata.example/latest", private_hosts="metadata.example")
+
+    def test_its_redirects_are_not_followed(self, send: Send, private: HttpService) -> None:
+        private.answer = (302, {"location": f"https://crm.internal.example:{private.server_port}/other"}, b"")
+        url = f"https://crm.internal.example:{private.server_port}/query"
+        assert send(url, private_hosts=f"crm.internal.example:{private.server_port}").status == 302
+        assert len(private.received) == 1
 
 
 class TestParameters:

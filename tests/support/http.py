@@ -18,7 +18,8 @@ KEY = "CANARYKEY0123456"
 class Send:
     """Calls a tool at ``url`` with ``KEY``. ``limit`` is how many bytes an answer may have.
 
-    A connection may take ``connect_s`` seconds, all of the call ``within_s``.
+    Hosts in ``private_hosts`` may have a private address. A connection may take ``connect_s`` seconds, all of the call
+    ``within_s``.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -32,9 +33,10 @@ class Send:
         within_s: float = 5.0,
         limit: int | None = None,
         connect_s: float | None = None,
+        private_hosts: str = "",
         **arguments: Any,
     ) -> UpstreamResponse:
-        environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url}
+        environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_PRIVATE_HOSTS": private_hosts}
         if connect_s is not None:
             environment["TOOLFOLD_CONNECT_TIMEOUT_S"] = str(connect_s)
         if limit is not None:

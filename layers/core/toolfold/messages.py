@@ -225,8 +225,10 @@ INVALID_URL = Wording(
 )
 PRIVATE_ADDRESS = Wording(
     "{host} resolves to an address in a private network, so nothing was sent.",
-    "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong.",
-    "Check the DNS of this machine, and the URL of the source ({source_variable}).",
+    "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
+    "TOOLFOLD_PRIVATE_HOSTS must name this host.",
+    "Check the DNS of this machine, and the URL of the source ({source_variable}); a host of your own network "
+    "belongs in TOOLFOLD_PRIVATE_HOSTS.",
 )
 HARMFUL = Wording(
     "{host} sent a response that decompresses to more than {ratio} times its size.",

@@ -325,6 +325,12 @@ VARIABLES: Mapping[str, Variable] = {
         "Further hosts that a catalog may name for a source, separated by commas, each with :PORT if it is not 443; "
         "ID=HOST is for the source ID alone.",
     ),
+    "TOOLFOLD_PRIVATE_HOSTS": Variable(
+        _hosts,
+        "",
+        "Allowed hosts that may have an address in a private network, such as 10.0.0.8, separated by commas, in the "
+        "same form.",
+    ),
     "TOOLFOLD_ALLOWED_COMMANDS": Variable(
         _commands,
         "",
@@ -552,6 +558,7 @@ class Settings(NamedTuple):
     source_keys: str
     key_variables: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
+    private_hosts: tuple[str, ...]
     allowed_commands: tuple[str, ...]
     connect_timeout_s: float
     timeout_s: float

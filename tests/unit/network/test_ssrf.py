@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from toolfold.network.ssrf import is_allowed_address, is_loopback_name, is_this_machine, literal_address
+from toolfold.network.ssrf import address_check, is_allowed_address, is_loopback_name, is_this_machine, literal_address
 
 HOST = "www.alphavantage.co"
 
@@ -155,3 +155,64 @@ def test_no_address_that_python_takes_for_special_is_allowed(ip: IPv4Address | I
         known = ip_address(int(ip) & 0xFFFFFFFF) if nat64 else ip
         assert known.is_global
         assert not any((known.is_multicast, known.is_reserved, known.is_loopback, known.is_link_local))
+
+
+URL = "https://crm.internal.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("entry", "url"),
+    [
+        ("crm.internal.example", URL),
+        ("crm=crm.internal.example", "https://CRM.internal.example:443/"),
+        ("crm.internal.example:8443", "https://crm.internal.example:8443/"),
+        ("10.0.0.8", "https://10.0.0.8/"),
+        ("[fd12::8]", "https://[fd12::8]/"),
+    ],
+)
+def test_a_private_host_may_have_a_private_address(entry: str, url: str) -> None:
+    check = address_check([entry], "crm", url)
+    host = entry.partition("=")[2] or entry
+    host = host.removesuffix(":8443")
+    for address in ("10.0.0.8", "172.16.0.1", "172.31.255.255", "192.168.1.1", "fd12::8", PUBLIC[0]):
+        assert check(host, address)
+        assert check("localhost", "127.0.0.1")
+        assert check("elsewhere.example", address) == (address == PUBLIC[0])
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "169.254.169.254",
+            "169.254.170.2",
+            "fd00:ec2::254",
+            "fd00:ec2::253",
+            "fd20:ce::254",
+            "fe80::1",
+            "fd12::8%eth0",
+        ),
+        *("127.0.0.1", "::1", "0.0.0.0", "::", "100.100.100.200", "172.32.0.1x", "::ffff:10.0.0.8", "64:ff9b::a00:8"),
+        *("192.0.0.192", "224.0.0.1", "255.255.255.255", "ff02::1", "2002:a00:8::1", "x"),
+    ],
+)
+def test_a_private_host_may_have_no_link_local_metadata_or_loopback_address(address: str) -> None:
+    assert not address_check(["crm.internal.example"], "crm", URL)("crm.internal.example", address)
+
+
+@pytest.mark.parametrize(
+    ("entries", "url"),
+    [
+        ([], URL),
+        (["shop=crm.internal.example"], URL),
+        (["internal.example"], URL),
+        (["crm.internal.example"], "https://crm.internal.example:8443/"),
+        (["crm.internal.example:8443"], URL),
+        (["crm.internal.example"], "https://crm.internal.example.evil.example/"),
+        (["crm.internal.example"], "https://crm.internal.example@evil.example/"),
+        (["crm.internal.example"], "https://[crm.internal.example/"),
+        (["localhost"], "https://localhost/"),
+    ],
+)
+def test_other_hosts_ports_and_sources_may_have_no_private_address(entries: list[str], url: str) -> None:
+    assert address_check(entries, "crm", url) is is_allowed_address

@@ -184,9 +184,11 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
     from toolfold.cli.wording import for_person
     from toolfold.network.errors import TransportError
     from toolfold.network.session import HttpClient
+    from toolfold.network.ssrf import address_check
     from toolfold.sources.http_api.transport_errors import to_call_error
 
-    parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
+    url = settings.source_urls.get(source.id, source.base_url)
+    parts = urlsplit(url)
     client = HttpClient()
     if verbose:
         from toolfold.cli.verbose import print_trace
@@ -202,6 +204,7 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
             connect_timeout_s=_CONNECT_S,
             max_bytes=_MAX_BYTES,
             idempotent=True,
+            is_allowed=address_check(settings.private_hosts, source.id, url),
         )
     except TransportError as error:
         message, step = for_person(to_call_error(error, source, _MAX_BYTES).as_dict())

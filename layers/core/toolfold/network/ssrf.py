@@ -6,13 +6,16 @@ proxy that resolves names and connects; there the check is the proxy's, except f
 
 What is allowed is listed, not what is forbidden: unicast addresses that are assigned to hosts of the internet. The
 tables are those of IANA. ``ipaddress.is_global`` differs between versions of Python and takes some of these for global.
+
+Addresses of private networks are for the hosts that the operator names (``TOOLFOLD_PRIVATE_HOSTS``) alone.
 """
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine that a source may have."""
@@ -60,6 +63,12 @@ _SPECIAL_V6 = tuple(
     )
 )
 
+# RFC 1918, RFC 4193
+_PRIVATE_V4 = tuple(IPv4Network(block) for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+_PRIVATE_V6 = IPv6Network("fc00::/7")
+_METADATA_V6 = (IPv6Network("fd00:ec2::/32"), IPv6Network("fd20:ce::/32"))
+"""Services of AWS and Google Cloud for one machine, among them its credentials. Their IPv4 addresses are link-local."""
+
 _NAT64 = IPv6Network("64:ff9b::/96")
 """An IPv4 address in the last four bytes (RFC 6052): how a network without IPv4 reaches hosts that have only that."""
 
@@ -81,6 +90,30 @@ def is_allowed_address(host: str, address: str) -> bool:
     if is_this_machine(host):
         return ip in _LOOPBACK_V4 if isinstance(ip, IPv4Address) else ip == _LOOPBACK_V6
     return _is_public_v4(ip) if isinstance(ip, IPv4Address) else _is_public_v6(ip)
+
+
+def address_check(private_hosts: Collection[str], source_id: str, url: str) -> Callable[[str, str], bool]:
+    """Return which addresses hosts may have in a request of a source: ``is_allowed_address``, or more for one host.
+
+    Args:
+        private_hosts: hosts that may have an address in a private network, each ``HOST`` or ``ID=HOST``, with ``:PORT``
+            if that is not 443.
+        source_id: the source.
+        url: where the request is sent. The exception is for its host, and for no other.
+    """
+    try:
+        parts = urlsplit(url)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return is_allowed_address
+    entry = f"[{name}]" if ":" in name else name
+    if port is not None and port != 443:
+        entry = f"{entry}:{port}"
+    if not {entry, f"{source_id}={entry}"}.intersection(private_hosts) or is_this_machine(name):
+        return is_allowed_address
+    return lambda host, address: (
+        is_allowed_address(host, address) or (host.strip("[]").lower() == name and _is_private(address))
+    )
 
 
 def is_this_machine(host: str) -> bool:
@@ -119,6 +152,16 @@ def literal_address(host: str) -> str | None:
         return socket.inet_ntoa(socket.inet_aton(name))
     except (OSError, ValueError):
         return None
+
+
+def _is_private(address: str) -> bool:
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, IPv4Address):
+        return _is_in(ip, _PRIVATE_V4)
+    return ip.scope_id is None and ip in _PRIVATE_V6 and not _is_in(ip, _METADATA_V6)
 
 
 def _is_public_v4(ip: IPv4Address) -> bool:

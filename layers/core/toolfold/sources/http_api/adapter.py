@@ -19,7 +19,7 @@ from toolfold import __version__
 from toolfold.errors import InvalidArguments, UpstreamError
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.errors import TransportError
-from toolfold.network.ssrf import LOOPBACK
+from toolfold.network.ssrf import LOOPBACK, address_check
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.faults import ResponseParser
 from toolfold.sources.http_api.function_request import function_request
@@ -157,6 +157,7 @@ class HttpApiAdapter:
                 connect_timeout_s=self._settings.connect_timeout_s,
                 max_bytes=max_bytes,
                 idempotent=idempotent,
+                is_allowed=address_check(self._settings.private_hosts, self.source.id, request.url),
             )
         except TransportError as error:
             raise to_call_error(error, self.source, max_bytes, self.smaller_response_hint) from None

@@ -71,7 +71,9 @@ class McpAdapter:
             max_bytes=self._max_bytes,
             smaller_response_hint=self.smaller_response_hint,
         )
-        self._tokens = token_provider(source, context.get_http_client, settings.connect_timeout_s)
+        self._tokens = token_provider(
+            source, context.get_http_client, settings.connect_timeout_s, settings.private_hosts
+        )
         self._runner = _Runner(source.id)
         weakref.finalize(self, self._runner.stop).atexit = False
 
@@ -184,11 +186,13 @@ class McpAdapter:
         import_sdk(self.source.title)
 
     def _open_session(self, api_key: str) -> Session:
+        from toolfold.network.ssrf import address_check
         from toolfold.sources.mcp.client import SessionLimits
         from toolfold.sources.mcp.session import Session
 
         connection, headers, environment = with_key(self._connection, self.endpoint, self.source.auth, api_key)
-        limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes)
+        is_allowed = address_check(self._settings.private_hosts, self.source.id, connection.url)
+        limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes, is_allowed)
         return Session(connection, limits, headers, environment)
 
 

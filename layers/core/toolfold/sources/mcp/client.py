@@ -37,10 +37,12 @@ class SessionLimits:
     Attributes:
         connect_timeout_s: seconds for a TCP connection.
         max_bytes: of one message of the server.
+        is_allowed: whether a host may have an address; see ``network.ssrf``.
     """
 
     connect_timeout_s: float
     max_bytes: int
+    is_allowed: Callable[[str, str], bool]
 
 
 async def ask(send: Callable[[], Awaitable[T]], child: ChildState, *, is_call: bool) -> T:
@@ -150,7 +152,7 @@ async def _transport(
 
     from toolfold.sources.mcp.http_transport import GuardedTransport
 
-    guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes)
+    guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
     agent = {"User-Agent": f"toolfold/{__version__}"}
     async with httpx2.AsyncClient(
         transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False

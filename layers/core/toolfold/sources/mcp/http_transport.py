@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 import httpcore2
@@ -19,7 +19,6 @@ import httpx2
 from toolfold.network import errors
 from toolfold.network.proxies import proxy_for
 from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
-from toolfold.network.ssrf import is_allowed_address
 from toolfold.sources.mcp.exchange import Exchange, current_exchange
 
 __all__ = ["GuardedTransport"]
@@ -35,13 +34,16 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     Args:
         url: of the server.
         connect_timeout_s: seconds for a connection.
+        is_allowed: whether a host may have an address (``network.ssrf``).
         max_bytes: of one response. The stream of notifications, a GET, may last as long as the session.
 
     Raises:
         TransportError: the proxy or the file of trusted certificates cannot be used.
     """
 
-    def __init__(self, url: str, connect_timeout_s: float, max_bytes: int) -> None:
+    def __init__(
+        self, url: str, connect_timeout_s: float, max_bytes: int, is_allowed: Callable[[str, str], bool]
+    ) -> None:
         self._connect_timeout_s, self._max_bytes = connect_timeout_s, max_bytes
         self._host = httpx2.URL(url).host
         proxy = proxy_for(url)
@@ -55,7 +57,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             max_connections=_MAX_CONNECTIONS,
             keepalive_expiry=_KEEP_ALIVE_S,
             # Through a proxy it is the proxy that resolves names: see network.ssrf.
-            network_backend=httpcore2.AnyIOBackend() if proxy else _CheckedBackend(),
+            network_backend=httpcore2.AnyIOBackend() if proxy else _CheckedBackend(is_allowed),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -157,6 +159,10 @@ class _LimitedStream(httpx2.AsyncByteStream):
 class _CheckedBackend(httpcore2.AnyIOBackend):
     """Connect to addresses that a host may have (``network.ssrf``), and to those alone."""
 
+    def __init__(self, is_allowed: Callable[[str, str], bool]) -> None:
+        super().__init__()
+        self._is_allowed = is_allowed
+
     async def connect_tcp(
         self,
         host: str,
@@ -177,7 +183,7 @@ class _CheckedBackend(httpcore2.AnyIOBackend):
         addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
         if not addresses:
             raise errors.NameResolutionError(host)
-        if not all(is_allowed_address(host, address) for address in addresses):
+        if not all(self._is_allowed(host, address) for address in addresses):
             raise errors.ForbiddenAddress(host)
         for address in addresses[:-1]:
             try:

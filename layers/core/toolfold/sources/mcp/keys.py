@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.models import UpstreamResponse
 from toolfold.network.errors import TransportError
+from toolfold.network.ssrf import address_check
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
 from toolfold.sources.http_api.transport_errors import to_call_error
 
@@ -47,7 +48,10 @@ def with_key(
 
 
 def token_provider(
-    source: Source, get_http_client: Callable[[], HttpClient], connect_timeout_s: float
+    source: Source,
+    get_http_client: Callable[[], HttpClient],
+    connect_timeout_s: float,
+    private_hosts: Collection[str],
 ) -> TokenProvider | None:
     """Return what gets access tokens for a source with ``oauth2``; None for any other."""
     if source.auth is None or source.auth.oauth2 is None:
@@ -65,6 +69,7 @@ def token_provider(
                 connect_timeout_s=connect_timeout_s,
                 max_bytes=_MAX_TOKEN_BYTES,
                 idempotent=False,
+                is_allowed=address_check(private_hosts, source.id, request.url),
             )
         except TransportError as error:
             raise to_call_error(error, source, _MAX_TOKEN_BYTES) from None

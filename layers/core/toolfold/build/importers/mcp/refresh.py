@@ -132,13 +132,14 @@ def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> 
     from toolfold.network.session import HttpClient
     from toolfold.sources.mcp.keys import token_provider
 
-    tokens = token_provider(source, HttpClient, process.connect_timeout_s)
+    tokens = token_provider(source, HttpClient, process.connect_timeout_s, process.private_hosts)
     return key if tokens is None or not key else tokens.get_token(key, time.monotonic() + timeout_s)
 
 
 async def _describe(
     source: Source, settings: McpSettings, process: Settings, key: str, max_bytes: int, timeout_s: float
 ) -> Description:
+    from toolfold.network.ssrf import address_check
     from toolfold.sources.mcp.client import SessionLimits
     from toolfold.sources.mcp.connection import read_connection
     from toolfold.sources.mcp.keys import with_key
@@ -146,7 +147,9 @@ async def _describe(
 
     url = process.source_urls.get(source.id, source.base_url)
     connection, headers, environment = with_key(read_connection(source), url, source.auth, key)
-    session = Session(connection, SessionLimits(process.connect_timeout_s, max_bytes), headers, environment)
+    is_allowed = address_check(process.private_hosts, source.id, connection.url)
+    limits = SessionLimits(process.connect_timeout_s, max_bytes, is_allowed)
+    session = Session(connection, limits, headers, environment)
     try:
         async with asyncio.timeout(timeout_s):
             return await session.describe(settings.includes, MAX_TOOLS)

@@ -96,7 +96,7 @@ def _fetch(url: str, source_id: str, process_settings: Settings, where: str) -> 
         for _ in range(MAX_REDIRECTS + 1):
             _check_host(url, source_id, process_settings, where)
             try:
-                status, location, body = _get(client, url, deadline, process_settings)
+                status, location, body = _get(client, url, source_id, deadline, process_settings)
             except TransportError as error:
                 raise SourceError([f"{where}: the document cannot be fetched: {error}"]) from None
             if status not in _REDIRECTS or not location:
@@ -111,7 +111,11 @@ def _fetch(url: str, source_id: str, process_settings: Settings, where: str) -> 
     return body
 
 
-def _get(client: HttpClient, url: str, deadline: float, process_settings: Settings) -> tuple[int, str, bytes]:
+def _get(
+    client: HttpClient, url: str, source_id: str, deadline: float, process_settings: Settings
+) -> tuple[int, str, bytes]:
+    from toolfold.network.ssrf import address_check
+
     response = client.request(
         "GET",
         url,
@@ -120,6 +124,7 @@ def _get(client: HttpClient, url: str, deadline: float, process_settings: Settin
         connect_timeout_s=process_settings.connect_timeout_s,
         max_bytes=MAX_BYTES,
         idempotent=True,
+        is_allowed=address_check(process_settings.private_hosts, source_id, url),
     )
     return response.status, response.headers.get("location", ""), response.body
 
