@@ -117,7 +117,7 @@ def times(url: str, slow_url: str) -> str:
         ("one cached call, processor time", f"{one:.2f} ms", ""),
         ("a batch of ten cached calls, processor time", f"{ten:.2f} ms", f"{ten / one:.1f} × one call"),
         (f"one call with a request of {LATENCY_S * 1000:.0f} ms", f"{single:.0f} ms", ""),
-        ("a batch of ten such calls, eight at a time", f"{parallel:.0f} ms", f"{parallel / single:.2f} × one call"),
+        ("a batch of ten such calls", f"{parallel:.0f} ms", f"{parallel / single:.2f} × one call"),
     ]
     return "### Time of a batch\n\n" + markdown_table(("", "time", "ratio"), rows)
 

@@ -103,7 +103,7 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
         ({"calls": [{}] * 10_000}, "calls has 10,000 items; at most 50 are allowed"),
         ({"calls": [quote("A"), quote("A")]}, "the id 'A' is given twice"),
         ({"calls": [quote("x" * 65)]}, "is too long"),
-        ({"calls": [quote("AAPL")], "max_parallel": 9}, "max_parallel must be a whole number, 1 to 8, not 9"),
+        ({"calls": [quote("AAPL")], "max_parallel": 17}, "max_parallel must be a whole number, 1 to 16, not 17"),
         ({"calls": [quote("AAPL")], "stop_on_error": "perhaps"}, "stop_on_error must be true or false"),
         ({"calls": [quote("AAPL")], "paralel": 3}, "there is no argument 'paralel'"),
         ({"calls": [quote("AAPL")], "join": {"how": "sideways"}}, "join must be a column"),

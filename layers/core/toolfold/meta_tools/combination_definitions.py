@@ -48,7 +48,7 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
                     },
                 },
                 "stop_on_error": {**_BOOLEAN, "description": "Start no further call after a failed one"},
-                "max_parallel": {"type": "integer", "minimum": 1, "maximum": 8, "description": "Calls at once"},
+                "max_parallel": {"type": "integer", "minimum": 1, "maximum": 16, "description": "Calls at once"},
                 "max_tokens": number("For all answers together"),
                 "join": text('Put the results side by side: "date", or a column they all have'),
                 "select": text(

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.tool_call import Answer, Call, CallBase
     from toolfold.results.tables import Document
 
-__all__ = ["MAX_CALLS", "MAX_PARALLEL", "CombinedCalls", "Item"]
+__all__ = ["MAX_CALLS", "MAX_PARALLEL", "USUAL_PARALLEL", "CombinedCalls", "Item"]
 
 MAX_CALLS = 50
 """Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
 
-MAX_PARALLEL = 8
-"""Calls of a batch at the same time: a small function has two cores, and sources limit calls a second."""
+MAX_PARALLEL, USUAL_PARALLEL = 16, 10
+"""Calls of a batch at the same time, at most and by default: they wait for their source most of the time."""
 
 _CELL_BYTES = 60
 """What a cell of a document takes about: a number or a short text, and its place."""
@@ -159,7 +159,9 @@ class CombinedCalls:
             item.error = _with_next_call(self.request, item.given, error)
         return item
 
-    def perform(self, items: Sequence[Item], max_parallel: int = MAX_PARALLEL, *, stops_on_error: bool = False) -> None:
+    def perform(
+        self, items: Sequence[Item], max_parallel: int = USUAL_PARALLEL, *, stops_on_error: bool = False
+    ) -> None:
         """Perform calls, which are changed: those that only read at the same time, each other one alone.
 
         A call that writes is performed when all before it have ended, and before any that follow it.

@@ -10,7 +10,7 @@ from toolfold.errors import InsufficientScope
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import boolean, correction, invalid, parse_integer, quote
 from toolfold.meta_tools.combined_answer import Rendering, render_items
-from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, CombinedCalls, Item
+from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, CombinedCalls, Item
 from toolfold.meta_tools.combined_request import own_option, read_items
 from toolfold.meta_tools.dispatcher import MetaRequest
 from toolfold.meta_tools.result import Result, dumps_compact
@@ -36,7 +36,7 @@ class BatchRequest(NamedTuple):
 
     calls: Mapping[str, Any]
     stop_on_error: bool = False
-    max_parallel: int = MAX_PARALLEL
+    max_parallel: int = USUAL_PARALLEL
     join: Any = None
     select: Any = None
 
@@ -94,7 +94,7 @@ def _read(arguments: Mapping[str, Any]) -> BatchRequest:
     if stop is None:
         raise invalid(TOOL, "stop_on_error must be true or false", "Send true or false, or leave it out.",
                       **correction(TOOL, arguments, "stop_on_error"))  # fmt: skip
-    most = parse_integer(TOOL, arguments, "max_parallel", 1, MAX_PARALLEL) or MAX_PARALLEL
+    most = parse_integer(TOOL, arguments, "max_parallel", 1, MAX_PARALLEL) or USUAL_PARALLEL
     parse_integer(TOOL, arguments, "max_tokens", 1, 10**9)
     return BatchRequest(_with_ids(items), stop, most, arguments.get("join"), arguments.get("select"))
 

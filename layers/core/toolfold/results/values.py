@@ -88,6 +88,8 @@ def typed_column(name: str, cells: Sequence[Any], other_names: Container[str] = 
     """
     if _IDENTIFIER.search(name):
         return name, _words(cells)
+    if len(cells) == 1 and isinstance(cell := cells[0], str) and _is_simple_number(cell):
+        return name, [parse_number(cell)]  # a quote is one row: a parser for each cell takes longer than all else
     numbers = _numbers(cells)
     if numbers is not None:
         return name, numbers
@@ -110,10 +112,14 @@ def typed_scalar(name: str, cell: Any, other_names: Container[str] = ()) -> tupl
     if isinstance(cell, str):
         if cell[:1].isalpha() and cell not in MISSING:
             return name, cell  # a word: neither a number nor a date
-        if len(cell) < _SAFE_LENGTH and _SIMPLE_NUMBER.fullmatch(cell) and not _IDENTIFIER.search(name):
+        if _is_simple_number(cell) and not _IDENTIFIER.search(name):
             return name, parse_number(cell)
     name, cells = typed_column(name, (cell,), other_names)
     return name, cells[0]
+
+
+def _is_simple_number(cell: str) -> bool:
+    return len(cell) < _SAFE_LENGTH and _SIMPLE_NUMBER.fullmatch(cell) is not None
 
 
 def _words(cells: Sequence[Any]) -> list[Any]:
