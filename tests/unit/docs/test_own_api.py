@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shlex
@@ -80,6 +81,8 @@ def terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, port: int
 ) -> Iterator[Terminal]:
     monkeypatch.chdir(tmp_path)
+    # As in a process of its own: a server in another test may have configured the log.
+    monkeypatch.setattr(logging.getLogger("toolfold"), "handlers", [])
     for name in ("TOOLFOLD_SOURCE_TOWNS_KEY", "TOOLFOLD_CATALOG", "TOOLFOLD_ALLOWED_HOSTS"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
