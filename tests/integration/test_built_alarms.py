@@ -85,7 +85,9 @@ def misspell_bucket(platform: Platform) -> None:
 
 def name_other_host(platform: Platform) -> None:
     # Of the same length, so that the catalog stays in order but for the host.
-    content = CATALOG.replace(b"https://www.alphavantage.co/", b"https://www.alphavantage.io/", 1)
+    content = CATALOG.replace(
+        b'"base_url":"https://www.alphavantage.co/', b'"base_url":"https://www.alphavantage.io/', 1
+    )
     assert content != CATALOG
     publish(content, platform.deployment.catalog_location, platform.deployment.s3)
     fail_to_list(platform, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL="")

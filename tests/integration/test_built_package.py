@@ -14,6 +14,8 @@ from tests.support import built_function
 from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 
 CATALOG = ROOT / "catalog/catalog.json"
+OF_EXTRAS = ("anyio", "httpcore2", "httpx", "mcp", "mcp_types", "psycopg", "pydantic", "pydantic_monty", "sqlglot")
+"""Packages of extras that the layers do not have: a call that needs one says which."""
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
@@ -27,7 +29,11 @@ def test_every_module_of_the_core_layer_can_be_imported(built: BuiltFunction) ->
     code = (
         "import importlib, pkgutil, toolfold\n"
         "for module in pkgutil.walk_packages(toolfold.__path__, 'toolfold.'):\n"
-        "    importlib.import_module(module.name)\n"
+        "    try:\n"
+        "        importlib.import_module(module.name)\n"
+        "    except ModuleNotFoundError as error:\n"
+        f"        if error.name.partition('.')[0] not in {OF_EXTRAS}:\n"
+        "            raise\n"
     )
     path = os.pathsep.join(str(layer / "python") for layer in built.layers)
     environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
