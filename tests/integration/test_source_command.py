@@ -99,3 +99,12 @@ def test_a_source_that_is_down_is_one_sentence_and_the_others_are_refreshed(
     assert [line.partition(":")[0] for line in err.splitlines()] == ["dead", "gone"]
     assert "Traceback" not in err
     assert sorted(path.name for path in (tmp_path / "catalog/dead").iterdir()) == before
+
+
+def test_a_source_that_refuses_the_example_is_said_to_answer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("source", "add", "mcp", "strict", "--trust-annotations", "--", *PROGRAM, "refuses")
+    apply_settings(run(*words)[1], monkeypatch)
+    assert run("source", "refresh")[0] == 0
+    code, _, err = run("source", "test", "strict")
+    assert code == 1
+    assert "strict answers, but refuses these arguments, which are the example of the tool." in " ".join(err.split())

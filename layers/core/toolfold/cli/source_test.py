@@ -28,7 +28,10 @@ _MAX_NAMED = 10
 
 
 class _Outcome(NamedTuple):
-    """What a test did: ``error`` is None where the tool answered, and ``text`` is the answer in short."""
+    """What a test did: ``error`` is None where the tool answered, and ``text`` is the answer in short.
+
+    ``is_example`` says whether the arguments are the example in the catalog.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
@@ -36,6 +39,7 @@ class _Outcome(NamedTuple):
     call_s: float
     text: str = ""
     error: Mapping[str, Any] | None = None
+    is_example: bool = False
 
 
 def run(options: argparse.Namespace) -> int:
@@ -117,7 +121,7 @@ def _call(app: App, source: SourceFolder, options: argparse.Namespace, compile_s
         result = app.server.tools.call("TOOL_CALL", call)
     call_s = time.perf_counter() - started
     error = result.structured["error"] if result.is_error else None
-    return _Outcome(tool.name, arguments, compile_s, call_s, result.text, error)
+    return _Outcome(tool.name, arguments, compile_s, call_s, result.text, error, not options.arguments)
 
 
 def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
@@ -168,8 +172,14 @@ def _print(source_id: str, outcome: _Outcome) -> None:
     if outcome.error is None:
         print(outcome.text)
         print(f"{source_id} works.", file=sys.stderr)
-    else:
-        output.print_error(outcome.error, outcome.tool)
+        return
+    output.print_error(outcome.error, outcome.tool)
+    if outcome.is_example and "upstream_says" in outcome.error:
+        print(
+            f"{source_id} answers, but refuses these arguments, which are the example of the tool. Try others:"
+            f" toolfold source test {source_id} {outcome.tool} NAME=VALUE; or correct example in overlay.yaml.",
+            file=sys.stderr,
+        )
 
 
 def _as_json(source_id: str, outcome: _Outcome, total_s: float) -> dict[str, Any]:
