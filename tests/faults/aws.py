@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from tests.support.aws_services import use_aws_endpoint
 from tests.support.faulty_proxy import FaultyProxy
 
 TABLE, BUCKET = "answers", "things"
+_DELETIONS = 50
+"""Attempts to delete the bucket, a tenth of a second apart."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,19 @@ def aws(endpoint: str, clients: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
         yield Aws(faulty, dynamodb, s3)
         for table in (TABLE, "other-shape"):
             dynamodb.delete_table(TableName=table)
+        _delete_bucket(s3)
+
+
+def _delete_bucket(s3: Any) -> None:
+    """Delete the bucket. A request that a fault delayed may still put an object into it."""
+    for remaining in reversed(range(_DELETIONS)):
         for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
             s3.delete_object(Bucket=BUCKET, Key=item["Key"])
-        s3.delete_bucket(Bucket=BUCKET)
+        try:
+            s3.delete_bucket(Bucket=BUCKET)
+        except s3.exceptions.ClientError:
+            if not remaining:
+                raise
+            time.sleep(0.1)
+        else:
+            return
