@@ -62,8 +62,8 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 		tests/unit tests/integration $(ARGS)
 
 # On 3.11 coverage takes a third of the time of a test; from 3.12 on the interpreter counts lines almost for free.
-coverage: ## run the fast tests on Python 3.13, and fail below 93 % of the lines of the core
-	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=93"
+coverage: ## run the fast tests on Python 3.13, and fail below 90 % of the lines
+	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=90"
 
 check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow wheel validate e2e clients clients-built ## run everything else that CI runs
 
