@@ -9,7 +9,7 @@ from pathlib import Path
 
 from toolfold.errors import ToolfoldError
 
-__all__ = ["read_output_file", "replace_catalog_file"]
+__all__ = ["read_output_file", "replace_catalog_file", "replace_file"]
 
 _BEGINNING = '{"format":'
 """How a compiled catalog begins; see :mod:`toolfold.build.writer`."""
@@ -45,19 +45,28 @@ def replace_catalog_file(path: Path, text: str) -> None:
     current = read_output_file(path)
     if current and not current.startswith(_BEGINNING):
         raise ToolfoldError(f"{path} is not a compiled catalog. It was not changed; delete it, or name another file.")
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace the file at ``path`` in one step, with the permissions of the old one.
+
+    Raises:
+        OSError: it cannot be written. It is then as it was.
+    """
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        try:
-            with open(os.open(temporary, flags, 0o666), "wb") as file:
-                if current is not None and os.name != "nt":
-                    os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-    except OSError as error:
-        raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            if path.exists() and os.name != "nt":
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

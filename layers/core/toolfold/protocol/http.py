@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
+from toolfold.execution.credentials import RequestCredentials, read_credentials
+
 Headers = tuple[tuple[str, str], ...]
 
 LogFields: TypeAlias = Mapping[str, str | int | float]
@@ -82,6 +84,13 @@ class Request(NamedTuple):
             if key == name:
                 return value.strip()
         return None
+
+    def credentials(self) -> RequestCredentials:
+        """Return the keys that the request carries, and who sends them by which profile."""
+        found = read_credentials(
+            self.headers, self.query_api_key, self.used_by_gateway, self.scopes, self.caller, self.source_address
+        )
+        return found._replace(profile=self.profile) if self.profile else found
 
 
 class Response(NamedTuple):

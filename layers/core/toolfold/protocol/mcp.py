@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold import __version__
 from toolfold.errors import ApprovalRequired, CatalogUnavailable, InsufficientScope, ProfileNotFound
-from toolfold.execution.credentials import read_credentials
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
@@ -298,16 +297,7 @@ class Server:
         inner_tool = call.arguments.get("tool_name")
         if isinstance(inner_tool, str) and "/" not in inner_tool and _is_loggable(inner_tool):
             log_fields["inner_tool"] = inner_tool
-        credentials = read_credentials(
-            request.headers,
-            request.query_api_key,
-            request.used_by_gateway,
-            request.scopes,
-            request.caller,
-            request.source_address,
-        )
-        if request.profile:
-            credentials = credentials._replace(profile=request.profile)
+        credentials = request.credentials()
         if message.params.get("requestState") is not None:
             from toolfold.protocol import input_required  # few calls need it
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import skills
-from toolfold.execution.credentials import read_credentials
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
 
@@ -57,7 +56,7 @@ def answer(
         JsonRpcError: the parameters are wrong, or the file may not be read.
         InsufficientScope: the access token of the caller does not allow this.
     """
-    credentials = _credentials(request)
+    credentials = request.credentials()
     credentials.require_scopes("tools:read")
     catalog, params = tools.catalog(), message.params
     if message.method == "resources/read":
@@ -176,17 +175,6 @@ def _content(catalog: Catalog, file: SkillFile) -> Mapping[str, str]:
             versions.INTERNAL_ERROR, "The catalog lacks this file; the log of its publication says more."
         )
     return content
-
-
-def _credentials(request: Request) -> RequestCredentials:
-    return read_credentials(
-        request.headers,
-        request.query_api_key,
-        request.used_by_gateway,
-        request.scopes,
-        request.caller,
-        request.source_address,
-    )
 
 
 def _uri(params: Mapping[str, Any]) -> str:

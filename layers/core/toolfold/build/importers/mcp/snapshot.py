@@ -6,15 +6,14 @@ written completely or not at all.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolfold.build.importers.base import RefreshReport
+from toolfold.build.output_file import replace_file
 from toolfold.errors import SourceError
 
 __all__ = ["MAX_TOOLS", "SNAPSHOT", "Snapshot", "compare", "encode_snapshot", "parse_snapshot", "write_snapshot"]
@@ -129,17 +128,8 @@ def write_snapshot(path: Path, text: str) -> None:
     Raises:
         SourceError: it cannot be written; the old file is as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
-        try:
-            with temporary.open("x", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
+        replace_file(path, text)
     except OSError as error:
         raise SourceError([f"{path} cannot be written: {error.strerror}. It is as it was."]) from None
 

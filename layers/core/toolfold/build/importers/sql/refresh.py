@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,6 +12,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.sql.settings import SqlSourceSettings
 from toolfold.build.importers.sql.snapshot import SNAPSHOT, Snapshot, UnreadableSnapshot
+from toolfold.build.output_file import replace_file
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.model import Auth, Source
 from toolfold.errors import CallError, SourceError
@@ -140,17 +139,8 @@ def _replace(path: Path, text: str) -> None:
     """Replace a file in one step: a reader never sees half of it."""
     if path.is_symlink():
         raise _error(path.parent, f"{path.name} is a symbolic link; nothing was written")
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
-        try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
+        replace_file(path, text)
     except OSError as error:
         raise _error(path.parent, f"{path.name} cannot be written: {error.strerror}; it is as it was") from None
 
