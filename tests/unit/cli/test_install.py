@@ -12,7 +12,7 @@ import pytest
 from tests.support.hostile_files import FILES
 from tests.support.trees import snapshot
 from toolfold import cli
-from toolfold.cli.client_config import CLIENTS
+from toolfold.mcp_clients import CLIENTS
 
 KEY = "SECRETKEY1234567"
 Install = Callable[..., tuple[int, str, str]]

@@ -1,9 +1,4 @@
-"""The configuration files of MCP clients: where they are, and how a server is added without losing anything.
-
-Locations and forms from the clients' documentation: modelcontextprotocol.io/docs/develop/connect-local-servers (Claude
-Desktop), code.claude.com/docs/en/mcp (Claude Code), cursor.com/docs/context/mcp, code.visualstudio.com/docs/copilot/
-reference/mcp-configuration.
-"""
+"""Add a server to the configuration file of an MCP client, without losing anything of it."""
 
 from __future__ import annotations
 
@@ -11,64 +6,15 @@ import itertools
 import json
 import os
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolfold.errors import ToolfoldError
-
-
-def _application_data(*parts: str) -> Path:
-    """Return a path in the folder in which applications of this system keep their settings."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    else:
-        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base.joinpath(*parts)
-
-
-@dataclass(frozen=True)
-class Client:
-    """An MCP client.
-
-    Attributes:
-        title: its name.
-        section: the member of the file that holds the servers.
-        path: returns the file.
-        has_type: whether an entry says that the server is started as a process.
-    """
-
-    title: str
-    section: str
-    path: Callable[[], Path]
-    has_type: bool = False
-
-    def entry(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
-        """Return the entry of a server that is started with ``command``."""
-        return {
-            **({"type": "stdio"} if self.has_type else {}),
-            "command": command[0],
-            "args": list(command[1:]),
-            **({"env": dict(environment)} if environment else {}),
-        }
-
-
-CLIENTS: Mapping[str, Client] = {
-    "claude-desktop": Client(
-        "Claude Desktop", "mcpServers", lambda: _application_data("Claude", "claude_desktop_config.json")
-    ),
-    "claude-code": Client("Claude Code", "mcpServers", lambda: Path.home() / ".claude.json", has_type=True),
-    "cursor": Client("Cursor", "mcpServers", lambda: Path.home() / ".cursor" / "mcp.json"),
-    "vscode": Client("VS Code", "servers", lambda: _application_data("Code", "User", "mcp.json"), has_type=True),
-}
-"""Name on the command line → client."""
+from toolfold.mcp_clients import to_text
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -111,11 +57,6 @@ def with_server(configuration: Mapping[str, Any], section: str, name: str, entry
     if not isinstance(servers, dict):
         raise ToolfoldError(f'"{section}" of the configuration is not an object, so nothing can be added to it.')
     return {**configuration, section: {**servers, name: dict(entry)}}
-
-
-def to_text(configuration: Mapping[str, Any]) -> str:
-    """Return a configuration as the text of a file."""
-    return json.dumps(configuration, indent=2, ensure_ascii=False) + "\n"
 
 
 def write(path: Path, configuration: Mapping[str, Any]) -> Path | None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from toolfold.cli import client_config
-from toolfold.cli.client_config import CLIENTS, Client
 from toolfold.errors import ToolfoldError
+from toolfold.mcp_clients import CLIENTS, Client, own_command, to_text
 
 _KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
 
@@ -57,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
     environment = _environment(options.env)
     _check_profile(options.profile, environment)
     profile = ["--profile", options.profile] if options.profile else []
-    entry = client.entry([*_command(), *profile], environment)
+    entry = client.entry([*own_command(), *profile], environment)
     _warn_about_settings(environment)
     if options.print:
-        print(client_config.to_text({client.section: {options.name: entry}}), end="")
+        print(to_text({client.section: {options.name: entry}}), end="")
         return 0
     path = (options.config or client.path()).expanduser()
     before = client_config.read(path)
@@ -112,20 +111,11 @@ def _environment(pairs: list[str]) -> dict[str, str]:
     return environment
 
 
-def _command() -> list[str]:
-    """Return the command that starts this toolfold. Clients are started without the user's PATH: the path is full."""
-    started = Path(sys.argv[0])
-    if started.stem == "toolfold" and started.is_file():
-        return [str(started.absolute()), "stdio"]
-    found = shutil.which("toolfold")
-    return [found, "stdio"] if found else [sys.executable, "-m", "toolfold", "stdio"]
-
-
 def _diff(path: Path, section: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return the change of the one entry that changes, without the values of its environment, which may be keys."""
     old, new = before.get(section, {}).get(name), after[section][name]
-    old_lines = [] if old is None else client_config.to_text({name: _masked(old, {})}).splitlines()
-    new_lines = client_config.to_text({name: _masked(new, old)}).splitlines()
+    old_lines = [] if old is None else to_text({name: _masked(old, {})}).splitlines()
+    new_lines = to_text({name: _masked(new, old)}).splitlines()
     return "\n".join(difflib.unified_diff(old_lines, new_lines, str(path), str(path), lineterm=""))
 
 

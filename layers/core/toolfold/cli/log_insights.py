@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from toolfold.cli.log_figures import HITS, Figures
 from toolfold.errors import ToolfoldError
+from toolfold.log_analysis.figures import HITS, Figures
 
 __all__ = ["QUERIES", "count_figures"]
 

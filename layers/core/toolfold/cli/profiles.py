@@ -165,7 +165,7 @@ def _text(value: Any) -> str:
 
 
 def _most_used(options: argparse.Namespace) -> int:
-    from toolfold.cli.log_reader import read_log
+    from toolfold.log_analysis.reader import read_log
 
     path = options.log or os.environ.get("TOOLFOLD_CALL_LOG", "")
     if not path:

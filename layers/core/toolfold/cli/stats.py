@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from toolfold.cli.log_figures import MOST_CALLED, Figures, as_json, seven_figures
 from toolfold.cli.output import print_json, print_wrapped
 from toolfold.errors import ToolfoldError
+from toolfold.log_analysis.figures import MOST_CALLED, Figures, as_json, seven_figures
 
 _EXAMPLES = """examples:
   toolfold stats                                     the file in TOOLFOLD_CALL_LOG
@@ -85,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _from_files(paths: Iterable[str], since: datetime | None) -> Figures:
-    from toolfold.cli.log_figures import FigureCounter
-    from toolfold.cli.log_reader import read_log
+    from toolfold.log_analysis.figures import FigureCounter
+    from toolfold.log_analysis.reader import read_log
 
     counter = FigureCounter()
     for line in read_log(paths, since):

@@ -1,7 +1,7 @@
 """Figures of a log: what agents searched, read and called, and what that saved.
 
 The fields of the lines are those of docs/reference/metrics.md. :class:`Figures` are sums, so that a program that counts
-elsewhere (:mod:`.log_insights`) fills in the same.
+elsewhere (``cli.log_insights``) fills in the same.
 """
 
 from __future__ import annotations

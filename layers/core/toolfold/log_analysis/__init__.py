@@ -1,0 +1,9 @@
+"""What a log says: its lines read from files, and the figures that they add up to.
+
+``toolfold stats`` and the explorer use it; the gateway's layer leaves it out. It may import ``errors``.
+
+- ``reader``: the lines of files, of stdin, and of what tools of AWS print
+- ``figures``: sums over lines, and the seven figures of progressive loading
+"""
+
+__all__ = ["figures", "reader"]

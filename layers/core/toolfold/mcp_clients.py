@@ -1,0 +1,152 @@
+"""MCP clients: their configuration files, and how each is given a server, as an entry, a command or a link.
+
+Locations and forms from the clients' documentation: modelcontextprotocol.io/docs/develop/connect-local-servers (Claude
+Desktop), code.claude.com/docs/en/mcp (Claude Code), cursor.com/docs/context/mcp and /install-links,
+code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote, urlencode
+
+__all__ = ["CLIENTS", "Client", "Snippet", "endpoint_snippets", "own_command", "to_text"]
+
+
+def _application_data(*parts: str) -> Path:
+    """Return a path in the folder in which applications of this system keep their settings."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    else:
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base.joinpath(*parts)
+
+
+@dataclass(frozen=True)
+class Client:
+    """An MCP client.
+
+    Attributes:
+        title: Its name.
+        section: The member of the file that holds the servers.
+        path: Returns the file.
+        has_type: Whether an entry says how the server is reached.
+    """
+
+    title: str
+    section: str
+    path: Callable[[], Path]
+    has_type: bool = False
+
+    def entry(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+        """Return the entry of a server that is started with ``command``."""
+        return {
+            **({"type": "stdio"} if self.has_type else {}),
+            "command": command[0],
+            "args": list(command[1:]),
+            **({"env": dict(environment)} if environment else {}),
+        }
+
+    def endpoint_entry(self, url: str) -> dict[str, Any]:
+        """Return the entry of a server at ``url``."""
+        return {**({"type": "http"} if self.has_type else {}), "url": url}
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude-desktop": Client(
+        "Claude Desktop", "mcpServers", lambda: _application_data("Claude", "claude_desktop_config.json")
+    ),
+    "claude-code": Client("Claude Code", "mcpServers", lambda: Path.home() / ".claude.json", has_type=True),
+    "cursor": Client("Cursor", "mcpServers", lambda: Path.home() / ".cursor" / "mcp.json"),
+    "vscode": Client("VS Code", "servers", lambda: _application_data("Code", "User", "mcp.json"), has_type=True),
+}
+"""Name on the command line → client."""
+
+_BRIDGE = ("npx", "-y", "mcp-remote")
+"""Starts a program that speaks stdio to a client and HTTP to a URL: Claude Desktop's file has no entries with URLs."""
+
+
+class Snippet(NamedTuple):
+    """What a person copies, or follows, to give a client the server.
+
+    Attributes:
+        id: Of the client, a key of :data:`CLIENTS`.
+        title: The name of the client.
+        kind: A command for a terminal, JSON for a configuration file, or a link that the client opens.
+        text: The command, the JSON or the link.
+        file: Where JSON goes, as the client's documentation names it; empty for other kinds.
+    """
+
+    id: str
+    title: str
+    kind: Literal["command", "json", "link"]
+    text: str
+    file: str = ""
+
+
+def to_text(configuration: Mapping[str, Any]) -> str:
+    """Return a configuration as the text of a file."""
+    return json.dumps(configuration, indent=2, ensure_ascii=False) + "\n"
+
+
+def own_command() -> list[str]:
+    """Return the command that starts this toolfold over stdio.
+
+    Clients are started without the user's PATH: the path is full.
+    """
+    started = Path(sys.argv[0])
+    if started.stem == "toolfold" and started.is_file():
+        return [str(started.absolute()), "stdio"]
+    found = shutil.which("toolfold")
+    return [found, "stdio"] if found else [sys.executable, "-m", "toolfold", "stdio"]
+
+
+def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfold") -> Iterator[Snippet]:
+    """Yield what adds a server at ``url``, over HTTP. No snippet has a key.
+
+    Args:
+        url: The endpoint, without credentials.
+        program: The command of a server on this machine, for clients that only start programs; may be empty.
+        name: The name of the server in the client.
+    """
+    command = program or (*_BRIDGE, url, *_bridge_options(url))
+    yield _json("claude-desktop", "claude_desktop_config.json", name, CLIENTS["claude-desktop"].entry(command, {}))
+    yield _command("claude-code", ("claude", "mcp", "add", "--transport", "http", name, url))
+    cursor, vscode = CLIENTS["cursor"], CLIENTS["vscode"]
+    # Both forms are read by the clients' own handlers of links, which do not take a plus sign for a blank.
+    config = base64.b64encode(json.dumps(cursor.endpoint_entry(url)).encode()).decode()
+    query = urlencode({"name": name, "config": config}, quote_via=quote)
+    yield _link("cursor", f"cursor://anysphere.cursor-deeplink/mcp/install?{query}")
+    yield _json("cursor", "~/.cursor/mcp.json", name, cursor.endpoint_entry(url))
+    described = json.dumps({"name": name, **vscode.endpoint_entry(url)}, separators=(",", ":"))
+    yield _link("vscode", f"vscode:mcp/install?{quote(described, safe='')}")
+    yield _json("vscode", ".vscode/mcp.json", name, vscode.endpoint_entry(url))
+
+
+def _bridge_options(url: str) -> tuple[str, ...]:
+    """Return the option without which the bridge refuses an unencrypted URL."""
+    return () if url.startswith("https:") else ("--allow-http",)
+
+
+def _json(id_: str, file: str, name: str, entry: Mapping[str, Any]) -> Snippet:
+    client = CLIENTS[id_]
+    return Snippet(id_, client.title, "json", to_text({client.section: {name: entry}}), file)
+
+
+def _command(id_: str, words: Sequence[str]) -> Snippet:
+    return Snippet(id_, CLIENTS[id_].title, "command", shlex.join(words))
+
+
+def _link(id_: str, url: str) -> Snippet:
+    return Snippet(id_, CLIENTS[id_].title, "link", url)

@@ -1,0 +1,66 @@
+"""What a person copies or follows to give a client the server: forms from the clients' documentation."""
+
+import base64
+import json
+import shlex
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from toolfold.mcp_clients import CLIENTS, Snippet, endpoint_snippets
+
+URL = "https://abc.execute-api.eu-central-1.amazonaws.com/prod/mcp"
+
+
+def snippet(id_: str, kind: str, url: str = URL, program: tuple[str, ...] = ()) -> Snippet:
+    [found] = [one for one in endpoint_snippets(url, program) if (one.id, one.kind) == (id_, kind)]
+    return found
+
+
+def test_every_client_has_a_snippet_and_files_are_named() -> None:
+    found = list(endpoint_snippets(URL))
+    assert {one.id for one in found} == set(CLIENTS)
+    assert all(bool(one.file) == (one.kind == "json") for one in found)
+
+
+def test_claude_code_command_has_the_endpoint() -> None:
+    assert shlex.split(snippet("claude-code", "command").text) == [
+        "claude", "mcp", "add", "--transport", "http", "toolfold", URL,
+    ]  # fmt: skip
+
+
+def test_cursor_link_decodes_to_the_entry_of_its_file() -> None:
+    link = urlsplit(snippet("cursor", "link").text)
+    query = parse_qs(link.query, strict_parsing=True)
+    assert (link.scheme, link.netloc, link.path) == ("cursor", "anysphere.cursor-deeplink", "/mcp/install")
+    config = json.loads(base64.b64decode(query["config"][0]))
+    assert (query["name"], config) == (["toolfold"], {"url": URL})
+    assert json.loads(snippet("cursor", "json").text) == {"mcpServers": {"toolfold": config}}
+
+
+def test_vscode_link_decodes_to_the_entry_of_its_file() -> None:
+    link = snippet("vscode", "link").text
+    assert link.startswith("vscode:mcp/install?")
+    described = json.loads(unquote(link.partition("?")[2]))
+    assert described.pop("name") == "toolfold"
+    assert json.loads(snippet("vscode", "json").text) == {"servers": {"toolfold": described}}
+    assert described == {"type": "http", "url": URL}
+
+
+@pytest.mark.parametrize(
+    ("url", "program", "command"),
+    [
+        (URL, (), ["npx", "-y", "mcp-remote", URL]),
+        ("http://10.0.0.7/mcp", (), ["npx", "-y", "mcp-remote", "http://10.0.0.7/mcp", "--allow-http"]),
+        ("http://127.0.0.1:8080/mcp", ("/bin/toolfold", "stdio"), ["/bin/toolfold", "stdio"]),
+    ],
+)
+def test_claude_desktop_starts_a_program(url: str, program: tuple[str, ...], command: list[str]) -> None:
+    entry = json.loads(snippet("claude-desktop", "json", url, program).text)["mcpServers"]["toolfold"]
+    assert [entry["command"], *entry["args"]] == command
+
+
+def test_characters_of_a_shell_and_of_a_url_are_quoted() -> None:
+    url = "http://host/a'b;c&d/mcp"
+    assert shlex.split(snippet("claude-code", "command", url).text)[-1] == url
+    assert json.loads(unquote(snippet("vscode", "link", url).text.partition("?")[2]))["url"] == url
