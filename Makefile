@@ -135,3 +135,4 @@ clean: ## remove everything that make created
 include aws.mk
 include conformance.mk
 include benchmarks.mk
+include ui.mk

@@ -1,0 +1,106 @@
+// Bundle the page into layers/core/toolfold/explorer/static: index.html, one script, one style sheet, one icon, the
+// licences of the bundled packages, and a .gz beside each. `node build.mjs --watch` builds again after each change.
+//
+// The server answers `/` with index.html, and `/ui/NAME` with the file NAME of this folder. Names hold a hash of their
+// content, so they can be cached without end; index.html alone cannot.
+
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+import { build, context } from "esbuild";
+
+const web = dirname(fileURLToPath(import.meta.url));
+const out = process.env.TOOLFOLD_UI_OUT ?? join(web, "../layers/core/toolfold/explorer/static");
+// What the page may weigh, all files compressed.
+const MAX_BYTES = 150_000;
+// Namespaces of SVG, MathML and XHTML: names that are never requested.
+const NAMESPACE = /^http:\/\/www\.w3\.org\//;
+
+const options = {
+  absWorkingDir: web,
+  entryPoints: { app: "src/main.tsx" },
+  outdir: out,
+  entryNames: "[name]-[hash]",
+  bundle: true,
+  format: "esm",
+  target: ["es2022", "chrome123", "firefox120", "safari17.5"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  minify: true,
+  charset: "utf8",
+  legalComments: "none",
+  define: { "process.env.NODE_ENV": '"production"' },
+  metafile: true,
+  write: false,
+  logLevel: "warning",
+  plugins: [{ name: "page", setup: (hooks) => hooks.onEnd(writePage) }],
+};
+
+async function writePage(result) {
+  if (result.errors.length) return;
+  const files = new Map();
+  const hashed = {};
+  for (const file of result.outputFiles) {
+    const name = file.path.slice(file.path.lastIndexOf("/") + 1);
+    files.set(name, Buffer.from(file.contents));
+    hashed[name.endsWith(".css") ? "STYLE" : "SCRIPT"] = name;
+  }
+  const icon = await readFile(join(web, "src/icon.svg"));
+  hashed.ICON = `icon-${hashOf(icon)}.svg`;
+  files.set(hashed.ICON, icon);
+  files.set("licenses.txt", Buffer.from(await collectLicenses(Object.keys(result.metafile.inputs))));
+  const template = await readFile(join(web, "src/index.html"), "utf8");
+  files.set("index.html", Buffer.from(template.replace(/STYLE|SCRIPT|ICON/g, (word) => hashed[word])));
+
+  for (const [name, content] of files) refuseOtherHosts(name, content.toString("utf8"));
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  let total = 0;
+  for (const [name, content] of files) {
+    const compressed = gzipSync(content, { level: 9 });
+    // The byte of the operating system differs between machines; 255 is "unknown" (RFC 1952, 2.3.1).
+    compressed[9] = 255;
+    await writeFile(join(out, name), content);
+    await writeFile(join(out, `${name}.gz`), compressed);
+    total += compressed.length;
+    console.log(`${name.padEnd(24)} ${String(content.length).padStart(8)} B ${String(compressed.length).padStart(8)} B gzip`);
+  }
+  console.log(`${"all".padEnd(24)} ${" ".repeat(10)} ${String(total).padStart(8)} B gzip, limit ${MAX_BYTES}`);
+  if (total > MAX_BYTES) throw new Error(`The page weighs ${total} bytes compressed; the limit is ${MAX_BYTES}.`);
+}
+
+// Eight characters of base 32, as in the names that esbuild gives: the server takes them for the hash of the content.
+function hashOf(content) {
+  const bytes = createHash("sha256").update(content).digest().subarray(0, 8);
+  return Array.from(bytes, (byte) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[byte & 31]).join("");
+}
+
+function refuseOtherHosts(name, text) {
+  if (name === "licenses.txt") return;
+  for (const [address] of text.matchAll(/https?:\/\/[\w.-]+[^\s"'`)]*/g)) {
+    if (!NAMESPACE.test(address)) throw new Error(`${name} names another host: ${address}`);
+  }
+}
+
+async function collectLicenses(inputs) {
+  const packages = new Set(inputs.flatMap((path) => path.match(/^node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []));
+  const texts = [];
+  for (const name of [...packages].sort()) {
+    const folder = join(web, "node_modules", name);
+    const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    if (!file) throw new Error(`${name} has no licence file.`);
+    texts.push(`${name} ${version}, ${license}\n\n${(await readFile(join(folder, file), "utf8")).trim()}\n`);
+  }
+  return texts.join(`\n${"-".repeat(79)}\n\n`);
+}
+
+if (process.argv.includes("--watch")) await (await context(options)).watch();
+else await build(options).catch((error) => {
+  if (!error.errors?.length) console.error(error.message);
+  else for (const { text } of error.errors) console.error(text);
+  process.exitCode = 1;
+});

@@ -1,0 +1,26 @@
+// The field for the access token of a deployment. The token stays in the memory of the page.
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+
+import { Button, Field } from "./components";
+import { loadStart } from "./start-info";
+import { accessToken, announce } from "./state";
+
+export function AccessToken(): JSX.Element {
+  const [text, setText] = useState(accessToken.peek());
+  const use = (event: Event) => {
+    event.preventDefault();
+    accessToken.value = text.trim();
+    announce(accessToken.value ? "The access token is used for every request." : "No access token is sent.");
+    void loadStart();
+  };
+  return (
+    <form class="inline-form" onSubmit={use}>
+      <Field label="Access token" hint="Kept in this page's memory until it is closed.">
+        {(ids) => <input {...ids} type="password" autocomplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />}
+      </Field>
+      <Button type="submit">Use</Button>
+    </form>
+  );
+}

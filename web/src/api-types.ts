@@ -1,0 +1,162 @@
+// The answers of the JSON API, as docs/reference/explorer-api.md states them.
+
+export interface SourceStatus {
+  id: string;
+  title: string;
+  kind: string;
+  tools: number;
+  needs_key: boolean;
+  has_key: boolean;
+}
+
+export interface ClientSetup {
+  id: string;
+  title: string;
+  kind: "command" | "json" | "link";
+  text: string;
+  file: string | null;
+}
+
+export interface Start {
+  version: string;
+  endpoint: string;
+  is_local: boolean;
+  calls: boolean;
+  why_no_calls: string;
+  needs_token: boolean;
+  views: string[];
+  catalog: { hash: string; tools: number; sources: SourceStatus[] };
+  tokens: { definitions: number; all_definitions: number; saved_percent: number };
+  clients: ClientSetup[];
+}
+
+export interface CatalogTool {
+  name: string;
+  source: string;
+  category: string;
+  summary: string;
+  effect: string;
+  tier: string;
+}
+
+export interface CatalogSource {
+  id: string;
+  title: string;
+  kind: string;
+  description: string;
+  categories: { id: string; title: string }[];
+}
+
+export interface Catalog {
+  hash: string;
+  sources: CatalogSource[];
+  tools: CatalogTool[];
+}
+
+export interface MatchedTerm {
+  term: string;
+  field: string;
+  weight: number;
+}
+
+export interface SearchHit {
+  name: string;
+  score: number;
+  terms: MatchedTerm[];
+}
+
+export interface QueryTerm {
+  term: string;
+  weight: number;
+  corrected_from: string | null;
+}
+
+export interface Search {
+  query: string;
+  ms: number;
+  terms: QueryTerm[];
+  hits: SearchHit[];
+  total: number;
+}
+
+export type DetailLevel = "full" | "medium" | "minimal";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export type JsonSchema = boolean | { [key: string]: Json };
+
+export interface Tool {
+  name: string;
+  title: string;
+  source: string;
+  category: string;
+  effect: string;
+  tier: string;
+  schema: JsonSchema;
+  example: { [key: string]: Json } | null;
+  columns: { name: string; type: string; unit: string | null }[];
+  relations: { kind: string; name: string }[];
+  texts: Record<DetailLevel, { text: string; tokens: number }>;
+}
+
+export interface RunningCall {
+  id: string;
+  tool: string;
+  source: string;
+  ms: number;
+}
+
+export interface WatchedCall {
+  id: string;
+  time: string;
+  tool: string;
+  source: string;
+  code: string;
+  ms: number;
+  upstream_ms: number | null;
+  cache: string;
+  tokens: number | null;
+  saved: number | null;
+  profile: string | null;
+}
+
+export interface WatchedRequest {
+  id: string;
+  time: string;
+  name: string;
+  ms: number;
+  tokens: number | null;
+  saved: number | null;
+  code: string;
+}
+
+export interface Watch {
+  next: number;
+  running: RunningCall[];
+  calls: WatchedCall[];
+  requests: WatchedRequest[];
+  figures: { [name: string]: Json };
+  limits: { source: string; used_percent: number }[];
+  empty_searches: { time: string; query: string }[];
+  log: { file: string; lines: number } | null;
+}
+
+export interface WaitingCall {
+  id: string;
+  tool: string;
+  source: string;
+  effect: string;
+  arguments: { [key: string]: Json };
+  caller: string;
+  expires_at: string;
+}
+
+export interface Approvals {
+  mode: string;
+  waiting: WaitingCall[];
+}
+
+export interface Decision {
+  id: string;
+  state: string;
+}

@@ -1,0 +1,22 @@
+// State that outlives a view. Secrets are here and nowhere else: in the memory of the page, until it is closed.
+
+import { signal } from "@preact/signals";
+
+/** Access token of a deployment that requires one; empty on this machine. */
+export const accessToken = signal("");
+
+/** API keys of the caller: id of a source → key; "" names the key for every source that takes one. */
+export const apiKeys = signal<Record<string, string>>({});
+
+export function setApiKey(source: string, key: string): void {
+  const { [source]: _, ...others } = apiKeys.value;
+  apiKeys.value = key ? { ...others, [source]: key } : others;
+}
+
+/** What the live region says. Set by `announce`. */
+export const announcement = signal("");
+
+/** Say a change to people who cannot see it, such as "12 tools found". */
+export function announce(text: string): void {
+  announcement.value = text;
+}
