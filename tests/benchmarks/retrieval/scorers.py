@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from toolfold.build import compiler, search_index
-from toolfold.catalog import search
+from toolfold.catalog import index_fields, search
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.query import parse_query
 from toolfold.catalog.tokenizer import words
@@ -102,7 +102,7 @@ class Grams:
         for field, texts in fields.items():
             for text in texts:
                 for gram in () if text.startswith("@") else self._grams(text):
-                    counts[gram] += search_index.FIELDS[field].weight
+                    counts[gram] += index_fields.FIELDS[field].weight
         return counts
 
     def _grams(self, text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.catalog.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.build import search_index, yaml_loader
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import SearchResult, closest_names, explain, search
+from toolfold.catalog.search import SearchResult, closest_names, search
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.catalog.tokenizer import stem, stems, words
 
@@ -136,14 +136,6 @@ def test_candidates_restrict_the_hits(catalog: Catalog) -> None:
     hits = search(catalog, "daily prices", positions).hits
     assert hits
     assert {hit.position for hit in hits} <= positions
-
-
-@pytest.mark.parametrize("query", ["latest price of AAPL", "blance shet", "CORN", "RSI"])
-def test_explained_parts_add_up_to_the_score(catalog: Catalog, query: str) -> None:
-    for hit in search(catalog, query).hits[:5]:
-        parts = explain(catalog, query, hit.position)
-        assert parts
-        assert sum(part for _, part in parts) == pytest.approx(hit.score)
 
 
 @pytest.mark.bulk

@@ -11,52 +11,13 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
 from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
     from toolfold.build.schema import Vocabulary
-
-_BY_LENGTH = 0.8
-"""b of BM25F, near its usual 0.75: a word of a long description says less than one of a short one."""
-
-
-class Field(NamedTuple):
-    """How the texts of one field count: the weight of one occurrence, and how far a long text reduces it (0 to 1)."""
-
-    weight: float
-    length_normalization: float = 0.0
-
-
-FIELDS: Mapping[str, Field] = {
-    "name": Field(2.5, _BY_LENGTH),
-    "source": Field(3.0, _BY_LENGTH),
-    "title": Field(2.0, _BY_LENGTH),
-    "summary": Field(1.0, _BY_LENGTH),
-    "description": Field(0.4, _BY_LENGTH),
-    "parameter_names": Field(0.6, _BY_LENGTH),
-    "parameter_descriptions": Field(0.5, _BY_LENGTH),
-    "category": Field(0.5, _BY_LENGTH),
-    "tags": Field(1.0, _BY_LENGTH),
-    # Phrases that were written for the search: a tool with many of them is not less likely for each.
-    "aliases": Field(3.0),
-    "example_queries": Field(1.5),
-    "redirected_queries": Field(1.0),
-    "kinds": Field(2.0),
-    "preferred": Field(1.5),
-}
-"""Chosen on the tuning halves of tests/benchmarks/retrieval and of public sets (docs/reference/retrieval-public.md)."""
-
-BIGRAM_FIELDS = frozenset({"name", "source", "aliases", "title", "summary", "example_queries", "redirected_queries"})
-BIGRAM_WEIGHT = 0.5
-"""Fields in which two adjacent words are also one term, and its weight relative to a single word."""
-
-SATURATION = 2.5
-"""k1 of BM25, at the upper end of the usual range."""
-
-SCALE = 100
-"""Weights are stored as integers in hundredths: they are short, and their sums do not depend on the order."""
 
 Index = dict[str, list[int]]
 """Term → ``[position, weight, position, weight, …]``, with the positions of tools counted from 0.
@@ -137,16 +98,9 @@ def _mean_lengths(tools: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, flo
 
 def _weighted_counts(fields: Mapping[str, Sequence[str]], mean_lengths: Mapping[str, float]) -> Mapping[str, float]:
     counts: defaultdict[str, float] = defaultdict(float)
-    for field, texts in fields.items():
-        found = [[text] if text.startswith("@") else stems(text) for text in texts]
-        length, share = sum(map(len, found)), FIELDS[field].length_normalization
-        weight = FIELDS[field].weight / (1 - share + share * length / mean_lengths.get(field, length or 1))
-        for terms in found:
-            for term in terms:
-                counts[term] += weight
-            if field in BIGRAM_FIELDS:
-                for pair in itertools.pairwise(terms):
-                    counts[" ".join(pair)] += BIGRAM_WEIGHT * weight
+    for found in term_counts(fields, mean_lengths).values():
+        for term, count in found.items():
+            counts[term] += count
     return counts
 
 

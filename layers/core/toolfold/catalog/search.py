@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.model import name_key
-from toolfold.catalog.query import ParsedQuery, Term, Words, parse_query, split_query
+from toolfold.catalog.query import ParsedQuery, Words, parse_query, split_query
 from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 # In hundredths, as the weights of the index. The values were chosen on the tuning half of tests/benchmarks/retrieval.
-_NAME_BONUS = 200
+NAME_BONUS = 200
 """Added for a word that equals the name of a tool and may be an English word: about the score of one rare word."""
 
-_CERTAIN_NAME_BONUS = 1000
+CERTAIN_NAME_BONUS = 1000
 """Added for a word that can only be the name of a tool: more than all other words of a query together."""
 
 _OUT_OF_SCOPE_RATIO = 0.7
@@ -53,7 +53,7 @@ _SHORTEST_NAME_WORD = 3
 _MAX_COMPARED_NAMES = 2000
 """Maximum number of tools for which every name is compared with an unknown one."""
 
-_PART_WEIGHT = 0.5
+PART_WEIGHT = 0.5
 """Weight of the best part of a query with several, relative to the whole query."""
 
 _MAX_FOUND_BY_RARE_TERMS = 200
@@ -87,13 +87,43 @@ class SearchResult:
     is_strong: bool = True
 
 
-def search(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> SearchResult:
+class SearchTrace:
+    """What a search has computed on its way to the scores, for ``catalog.explanation``.
+
+    Attributes:
+        parsed: The terms of the query.
+        weights: Term → position → weight, of these terms.
+        max_tools: As for :func:`_scores`.
+        best: The best score before the parts were added.
+        parts: Each part of a query with several, and position → its score for the part.
+        without_meaning: Position → score before words near in meaning were added; None: none were.
+        scores: Position → score.
+    """
+
+    def __init__(self) -> None:
+        self.parsed = ParsedQuery()
+        self.weights: Weights = {}
+        self.max_tools = 0
+        self.best = 0.0
+        self.parts: list[tuple[str, dict[int, float]]] = []
+        self.without_meaning: dict[int, float] | None = None
+        self.scores: dict[int, float] = {}
+
+    def weights_of_query(self) -> list[dict[int, int]]:
+        """Return the weights of each term of the whole query."""
+        return [self.weights[term] for term in term_weights(self.parsed)]
+
+
+def search(
+    catalog: Catalog, query: str, candidates: Container[int] | None = None, trace: SearchTrace | None = None
+) -> SearchResult:
     """Return the tools that match ``query``.
 
     Args:
         catalog: The catalog to search.
         query: Words in any language that the vocabulary covers.
         candidates: Positions of the tools that may be returned; None: all.
+        trace: Gets what the scores are made of; None: that is not needed.
 
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
@@ -103,10 +133,16 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     parsed = parse_query(catalog, query, known)
     max_tools = _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog)
     scores = _scores(catalog, parsed, max_tools, weights)
+    if trace is not None:
+        trace.parsed, trace.weights, trace.max_tools, trace.scores = parsed, weights, max_tools, scores
+        trace.best = max(scores.values(), default=0.0)
     parts = split_query(query)
     if len(parts) > 1:
         parsed_parts = [parse_query(catalog, part, known) for part in parts]
-        _add_best_part(scores, [_scores_among(catalog, part, scores, weights) for part in parsed_parts])
+        scores_of_parts = [_scores_among(catalog, part, scores, weights) for part in parsed_parts]
+        _add_best_part(scores, scores_of_parts)
+        if trace is not None:
+            trace.parts = list(zip(parts, scores_of_parts, strict=True))
     tools = len(catalog)
     best = max((score for position, score in scores.items() if position < tools), default=0.0)
     out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
@@ -116,6 +152,8 @@ def search(catalog: Catalog, query: str, candidates: Container[int] | None = Non
     if catalog.has_semantic_postings:
         from toolfold.catalog.semantic import add_semantic_scores  # few catalogs have them
 
+        if trace is not None:
+            trace.without_meaning = dict(scores)
         add_semantic_scores(catalog, scores, query)
     found = [pair for pair in scores.items() if pair[0] < tools and (candidates is None or pair[0] in candidates)]
     found.sort()  # by position, which decides between equal scores
@@ -149,7 +187,7 @@ def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int, weights: Weig
             for position in scores.keys() & weight_of.keys():
                 scores[position] += term_weight * weight_of[position]
     for position, is_certain in parsed.named.items():
-        scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
+        scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
     return scores
 
 
@@ -165,26 +203,26 @@ def _scores_among(
         for position in positions.keys() & weight_of.keys():
             scores[position] += term_weight * weight_of[position]
     for position, is_certain in parsed.named.items():
-        scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
+        scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
     return scores
 
 
 def _weights(catalog: Catalog, parsed: ParsedQuery, known: Weights) -> list[tuple[dict[int, int], float]]:
     """Return the weights of each term and the weight of the term in the query; ``known`` gets what it lacks."""
-    term_weights = _term_weights(parsed)
-    missing = [term for term in term_weights if term not in known]
+    weights = term_weights(parsed)
+    missing = [term for term in weights if term not in known]
     catalog.prefetch(index=missing)
     for term in missing:
         postings = catalog.postings(term)
         known[term] = dict(zip(postings[::2], postings[1::2], strict=True))
-    return [(known[term], weight) for term, weight in term_weights.items()]
+    return [(known[term], weight) for term, weight in weights.items()]
 
 
 def _by_length(pair: tuple[Sized, float]) -> int:
     return len(pair[0])
 
 
-def _term_weights(parsed: ParsedQuery) -> dict[str, float]:
+def term_weights(parsed: ParsedQuery) -> dict[str, float]:
     """Return term → weight. A term that occurs n times has twice its weight at most: 2n/(n+1) of it."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for term in parsed.terms:
@@ -203,24 +241,7 @@ def _add_best_part(scores: dict[int, float], parts: list[dict[int, float]]) -> N
             if share > added.get(position, 0.0):
                 added[position] = share
     for position, share in added.items():
-        scores[position] = scores.get(position, 0.0) + _PART_WEIGHT * best * share
-
-
-def explain(catalog: Catalog, query: str, position: int) -> list[tuple[Term, float]]:
-    """Return the terms by which the tool at ``position`` matches ``query``, with their parts of the score.
-
-    The largest part comes first. A name that is in the query counts as a term.
-    """
-    parsed = parse_query(catalog, query)
-    parts = []
-    for term in parsed.terms:
-        postings = catalog.postings(term.term)
-        weight = dict(zip(postings[::2], postings[1::2], strict=True)).get(position, 0)
-        parts.append((term, term.weight * weight))
-    if position in parsed.named:
-        bonus = _CERTAIN_NAME_BONUS if parsed.named[position] else _NAME_BONUS
-        parts.append((Term("(its name)", 1.0, catalog.summary(position).name), bonus))
-    return sorted(((term, part) for term, part in parts if part), key=lambda item: -item[1])
+        scores[position] = scores.get(position, 0.0) + PART_WEIGHT * best * share
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:

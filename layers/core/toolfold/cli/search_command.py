@@ -10,14 +10,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog import search
+from toolfold.catalog.explanation import Explainer
 from toolfold.catalog.model import summary_suffix
 from toolfold.cli import tables, terminal
 from toolfold.cli.output import print_json
 from toolfold.meta_tools import list_request
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, ToolSummary
+    from toolfold.catalog.explanation import ExplainedHit
+    from toolfold.catalog.model import ToolSummary
     from toolfold.meta_tools.dispatcher import MetaTools
 
 DEFAULT_LIMIT = 10
@@ -44,10 +45,11 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
     """
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
-    found = search.search(catalog, request.query, request.filters.positions(catalog))
-    hits = found.hits[: request.limit or DEFAULT_LIMIT]
+    limit = request.limit or DEFAULT_LIMIT
+    explained = Explainer(catalog).search(request.query, limit, request.filters.positions(catalog), by_field=False)
+    found, hits = explained.result, explained.hits
     summaries = [catalog.summary(hit.position) for hit in hits]
-    reasons = [_reasons(catalog, request.query, hit.position) if explain else [] for hit in hits]
+    reasons = [_reasons(hit) if explain else [] for hit in hits]
     if as_json:
         structured = tools.call(list_request.TOOL, arguments).structured
         if explain:
@@ -67,11 +69,12 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
     return 0 if hits else 1
 
 
-def _reasons(catalog: Catalog, query: str, position: int) -> list[str]:
+def _reasons(hit: ExplainedHit) -> list[str]:
     """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
+    shown = ((part, f"({part.field.replace('_', ' ')}) " if part.field else "") for part in hit.parts)
     return [
-        f"{term.source_word}{'' if term.source_word == term.term else f' → {term.term}'} {part:.0f}"
-        for term, part in search.explain(catalog, query, position)
+        f"{kind}{part.word}{'' if part.word == part.term else f' → {part.term}'} {part.score:.0f}"
+        for part, kind in shown
     ]
 
 
