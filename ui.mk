@@ -2,7 +2,7 @@
 # Included by the Makefile.
 
 web_static := layers/core/toolfold/explorer/static
-web_sources := $(wildcard web/*.mjs web/tsconfig.json web/src/* web/src/*/* web/test/*)
+web_sources := $(wildcard web/*.mjs web/tsconfig.json web/src/* web/src/*/* web/src/*/*/* web/test/*)
 
 web/node_modules/.installed: web/package-lock.json web/.npmrc
 	cd web && npm ci --loglevel=error

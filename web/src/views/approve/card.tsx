@@ -1,0 +1,85 @@
+// A call that waits: what would be sent, to which source, for whom, and how long it can still be decided.
+
+import type { JSX } from "preact";
+import { useId } from "preact/hooks";
+
+import type { Json, WaitingCall } from "../../api-types";
+import { Button, VisibleText, formatSeconds, useNow } from "../../components";
+import { href } from "../../router";
+
+export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (approve: boolean) => void }): JSX.Element {
+  const id = useId();
+  const leftS = useSecondsLeft(call);
+  const isExpired = leftS <= 0;
+  return (
+    <section class="waiting" aria-labelledby={id}>
+      <h2 id={id}>
+        <a href={href("tool", call.tool)}>
+          <VisibleText text={call.tool} />
+        </a>
+      </h2>
+      <p class="effect-text">
+        <VisibleText text={call.effect} />
+      </p>
+      <CallTerms call={call} />
+      <p class={`time-left ${leftS < 60 ? "urgent" : ""}`}>{isExpired ? "Expired. Let the client make the call again." : `Expires in ${formatSeconds(leftS)}`}</p>
+      <div class="actions">
+        <Button kind="primary" disabled={isExpired} onClick={() => onDecide(true)} label={`Approve ${call.tool}`}>
+          Approve …
+        </Button>
+        <Button disabled={isExpired} onClick={() => onDecide(false)} label={`Deny ${call.tool}`}>
+          Deny …
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+/** Everything that identifies the call, as `toolfold approve` prints it. */
+export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
+  const given = Object.entries(call.arguments);
+  return (
+    <dl class="terms">
+      <div>
+        <dt>source</dt>
+        <dd>
+          <VisibleText text={call.source} />
+        </dd>
+      </div>
+      <div>
+        <dt>caller</dt>
+        <dd>{call.caller ? <VisibleText text={call.caller} /> : "not known: no access token and no key in the request"}</dd>
+      </div>
+      {given.map(([name, value]) => (
+        <div key={name} class="argument">
+          <dt>
+            <VisibleText text={name} />
+          </dt>
+          <dd>
+            <ArgumentValue value={value} />
+          </dd>
+        </div>
+      ))}
+      {given.length === 0 && (
+        <div>
+          <dt>arguments</dt>
+          <dd>none</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+/** A value as JSON: text in quotes, so that the number 7 differs from the text "7". Objects and lists have lines. */
+function ArgumentValue({ value }: { value: Json }): JSX.Element {
+  return (
+    <code class="argument-value">
+      <VisibleText text={JSON.stringify(value, null, 2)} />
+    </code>
+  );
+}
+
+/** Return the seconds until a call expires; it counts down while it is shown. */
+export function useSecondsLeft(call: WaitingCall): number {
+  return (Date.parse(call.expires_at) - useNow()) / 1000;
+}

@@ -1,0 +1,102 @@
+// What the calls and requests of Watch add up to.
+
+import type { JSX } from "preact";
+
+import type { Watch } from "../../api-types";
+import { Bar, TimeOfDay, VisibleText } from "../../components";
+import { formatCount, formatNumber, formatPercent } from "../../format";
+import { href } from "../../router";
+import { readFigure } from "./feed";
+
+interface Meaning {
+  name: string;
+  label: string;
+  meaning: string;
+  format: (value: number) => string;
+}
+
+// The figures by which progressive loading is judged, as `toolfold stats` prints them.
+const SEVEN: Meaning[] = [
+  { name: "tokens_per_query", label: "tokens of a search", meaning: "What a model reads to find its tools, in the mean.", format: formatNumber },
+  { name: "token_reduction_percent", label: "less than all definitions", meaning: "Compared with a client that loads every tool.", format: formatPercent },
+  { name: "full_per_query", label: "tools in full, a search", meaning: "With schema and example: ready to be called.", format: formatNumber },
+  { name: "medium_per_query", label: "tools at the medium level, a search", meaning: "With parameters, without an example.", format: formatNumber },
+  { name: "minimal_per_query", label: "tools in one line, a search", meaning: "Name and summary; TOOL_GET has the rest.", format: formatNumber },
+  { name: "loaded_on_demand", label: "schemas loaded on demand", meaning: "By TOOL_GET, after a search or without one.", format: formatNumber },
+  { name: "cache_hit_percent", label: "answered from the cache", meaning: "Of the calls that read: no request to the source.", format: formatPercent },
+];
+
+export function WatchFigures({ answer }: { answer: Watch }): JSX.Element {
+  const { figures, limits, log, empty_searches: emptySearches } = answer;
+  return (
+    <>
+      <section class="section" aria-labelledby="watch-figures">
+        <h2 id="watch-figures">Figures</h2>
+        <p class="hint">
+          {describeLog(log)} {summarize(figures)}
+        </p>
+        <dl class="figures">
+          {SEVEN.map(({ name, label, meaning, format }) => {
+            const value = readFigure(figures, "figures", name);
+            return (
+              <div key={name} class="figure">
+                <dt>{label}</dt>
+                <dd class="figure-value">{value === null ? "–" : format(value)}</dd>
+                <dd class="figure-meaning">{meaning}</dd>
+              </div>
+            );
+          })}
+        </dl>
+      </section>
+      <section class="section" aria-labelledby="watch-limits">
+        <h2 id="watch-limits">Limits left today</h2>
+        {limits.length === 0 ? (
+          <p class="hint">No source has reported or been given a limit.</p>
+        ) : (
+          <ul class="limits plain-list">
+            {limits.map(({ source, used_percent: used }) => (
+              <li key={source}>
+                <VisibleText text={source} />
+                <span class="number">{formatPercent(Math.max(0, 100 - used))} left</span>
+                <Bar share={1 - used / 100} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <section class="section" aria-labelledby="watch-empty">
+        <h2 id="watch-empty">Searches that found nothing</h2>
+        {emptySearches.length === 0 ? (
+          <p class="hint">None.</p>
+        ) : (
+          <ul class="plain-list">
+            {emptySearches.map(({ time, query }) => (
+              <li key={`${time} ${query}`}>
+                <TimeOfDay time={time} />{" "}
+                <a href={href("catalog", "", { q: query })}>
+                  <VisibleText text={query} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}
+
+function describeLog(log: Watch["log"]): string {
+  if (!log?.file) return "Of this process, since it was started.";
+  return `Of ${formatCount(log.lines, "line")} of ${log.file}.`;
+}
+
+function summarize(figures: Watch["figures"]): string {
+  const count = (...path: string[]) => readFigure(figures, ...path) ?? 0;
+  return [
+    formatCount(count("searches", "total"), "search", "searches"),
+    formatCount(count("calls", "total"), "call"),
+    `${formatNumber(count("tokens", "answered"))} tokens answered`,
+    `${formatNumber(count("tokens", "saved"))} saved`,
+  ].join(", ")
+    .concat(".");
+}

@@ -1,0 +1,173 @@
+// The calls and requests of Watch: what runs on top, then what ended, newest first.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import { Badge, Bar, Button, Empty, Field, TimeOfDay, VisibleText, formatSeconds, useNow } from "../../components";
+import { formatMs, formatNumber } from "../../format";
+import { href } from "../../router";
+import { type Feed, type Filter, NO_FILTER, type Row, filterRows } from "./feed";
+
+// Rows that are drawn; a filter finds older ones.
+const SHOWN_ROWS = 100;
+
+const CACHE_TEXTS: Record<string, string> = {
+  memory: "from memory",
+  shared: "from the cache",
+  joined: "with an equal call",
+  stale: "past its time",
+  miss: "no",
+  bypass: "not used",
+};
+
+export function WatchTable({ feed, isLive }: { feed: Feed; isLive: boolean }): JSX.Element {
+  const filter = useSignal<Filter>(NO_FILTER);
+  const rows = filterRows(feed.rows, filter.value);
+  const running = feed.latest?.running ?? [];
+  const shown = rows.slice(0, SHOWN_ROWS);
+  const slowest = Math.max(1, ...shown.map((row) => row.ms));
+  return (
+    <section class="section" aria-labelledby="watch-calls">
+      <h2 id="watch-calls">Calls and requests</h2>
+      <FilterBar filter={filter.value} rows={feed.rows} onChange={(changed) => (filter.value = { ...filter.value, ...changed })} />
+      {feed.rows.length === 0 && running.length === 0 ? (
+        <NothingYet />
+      ) : (
+        <div class="scroll-x" role="region" aria-labelledby="watch-calls" tabIndex={0}>
+          <table class="watch-table">
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th scope="col">Name</th>
+                <th scope="col">Outcome</th>
+                <th scope="col" class="number">Duration</th>
+                <th scope="col">Cache</th>
+                <th scope="col" class="number">Tokens</th>
+                <th scope="col" class="number">Saved</th>
+              </tr>
+            </thead>
+            <tbody>
+              {running.map((call) => (
+                <RunningRow key={call.id} tool={call.tool} ms={call.ms} receivedAt={feed.receivedAt} isLive={isLive} />
+              ))}
+              {shown.map((row) => (
+                <FinishedRow key={row.key} row={row} slowest={slowest} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {feed.rows.length > 0 && <Count shown={shown.length} found={rows.length} all={feed.rows.length} onReset={() => (filter.value = NO_FILTER)} />}
+    </section>
+  );
+}
+
+function RunningRow({ tool, ms, receivedAt, isLive }: { tool: string; ms: number; receivedAt: number; isLive: boolean }): JSX.Element {
+  const now = useNow();
+  const since = isLive ? Math.max(0, now - receivedAt) : 0;
+  return (
+    <tr class="running">
+      <td>now</td>
+      <td class="name">
+        <VisibleText text={tool} />
+      </td>
+      <td>
+        <Badge kind="accent">running</Badge>
+      </td>
+      <td class="number">{formatSeconds((ms + since) / 1000)}</td>
+      <td colSpan={3} />
+    </tr>
+  );
+}
+
+function FinishedRow({ row, slowest }: { row: Row; slowest: number }): JSX.Element {
+  return (
+    <tr class={row.kind}>
+      <td>
+        <TimeOfDay time={row.time} />
+      </td>
+      <td class="name">
+        {row.kind === "call" ? (
+          <a href={href("tool", row.name)}>
+            <VisibleText text={row.name} />
+          </a>
+        ) : (
+          <VisibleText text={row.name} />
+        )}
+        <span class="kind">
+          {row.kind}
+          {row.profile && ` at ${row.profile}`}
+        </span>
+      </td>
+      <td>
+        {row.code === "OK" ? "OK" : <Badge kind="bad">{row.code}</Badge>}
+      </td>
+      <td class="number duration" title={row.upstreamMs === null ? undefined : `${formatMs(row.upstreamMs)} of it in the source`}>
+        {formatMs(row.ms)} <Bar share={row.ms / slowest} />
+      </td>
+      <td>{CACHE_TEXTS[row.cache] ?? row.cache}</td>
+      <td class="number">{row.tokens === null ? "" : formatNumber(row.tokens)}</td>
+      <td class="number">{row.saved ? formatNumber(row.saved) : ""}</td>
+    </tr>
+  );
+}
+
+function FilterBar({ filter, rows, onChange }: { filter: Filter; rows: Row[]; onChange: (changed: Partial<Filter>) => void }): JSX.Element {
+  const codes = [...new Set(rows.map((row) => row.code))].sort();
+  // A chosen code stays in the list when the rows that had it are gone.
+  if (!["", "errors", ...codes].includes(filter.outcome)) codes.push(filter.outcome);
+  return (
+    <form class="filter-bar" role="search" aria-label="Calls and requests" onSubmit={(event) => event.preventDefault()}>
+      <Field label="Tool">
+        {(ids) => <input {...ids} type="search" value={filter.name} placeholder="part of a name" onInput={(event) => onChange({ name: event.currentTarget.value })} />}
+      </Field>
+      <Field label="Outcome">
+        {(ids) => (
+          <select {...ids} value={filter.outcome} onChange={(event) => onChange({ outcome: event.currentTarget.value })}>
+            <option value="">all</option>
+            <option value="errors">errors</option>
+            {codes.map((code) => (
+              <option key={code} value={code}>
+                {code}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Show">
+        {(ids) => (
+          <select {...ids} value={filter.kind} onChange={(event) => onChange({ kind: event.currentTarget.value as Filter["kind"] })}>
+            <option value="">calls and requests</option>
+            <option value="call">calls of tools</option>
+            <option value="request">requests of clients</option>
+          </select>
+        )}
+      </Field>
+    </form>
+  );
+}
+
+function Count({ shown, found, all, onReset }: { shown: number; found: number; all: number; onReset: () => void }): JSX.Element {
+  if (found === 0)
+    return (
+      <p class="hint">
+        None of {formatNumber(all)} passes the filter. <Button onClick={onReset}>Show all</Button>
+      </p>
+    );
+  const of = found === all ? "" : ` of ${formatNumber(all)}`;
+  return (
+    <p class="hint">
+      {shown < found ? `The latest ${formatNumber(shown)} of ${formatNumber(found)}` : `${formatNumber(found)}${of}`} calls and requests. A request that calls a tool is listed with the call.
+    </p>
+  );
+}
+
+function NothingYet(): JSX.Element {
+  return (
+    <Empty title="No client has called anything yet.">
+      <p>
+        <a href={href("start")}>Connect a client</a>, or <a href={href("try")}>try a tool</a>: its calls appear here.
+      </p>
+    </Empty>
+  );
+}
