@@ -7,17 +7,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 
 @contextmanager
-def running_app(app: Any) -> Iterator[str]:
+def running_app(app: Any, *, lifespan: Literal["on", "off"] = "off") -> Iterator[str]:
     """Run ``app`` in a thread; yield its address."""
     import uvicorn
 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan=lifespan))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         while not server.started:

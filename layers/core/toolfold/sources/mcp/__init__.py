@@ -1,7 +1,8 @@
 """Other MCP servers as sources: over HTTP, or as child processes over stdio.
 
 ``adapter`` is what the executor calls; ``sessions`` keeps connections in an event loop of its own (``event_loop``);
-``child_process`` and ``http_transport`` are the two transports of the SDK's client, with the limits of this process.
+``child_process`` and ``sse_transport`` are transports of the SDK's client, ``http_transport`` is the HTTP below those
+of servers with a URL, with the limits of this process.
 The package ``mcp`` (the extra ``toolfold[mcp]``) is imported by the first call. May import ``sources.base``,
 ``sources.errors``, ``sources.http_api`` and what those may.
 """
@@ -22,4 +23,6 @@ __all__ = [
     "refusals",
     "session",
     "sessions",
+    "sse_transport",
+    "subscription",
 ]

@@ -18,9 +18,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge, TransportError
+from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge
+from toolfold.sources.mcp.exchange import StreamState
 
-__all__ = ["ChildState", "child_environment", "child_process"]
+__all__ = ["child_environment", "child_process"]
 
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ",
               "USER")  # fmt: skip
@@ -35,21 +36,6 @@ _GRACE_S = 1.0
 _POLL_S = 0.01
 _MAX_STRAY_LINES = 1_000
 """Lines that are no JSON and are skipped: banners and logs of servers that should write them to stderr."""
-
-
-class ChildState:
-    """What is known of a child.
-
-    Attributes:
-        fault: why its output cannot be read any further; None: it can.
-        is_ended: whether its output has ended.
-        stray_lines: lines on its stdout that are not JSON.
-    """
-
-    def __init__(self) -> None:
-        self.fault: TransportError | None = None
-        self.is_ended = False
-        self.stray_lines = 0
 
 
 def child_environment(given: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -67,7 +53,7 @@ def child_environment(given: Mapping[str, str], environment: Mapping[str, str] =
 
 @asynccontextmanager
 async def child_process(
-    command: Sequence[str], environment: Mapping[str, str], cwd: str, max_line_bytes: int, state: ChildState
+    command: Sequence[str], environment: Mapping[str, str], cwd: str, max_line_bytes: int, state: StreamState
 ) -> AsyncIterator[Any]:
     """Start ``command`` and yield the streams that an SDK client reads and writes.
 
@@ -111,7 +97,7 @@ async def child_process(
             await _end(process)
 
 
-async def _read_lines(process: Process, received: Any, state: ChildState) -> None:
+async def _read_lines(process: Process, received: Any, state: StreamState) -> None:
     import anyio
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter

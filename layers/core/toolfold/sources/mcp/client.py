@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import __version__
-from toolfold.sources.mcp.child_process import ChildState, child_environment, child_process
-from toolfold.sources.mcp.exchange import Exchange, current_exchange
+from toolfold.sources.mcp.child_process import child_environment, child_process
+from toolfold.sources.mcp.exchange import Exchange, StreamState, current_exchange
 from toolfold.sources.mcp.faults import CallRefused, ServerFault
 from toolfold.sources.mcp.refusals import RefusedRequests, refusing
 
@@ -45,12 +45,12 @@ class SessionLimits:
     is_allowed: Callable[[str, str], bool]
 
 
-async def ask(send: Callable[[], Awaitable[T]], child: ChildState, *, is_call: bool) -> T:
+async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call: bool) -> T:
     """Send one request and return its result.
 
     Args:
         send: sends it with the SDK's client.
-        child: the state of the child process, if the server is one.
+        stream: the state of the connection where its messages have one stream.
         is_call: whether the request calls a tool.
 
     Raises:
@@ -60,15 +60,15 @@ async def ask(send: Callable[[], Awaitable[T]], child: ChildState, *, is_call: b
     from mcp.shared.exceptions import MCPError
     from pydantic import ValidationError
 
-    if child.is_ended:
-        raise ServerFault("closed", was_sent=False, cause=child.fault)
+    if stream.is_ended:
+        raise ServerFault("closed", was_sent=False, cause=stream.fault)
     exchange = Exchange()
     token = current_exchange.set(exchange)
     try:
         return await send()
     except MCPError as error:
         if exchange.fault is not None or _is_failure_of_http(exchange.status, error.code) or is_closed(error):
-            cause = exchange.fault or child.fault
+            cause = exchange.fault or stream.fault
             raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause) from None
         if error.code == _PARSE_ERROR and error.message.startswith("Failed to parse "):
             raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
@@ -104,7 +104,7 @@ async def open_client(
     limits: SessionLimits,
     headers: Mapping[str, str],
     environment: Mapping[str, str],
-    child: ChildState,
+    stream: StreamState,
     refused: RefusedRequests,
     on_notification: MessageHandlerFnT,
 ) -> AsyncIterator[Client]:
@@ -117,8 +117,8 @@ async def open_client(
     from mcp_types import Implementation
 
     _silence_sdk()
-    legacy = connection.protocol_version.startswith(_HANDSHAKE_ERAS)
-    async with _transport(connection, limits, headers, environment, child) as transport:
+    legacy = connection.is_sse or connection.protocol_version.startswith(_HANDSHAKE_ERAS)
+    async with _transport(connection, limits, headers, environment, stream) as transport:
         client = Client(
             refusing(transport, refused),
             mode="legacy" if legacy else "auto",
@@ -136,7 +136,7 @@ async def _transport(
     limits: SessionLimits,
     headers: Mapping[str, str],
     environment: Mapping[str, str],
-    child: ChildState,
+    stream: StreamState,
 ) -> AsyncIterator[AbstractAsyncContextManager[Any]]:
     if connection.command:
         yield child_process(
@@ -144,7 +144,7 @@ async def _transport(
             child_environment({**connection.environment, **environment}),
             connection.cwd,
             limits.max_bytes,
-            child,
+            stream,
         )
         return
     import httpx2
@@ -157,6 +157,11 @@ async def _transport(
     async with httpx2.AsyncClient(
         transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False
     ) as http_client:
+        if connection.is_sse:
+            from toolfold.sources.mcp.sse_transport import sse_transport
+
+            yield sse_transport(connection.url, http_client, limits.max_bytes, stream)
+            return
         yield streamable_http_client(
             connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
         )

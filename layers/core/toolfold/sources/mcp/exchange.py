@@ -1,4 +1,4 @@
-"""What one request of the SDK's client met on its way: the SDK itself reports every failure as the same error.
+"""What a request or a connection met on its way: the SDK's client itself reports every failure as the same error.
 
 The task that makes a request sets :data:`current_exchange`. The transports of this package run in a copy of its
 context, and note there what they see.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolfold.network.errors import TransportError
 
-__all__ = ["Exchange", "current_exchange"]
+__all__ = ["Exchange", "StreamState", "current_exchange"]
 
 
 @dataclass
@@ -31,6 +31,21 @@ class Exchange:
     status: int = 0
     retry_after_s: int | None = None
     has_session: bool = False
+
+
+@dataclass
+class StreamState:
+    """What is known of the stream that a child or a server sends its messages on.
+
+    Attributes:
+        fault: why it cannot be read any further; None: it can.
+        is_ended: whether it has ended.
+        stray_lines: lines of a child's stdout that are not JSON.
+    """
+
+    fault: TransportError | None = None
+    is_ended: bool = False
+    stray_lines: int = 0
 
 
 current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)

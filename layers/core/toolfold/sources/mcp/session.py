@@ -13,12 +13,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolfold.sources.mcp.child_process import ChildState
 from toolfold.sources.mcp.client import SessionLimits, ask, first_error, is_closed, open_client
-from toolfold.sources.mcp.exchange import Exchange, current_exchange
+from toolfold.sources.mcp.exchange import Exchange, StreamState, current_exchange
 from toolfold.sources.mcp.faults import CallRefused, InputRequested, ServerFault, ToolChanged
 from toolfold.sources.mcp.listing import Listing, list_all
 from toolfold.sources.mcp.refusals import REFUSED, RefusedRequests
+from toolfold.sources.mcp.subscription import listen_for_changes
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -86,14 +86,14 @@ class Session:
         headers: Mapping[str, str],
         environment: Mapping[str, str],
     ) -> None:
-        self._child, self._refused, self._listing = ChildState(), RefusedRequests(), Listing()
+        self._stream, self._refused, self._listing = StreamState(), RefusedRequests(), Listing()
         self._start = Exchange()
         self._is_stopping = False
         loop = asyncio.get_running_loop()
         self._client: asyncio.Future[Client] = loop.create_future()
         self._client.add_done_callback(_read_exception)
         self._open: Callable[[], AbstractAsyncContextManager[Client]] = lambda: open_client(
-            connection, limits, headers, environment, self._child, self._refused, self._on_notification
+            connection, limits, headers, environment, self._stream, self._refused, self._on_notification
         )
         self.calls = 0
         self.used_at = time.monotonic()
@@ -103,7 +103,7 @@ class Session:
     @property
     def is_usable(self) -> bool:
         """Whether a call may be sent: the connection is open, or being opened."""
-        return not (self._task.done() or self._is_stopping or self._child.is_ended)
+        return not (self._task.done() or self._is_stopping or self._stream.is_ended)
 
     @property
     def is_closed(self) -> bool:
@@ -168,7 +168,11 @@ class Session:
             async with self._open() as client:
                 timer.cancel()
                 self._client.set_result(client)
-                await asyncio.Event().wait()
+                listening = asyncio.create_task(listen_for_changes(client, self._listing.expire))
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    listening.cancel()
         except BaseException as error:
             if not self._client.done():
                 self._client.set_exception(self._start_fault(error))
@@ -185,7 +189,7 @@ class Session:
         if isinstance(error, asyncio.CancelledError):
             return ServerFault("timeout", was_sent=False)
         fault = first_error(error, TransportError)  # of the proxy or the certificates, before anything was sent
-        cause = fault or self._child.fault
+        cause = fault or self._stream.fault
         if cause is None and (found := first_error(error, OSError)) is not None:
             return ServerFault("start", was_sent=False, reason=found.strerror or type(found).__name__)
         refusal = first_error(error, MCPError)
@@ -208,7 +212,7 @@ class Session:
         from mcp_types import PaginatedRequestParams
 
         params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
-        return await ask(lambda: client.session.list_tools(params=params), self._child, is_call=False)
+        return await ask(lambda: client.session.list_tools(params=params), self._stream, is_call=False)
 
     async def _send(self, client: Client, request: ToolRequest) -> dict[str, Any]:
         try:
@@ -232,7 +236,7 @@ class Session:
         as_sent: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
         result: dict[str, Any] = await ask(
             lambda: client.session.send_request(call, as_sent, progress_callback=request.on_progress),
-            self._child,
+            self._stream,
             is_call=True,
         )
         return result

@@ -56,7 +56,7 @@ class McpImporter:
         return ImportedSource(
             tools=tools,
             base_url=settings.url,
-            connection=connection_of(settings, snapshot.protocol_version),
+            connection=connection_of(settings, snapshot.protocol_version, snapshot.transport),
             description=f"Tools of the MCP server {title}." if title else "",
             version=snapshot.server.get("version", ""),
             instructions=snapshot.instructions[:_MAX_INSTRUCTIONS],
@@ -120,12 +120,13 @@ def _returns(schema: Any) -> str:
     return ", ".join(str(name) for name in properties)
 
 
-def connection_of(settings: McpSettings, protocol_version: str) -> dict[str, Any]:
+def connection_of(settings: McpSettings, protocol_version: str, transport: str) -> dict[str, Any]:
     """Return what the adapter needs beside the address; see :func:`toolfold.sources.mcp.connection.read_connection`.
 
     Args:
         settings: of the source.
         protocol_version: what the server spoke when the snapshot was written; empty: unknown.
+        transport: what it spoke, as the snapshot has it.
     """
     fields = {
         "command": [settings.command, *settings.args] if settings.command else [],
@@ -133,6 +134,7 @@ def connection_of(settings: McpSettings, protocol_version: str) -> dict[str, Any
         "cwd": settings.cwd,
         "key_variable": settings.key_variable,
         "protocol_version": protocol_version,
+        "transport": "sse" if settings.transport == "sse" else transport,
     }
     return {name: value for name, value in fields.items() if value}
 

@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,8 @@ from toolfold.errors import CallError, SourceError
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
+    from toolfold.sources.mcp.connection import Connection
+    from toolfold.sources.mcp.faults import ServerFault
     from toolfold.sources.mcp.session import Description
 
 __all__ = ["refresh"]
@@ -70,13 +73,14 @@ def refresh(
         (settings.command or "", *settings.args)
     )
     progress(f"Asking {place} …")
-    found = _ask(source, settings, process_settings, key, timeout_s)
+    found, is_sse = _ask(source, settings, process_settings, key, timeout_s)
     new = Snapshot(
         fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         protocol_version=found.protocol_version,
         server=found.server,
         instructions=found.instructions,
         tools=[keep_fields(tool) for tool in found.tools],
+        transport="sse" if is_sse else "",
     )
     if not new.tools:
         raise _failure(settings.id, "the server lists no tool that is included.")
@@ -101,7 +105,10 @@ def refresh(
     return report
 
 
-def _ask(source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float) -> Description:
+def _ask(
+    source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float
+) -> tuple[Description, bool]:
+    """Return what the server says, and whether it speaks the transport of 2024-11-05."""
     from toolfold.models import SourceCredentials
     from toolfold.sources.mcp.adapter import import_sdk
     from toolfold.sources.mcp.faults import FaultTexts, McpFault
@@ -138,10 +145,12 @@ def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> 
 
 async def _describe(
     source: Source, settings: McpSettings, process: Settings, key: str, max_bytes: int, timeout_s: float
-) -> Description:
+) -> tuple[Description, bool]:
+    """Return what the server says, and whether it speaks the transport of 2024-11-05."""
     from toolfold.network.ssrf import address_check
     from toolfold.sources.mcp.client import SessionLimits
     from toolfold.sources.mcp.connection import read_connection
+    from toolfold.sources.mcp.faults import ServerFault
     from toolfold.sources.mcp.keys import with_key
     from toolfold.sources.mcp.session import Session
 
@@ -149,13 +158,31 @@ async def _describe(
     connection, headers, environment = with_key(read_connection(source), url, source.auth, key)
     is_allowed = address_check(process.private_hosts, source.id, connection.url)
     limits = SessionLimits(process.connect_timeout_s, max_bytes, is_allowed)
-    session = Session(connection, limits, headers, environment)
-    try:
-        async with asyncio.timeout(timeout_s):
+
+    async def describe(connection: Connection) -> Description:
+        session = Session(connection, limits, headers, environment)
+        try:
             return await session.describe(settings.includes, MAX_TOOLS)
-    finally:
-        session.close()
-        await session.wait_closed()
+        finally:
+            session.close()
+            await session.wait_closed()
+
+    async with asyncio.timeout(timeout_s):
+        try:
+            return await describe(connection), connection.is_sse
+        except ServerFault as fault:
+            if connection.command or connection.is_sse or not _may_be_sse(fault):
+                raise
+            try:
+                return await describe(replace(connection, is_sse=True)), True
+            except ServerFault:
+                raise fault from None
+
+
+def _may_be_sse(fault: ServerFault) -> bool:
+    """Return whether a server refused a POST in the way in which one of 2024-11-05 does, as the specification says."""
+    exchange = fault.exchange
+    return exchange is not None and exchange.fault is None and exchange.status in (400, 404, 405)
 
 
 def _as_source(settings: McpSettings) -> Source:
@@ -177,7 +204,7 @@ def _as_source(settings: McpSettings) -> Source:
         faults=(),
         no_data="",
         unknown_notice=(),
-        connection=connection_of(settings, ""),
+        connection=connection_of(settings, "", ""),
     )
 
 

@@ -23,9 +23,10 @@ class McpSettings(ImporterSettings):
     kind: Literal["mcp"] = "mcp"
     freshness_s: int = Field(default=1, ge=1)
     """Seconds for which the answer of a tool that reads is fresh. A server does not say how long its answers hold."""
-    transport: Literal["http", "stdio"]
+    transport: Literal["http", "sse", "stdio"]
+    """``http`` for a server with a URL; ``refresh`` notices one of 2024-11-05, whose transport is ``sse``."""
     url: str = ""
-    """With ``http``: the address of the server; http:// for this machine only."""
+    """With ``http`` and ``sse``: the address of the server; http:// for this machine only."""
     command: _Word | None = None
     """With ``stdio``: the program that is started. TOOLFOLD_ALLOWED_COMMANDS must allow it."""
     args: list[_Argument] = Field(default=[], max_length=199)
@@ -63,7 +64,7 @@ class McpSettings(ImporterSettings):
     def _fits_transport(self) -> McpSettings:
         of_stdio = {"command": self.command, "args": self.args, "env": self.env, "cwd": self.cwd,
                     "key_variable": self.key_variable}  # fmt: skip
-        if self.transport == "http":
+        if self.transport != "stdio":
             given = [name for name, value in of_stdio.items() if value]
             if given:
                 raise ValueError(f"{given[0]} is for transport: stdio")
@@ -71,7 +72,7 @@ class McpSettings(ImporterSettings):
                 raise ValueError("url must begin with https:// (http:// for this machine only) and hold no password")
             return self
         if self.url:
-            raise ValueError("url is for transport: http")
+            raise ValueError("url is for transport: http and sse")
         if not self.command:
             raise ValueError("transport: stdio needs command")
         if self.auth is not None:
