@@ -1,0 +1,209 @@
+// Parts of a `select` that a person chooses, as text and back. docs/reference/select.md describes the language.
+
+export type Operator = "=" | "!=" | ">" | ">=" | "<" | "<=" | "contains" | "starts with" | "in" | "is null" | "is not null";
+
+export const OPERATORS: Operator[] = ["=", "!=", ">", ">=", "<", "<=", "contains", "starts with", "in", "is null", "is not null"];
+
+export type Filter = { column: string; operator: Operator; value: string };
+
+export type Aggregate = { name: string; column: string };
+
+/** Functions of all rows; `count` needs no column. */
+export const FUNCTIONS = ["max", "min", "mean", "sum", "median", "stddev", "first", "last", "change", "change_percent", "count"];
+
+/** Parts of a date by which rows are grouped. */
+export const TIME_UNITS = ["year", "quarter", "month", "week", "weekday", "day", "hour"];
+
+/** Which rows, of those that the filters leave. */
+export type Rows = { kind: "all" | "last" | "first" | "limit" | "top" | "bottom"; count: string; by: string };
+
+export type SelectModel = {
+  /** One of several tables; empty: the only one. */
+  table: string;
+  /** Columns that are shown; empty: all. */
+  columns: string[];
+  filters: Filter[];
+  /** A period as it is written: "2025", "last 6 months", "since 2025-03-01". */
+  period: string;
+  order: { column: string; descending: boolean };
+  rows: Rows;
+  aggregates: Aggregate[];
+  group: string;
+  /** What the builder has no control for, as it was written. */
+  rest: string;
+};
+
+export const EMPTY_SELECT: SelectModel = {
+  table: "",
+  columns: [],
+  filters: [],
+  period: "",
+  order: { column: "", descending: false },
+  rows: { kind: "all", count: "10", by: "" },
+  aggregates: [],
+  group: "",
+  rest: "",
+};
+
+/** Characters that a `select` may have. */
+export const MAX_SELECT = 500;
+
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+
+/** Words with which a part of a `select` begins or ends: a column of such a name is quoted. */
+const WORDS = new Set(
+  (
+    "all and any as asc ascending average avg before after bottom by columns contains count date day desc descending distinct each everything except exclude excluding " +
+    "excludes false first for from group having head highest hour in is isn last latest like limit lowest max mean median min month newest next no none not null offset oldest omit on only or order " +
+    "per quarter select show since skip sort starts sum table tail take the then today top true until unique upcoming value values week weekday where with without year yesterday ytd this past " +
+    "smallest largest biggest greatest change current january february march april may june july august september october november december jan feb mar apr jun jul aug sep oct nov dec"
+  ).split(" "),
+);
+
+/** Return a name as it is written in a `select`. */
+export function quoteName(name: string): string {
+  return PLAIN_NAME.test(name) && !WORDS.has(name.toLowerCase()) ? name : quote(name);
+}
+
+/** Return a text in the quotation marks that it does not have: there is no escape for them. */
+function quote(text: string): string {
+  const mark = ['"', "'", "`"].find((one) => !text.includes(one)) ?? '"';
+  return `${mark}${text.replaceAll(mark, " ")}${mark}`;
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+const DATE = /^\d{4}(-\d{2}){0,2}$/;
+
+function quoteValue(value: string): string {
+  const text = value.trim();
+  return NUMBER.test(text) || DATE.test(text) ? text : quote(text);
+}
+
+/** Return the `select` of a model; empty where it selects everything. */
+export function selectText(model: SelectModel): string {
+  const functions = model.aggregates.filter(({ name, column }) => name && (column || name === "count"));
+  const parts = [
+    model.table && `from ${quoteName(model.table)}`,
+    functions.length ? functions.map(aggregateText).join(", ") + (model.group ? ` by ${TIME_UNITS.includes(model.group) ? model.group : quoteName(model.group)}` : "") : model.columns.map(quoteName).join(", "),
+    ...model.filters.map(filterText),
+    model.period.trim(),
+    model.order.column && `order by ${orderName(model.order.column)}${model.order.descending ? " desc" : ""}`,
+    rowsText(model.rows),
+    model.rest.trim(),
+  ];
+  return parts.filter(Boolean).join("; ");
+}
+
+function aggregateText({ name, column }: Aggregate): string {
+  return name === "count" && !column ? "count" : `${name}(${quoteName(column)})`;
+}
+
+/** Return what is sorted by: a column, or one of the functions as it is written. */
+function orderName(column: string): string {
+  return /^[a-z_]+\(.*\)$/.test(column) ? column : quoteName(column);
+}
+
+function filterText({ column, operator, value }: Filter): string {
+  if (!column) return "";
+  const name = quoteName(column);
+  if (operator === "is null" || operator === "is not null") return `${name} ${operator}`;
+  if (!value.trim()) return "";
+  if (operator === "in") {
+    const values = value.split(",").map((one) => one.trim()).filter(Boolean);
+    return `${name} in (${values.map(quoteValue).join(", ")})`;
+  }
+  return /^[a-z]/.test(operator) ? `${name} ${operator} ${quoteValue(value)}` : `${name}${operator}${quoteValue(value)}`;
+}
+
+function rowsText({ kind, count, by }: Rows): string {
+  const number = /^\d{1,9}$/.test(count.trim()) ? Number(count.trim()) : 0;
+  if (kind === "all" || number < 1) return "";
+  if (kind === "top" || kind === "bottom") return by ? `${kind} ${number} by ${orderName(by)}` : "";
+  return `${kind} ${number}`;
+}
+
+// Back from text
+
+const NAME = String.raw`(?:"[^"]+"|'[^']+'|` + "`[^`]+`" + String.raw`|[A-Za-z_]\w*)`;
+const VALUE = String.raw`(?:"[^"]*"|'[^']*'|` + "`[^`]*`" + String.raw`|-?\d[\w.:-]*|[A-Za-z][\w.]*)`;
+
+const FORMS = {
+  table: new RegExp(`^from (${NAME})$`, "i"),
+  top: new RegExp(`^(top|bottom) (\\d{1,9}) by (${NAME}|[a-z_]+\\(${NAME}?\\))$`, "i"),
+  rows: /^(last|first|limit) (\d{1,9})$/i,
+  order: new RegExp(`^(?:order|sort) by (${NAME}|[a-z_]+\\(${NAME}?\\))( desc| asc)?$`, "i"),
+  isNull: new RegExp(`^(${NAME}) is (not )?null$`, "i"),
+  inList: new RegExp(`^(${NAME}) in \\((.*)\\)$`, "i"),
+  words: new RegExp(`^(${NAME}) (contains|starts with) (${VALUE})$`, "i"),
+  signs: new RegExp(`^(${NAME}) ?(!=|>=|<=|=|>|<) ?(${VALUE})$`),
+  columns: new RegExp(`^${NAME}(?:, ?${NAME})*$`),
+  functions: new RegExp(`^(?:[a-z_]+\\(${NAME}\\)|count)(?:, ?(?:[a-z_]+\\(${NAME}\\)|count))*(?: by (${NAME}))?$`),
+  period:
+    /^(?:(?:last|past|this) (?:\d+ )?(?:days?|weeks?|months?|quarters?|years?)|ytd|\d{4}(?:-\d{2}){0,2}(?:\.\.\d{4}(?:-\d{2}){0,2})?|Q[1-4] \d{4}|(?:since|until|after|before) \d{4}(?:-\d{2}){0,2})$/i,
+};
+
+/** Return the model of a `select`. What it cannot show is `rest`, word for word. */
+export function parseSelect(text: string): SelectModel {
+  const model: SelectModel = structuredClone(EMPTY_SELECT);
+  const rest: string[] = [];
+  for (const part of splitParts(text)) if (!readPart(part, model)) rest.push(part);
+  model.rest = rest.join("; ");
+  return model;
+}
+
+function readPart(part: string, model: SelectModel): boolean {
+  let found: RegExpExecArray | null;
+  if ((found = FORMS.table.exec(part)) && !model.table) model.table = unquote(found[1]!);
+  else if ((found = FORMS.period.exec(part)) && !model.period) model.period = part;
+  else if ((found = FORMS.top.exec(part)) && model.rows.kind === "all") model.rows = { kind: found[1]!.toLowerCase() as Rows["kind"], count: found[2]!, by: unquote(found[3]!) };
+  else if ((found = FORMS.rows.exec(part)) && model.rows.kind === "all") model.rows = { kind: found[1]!.toLowerCase() as Rows["kind"], count: found[2]!, by: "" };
+  else if ((found = FORMS.order.exec(part)) && !model.order.column) model.order = { column: unquote(found[1]!), descending: /desc/i.test(found[2] ?? "") };
+  else if ((found = FORMS.isNull.exec(part))) model.filters.push({ column: unquote(found[1]!), operator: found[2] ? "is not null" : "is null", value: "" });
+  else if ((found = FORMS.inList.exec(part))) model.filters.push({ column: unquote(found[1]!), operator: "in", value: splitList(found[2]!).map(unquote).join(", ") });
+  else if ((found = FORMS.words.exec(part) ?? FORMS.signs.exec(part))) model.filters.push({ column: unquote(found[1]!), operator: found[2]!.toLowerCase() as Operator, value: unquote(found[3]!) });
+  else if ((found = FORMS.functions.exec(part)) && !model.aggregates.length && readFunctions(part, model)) model.group = found[1] ? unquote(found[1]) : "";
+  else if (FORMS.columns.test(part) && !model.columns.length && splitList(part).every((name) => /^["'`]/.test(name) || !WORDS.has(name.toLowerCase()))) model.columns = splitList(part).map(unquote);
+  else return false;
+  return true;
+}
+
+function readFunctions(part: string, model: SelectModel): boolean {
+  const calls = splitList(part.replace(new RegExp(` by ${NAME}$`), ""));
+  const found = calls.map((call) => /^([a-z_]+)(?:\((.*)\))?$/.exec(call));
+  if (!found.every((one) => one && FUNCTIONS.includes(one[1]!))) return false;
+  model.aggregates = found.map((one) => ({ name: one![1]!, column: one![2] ? unquote(one![2]) : "" }));
+  return true;
+}
+
+/** Return the parts between semicolons that are in no quotation marks. */
+function splitParts(text: string): string[] {
+  return split(text, ";");
+}
+
+function splitList(text: string): string[] {
+  return split(text, ",");
+}
+
+function split(text: string, separator: string): string[] {
+  const parts: string[] = [];
+  let quoted = "";
+  let from = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    const character = text[at];
+    if (quoted) {
+      if (character === quoted) quoted = "";
+    } else if (character && "\"'`".includes(character)) quoted = character;
+    else if (character === separator) {
+      parts.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  parts.push(text.slice(from).trim());
+  return parts.filter(Boolean);
+}
+
+function unquote(text: string): string {
+  const trimmed = text.trim();
+  return /^(["'`]).*\1$/s.test(trimmed) ? trimmed.slice(1, -1) : trimmed;
+}

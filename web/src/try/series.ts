@@ -1,0 +1,126 @@
+// Series in a table: a column of times, and columns of numbers.
+
+import type { Json } from "../api-types";
+import type { FieldValue, Table } from "./tables";
+import { type Time, offsetName, parseTime } from "./times";
+
+export type Line = {
+  name: string;
+  values: (number | null)[];
+  /** The axis that the values fit: lines of one axis have values of a similar size. */
+  axis: number;
+  /** Whether it is shown before anyone chooses. */
+  shown: boolean;
+};
+
+export type Series = {
+  /** Name of the column of times. */
+  time: string;
+  /** Seconds since 1970, ascending, each once. */
+  seconds: number[];
+  lines: Line[];
+  precision: Time["precision"];
+  /** Minutes that are added to show a time: the offset that all times have, else 0. */
+  offset: number;
+  /** What the times are in: "UTC", "US/Eastern", "the time zone of the source"; empty for days and longer. */
+  zone: string;
+};
+
+/** Share of rows that must have a time. */
+const MIN_TIMES = 0.9;
+
+const MAX_LINES = 40;
+
+/** Lines that are shown at first. */
+const MAX_SHOWN = 6;
+
+/** Values of one axis differ by this factor at most; beyond it the smaller line is flat. */
+const MAX_RATIO = 12;
+
+/** Columns that people look for, before all others. */
+const FIRST = /^(adjusted_?close|close|price|value|last)$|\b(close|price|value)$/i;
+
+/** Return the series of a table, or null where it has none. */
+export function seriesOf(table: Table, fields: FieldValue[] = []): Series | null {
+  if (table.rows.length < 2) return null;
+  const timeColumns = table.columns.flatMap((column, index) => (column.type === "time" ? [index] : []));
+  for (const index of timeColumns) {
+    const found = seriesBy(table, index, fields);
+    if (found) return found;
+  }
+  return null;
+}
+
+function seriesBy(table: Table, timeIndex: number, fields: FieldValue[]): Series | null {
+  const times = table.rows.map((row) => (typeof row[timeIndex] === "string" ? parseTime(row[timeIndex]) : null));
+  const known = times.filter((time): time is Time => time !== null);
+  if (known.length < 2 || known.length < table.rows.length * MIN_TIMES) return null;
+  const numbers = table.columns.flatMap((column, index) => (column.type === "number" ? [index] : []));
+  if (!numbers.length) return null;
+  const distinct = new Set(known.map(({ seconds }) => seconds));
+  const columns = distinct.size === known.length ? numbers.map((index) => ({ name: table.columns[index]!.name, index, of: null })) : byLabel(table, timeIndex, numbers, times, distinct);
+  if (!columns || distinct.size < 2) return null;
+  const seconds = [...distinct].sort((one, other) => one - other);
+  const place = new Map(seconds.map((value, index) => [value, index]));
+  const lines = columns.slice(0, MAX_LINES).map(({ name, index, of }) => {
+    const values: (number | null)[] = new Array(seconds.length).fill(null);
+    table.rows.forEach((row, at) => {
+      const time = times[at];
+      if (time && typeof row[index] === "number" && (of === null || row[of.index] === of.label)) values[place.get(time.seconds)!] = row[index] as number;
+    });
+    return { name, values, axis: 0, shown: false };
+  });
+  return { time: table.columns[timeIndex]!.name, seconds, lines: withAxes(lines.filter((line) => line.values.some((value) => value !== null))), ...clock(known, fields) };
+}
+
+type LineColumn = { name: string; index: number; of: { index: number; label: Json } | null };
+
+/** Return the columns of a table whose rows are of several things: a line for each label of a column of texts. */
+function byLabel(table: Table, timeIndex: number, numbers: number[], times: (Time | null)[], distinct: Set<number>): LineColumn[] | null {
+  for (const [index, column] of table.columns.entries()) {
+    if (index === timeIndex || (column.type !== "text" && !(column.type === "number" && index < timeIndex))) continue;
+    const labels = [...new Set(table.rows.map((row) => row[index] as Json))];
+    if (labels.length < 2 || labels.length * distinct.size < table.rows.length || labels.length > MAX_LINES) continue;
+    const pairs = new Set(table.rows.map((row, at) => `${times[at]?.seconds} ${String(row[index])}`));
+    if (pairs.size !== table.rows.length) continue;
+    const rest = numbers.filter((one) => one !== index);
+    return labels.flatMap((label) => rest.map((one) => ({ name: rest.length > 1 ? `${label} ${table.columns[one]!.name}` : String(label), index: one, of: { index, label } })));
+  }
+  return null;
+}
+
+function withAxes(lines: Line[]): Line[] {
+  const ordered = [...lines].sort((one, other) => Number(FIRST.test(other.name)) - Number(FIRST.test(one.name)));
+  const sizes: number[] = [];
+  for (const line of ordered) {
+    const size = sizeOf(line.values);
+    const fitting = sizes.findIndex((other) => size === 0 || other === 0 || Math.max(size, other) / Math.min(size, other) <= MAX_RATIO);
+    line.axis = fitting < 0 ? sizes.push(size) - 1 : fitting;
+  }
+  let left = MAX_SHOWN;
+  for (const line of ordered) line.shown = line.axis === 0 && left-- > 0;
+  return lines;
+}
+
+/** Return the typical size of values: their mean distance from 0. */
+function sizeOf(values: (number | null)[]): number {
+  let sum = 0;
+  let known = 0;
+  for (const value of values) {
+    if (value === null) continue;
+    sum += Math.abs(value);
+    known += 1;
+  }
+  return known ? sum / known : 0;
+}
+
+function clock(times: Time[], fields: FieldValue[]): { precision: Time["precision"]; offset: number; zone: string } {
+  const order: Time["precision"][] = ["year", "quarter", "month", "day", "time"];
+  const precision = order[Math.max(...times.map((time) => order.indexOf(time.precision)))]!;
+  if (precision !== "time") return { precision, offset: 0, zone: "" };
+  const offsets = new Set(times.map((time) => time.offset));
+  const [offset] = offsets;
+  if (!offsets.has(undefined)) return { precision, offset: offsets.size === 1 ? offset! : 0, zone: offsetName(offsets.size === 1 ? offset! : 0) };
+  const stated = fields.find(([name, value]) => /time.?zone/i.test(name) && typeof value === "string");
+  return { precision, offset: 0, zone: stated ? String(stated[1]).slice(0, 60) : "the time zone of the source" };
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EMPTY_SELECT, type SelectModel, parseSelect, quoteName, selectText } from "../src/try/select-model";
+import { type Endpoint, type Request, curlOf, keyVariable, pythonOf, toolCallArguments } from "../src/try/snippets";
+
+const model = (given: Partial<SelectModel>): SelectModel => ({ ...structuredClone(EMPTY_SELECT), ...given });
+
+test("what is chosen becomes a select, and the select what was chosen", () => {
+  const cases: [Partial<SelectModel>, string][] = [
+    [{}, ""],
+    [{ columns: ["timestamp", "close"] }, "timestamp, close"],
+    [{ columns: ["IBM close", "last", "BRK.B"] }, '"IBM close", "last", "BRK.B"'],
+    [{ table: "annualReports", columns: ["totalRevenue"], rows: { kind: "last", count: "4", by: "" } }, "from annualReports; totalRevenue; last 4"],
+    [{ filters: [{ column: "strike", operator: ">=", value: "300" }, { column: "type", operator: "=", value: "call" }] }, 'strike>=300; type="call"'],
+    [{ filters: [{ column: "name", operator: "contains", value: 'say "hi"' }] }, `name contains 'say "hi"'`],
+    [{ filters: [{ column: "type", operator: "in", value: "call, put" }] }, 'type in ("call", "put")'],
+    [{ filters: [{ column: "volume", operator: "is not null", value: "" }] }, "volume is not null"],
+    [{ period: "last 6 months", order: { column: "close", descending: true }, rows: { kind: "limit", count: "5", by: "" } }, "last 6 months; order by close desc; limit 5"],
+    [{ rows: { kind: "top", count: "5", by: "volume" } }, "top 5 by volume"],
+    [{ aggregates: [{ name: "max", column: "close" }, { name: "count", column: "" }], group: "year" }, "max(close), count by year"],
+    [{ aggregates: [{ name: "sum", column: "volume" }], group: "month", order: { column: "sum(volume)", descending: true } }, "sum(volume) by month; order by sum(volume) desc"],
+  ];
+  for (const [given, text] of cases) {
+    assert.equal(selectText(model(given)), text);
+    assert.deepEqual(parseSelect(text), model(given), text);
+  }
+});
+
+test("a select that the builder cannot show is kept word for word", () => {
+  for (const text of ["high-low as spread", "SELECT max(close) FROM data", "jmespath: feed[?score>`0.2`].title", "type=call or strike=280", "[0:5].close", "all columns except volume"]) {
+    assert.equal(parseSelect(text).rest, text);
+    assert.equal(selectText(parseSelect(text)), text);
+  }
+  assert.equal(selectText(parseSelect("close; high-low as spread; last 5")), "close; last 5; high-low as spread");
+});
+
+test("unfinished parts are left out", () => {
+  assert.equal(selectText(model({ filters: [{ column: "a", operator: "=", value: " " }, { column: "", operator: "=", value: "1" }], rows: { kind: "top", count: "5", by: "" }, aggregates: [{ name: "max", column: "" }] })), "");
+  assert.equal(selectText(model({ rows: { kind: "last", count: "x", by: "" } })), "");
+});
+
+test("names that are words of the language are quoted", () => {
+  assert.deepEqual(["close", "date", "a b", "1. open", 'x"y', "Last"].map(quoteName), ["close", '"date"', '"a b"', '"1. open"', `'x"y'`, '"Last"']);
+});
+
+const request: Request = { tool: "GLOBAL_QUOTE", arguments: { symbol: "O'Neil $HOME `id` \u202e\n😀" }, select: " price ", maxTokens: null, fresh: false };
+const endpoint: Endpoint = { url: "http://127.0.0.1:8080/mcp", keySource: "alpha_vantage", isNamed: false, sendsToken: true };
+
+test("snippets name the variable of a key, and quote for their language", () => {
+  assert.deepEqual(toolCallArguments(request), { tool_name: "GLOBAL_QUOTE", arguments: request.arguments, select: "price" });
+  const curl = curlOf(request, endpoint);
+  assert.match(curl, /-H "x-api-key: \$ALPHA_VANTAGE_API_KEY"/);
+  assert.match(curl, /-H "authorization: Bearer \$ACCESS_TOKEN"/);
+  assert.match(curl, /O'\\''Neil \$HOME `id` \\u202e\\n\\ud83d\\ude00/);
+  const python = pythonOf(request, endpoint);
+  assert.match(python, /api_key=os\.environ\["ALPHA_VANTAGE_API_KEY"\]/);
+  assert.match(python, /\\u202e\\n\\U0001f600/);
+  assert.match(pythonOf(request, { ...endpoint, isNamed: true }), /source_keys=\{"alpha_vantage": os\.environ/);
+  assert.equal(pythonOf({ ...request, arguments: {}, select: "" }, { ...endpoint, keySource: "", sendsToken: false }).includes("import os"), false);
+  assert.equal(keyVariable("3d-maps"), "_3D_MAPS_API_KEY");
+});
