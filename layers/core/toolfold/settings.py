@@ -160,6 +160,12 @@ def _approve(name: str, value: str) -> str:
     return value.lower()
 
 
+def _explorer(name: str, value: str) -> str:
+    if value.lower() not in ("off", "read-only", "calls"):
+        raise SettingsError(f"{name} must be off, read-only or calls, not {_shown(value)}.")
+    return value.lower()
+
+
 def _approval_secret(name: str, value: str) -> str:
     """Check a secret, or a reference to one in AWS, as those of API keys: see ``execution.secrets``."""
     if value and not value.startswith(("arn:", "ssm:")) and len(_encodable(name, value)) < 32:
@@ -491,6 +497,12 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_AUDIT_FILE": Variable(
         _text, "", "File to which a line of JSON is appended for each call; empty = none. On Lambda the log has them."
     ),
+    "TOOLFOLD_EXPLORER": Variable(
+        _explorer,
+        "off",
+        "On Lambda: the web explorer, at /. off = not served; read-only = it shows the catalog; calls = it calls tools "
+        "too, which needs an issuer.",
+    ),
     "TOOLFOLD_IGNORED_VARIABLES": Variable(
         _names,
         "",
@@ -608,6 +620,7 @@ class Settings(NamedTuple):
     approval_secret: str
     approval_ttl_s: float
     audit_file: str
+    explorer: str
     ignored_variables: tuple[str, ...]
 
     @property
@@ -654,6 +667,10 @@ def _check_oauth(values: Mapping[str, Any]) -> None:
     if dependent and not values["oauth_issuer"]:
         raise SettingsError(
             f"{_PREFIX}{dependent[0].upper()} needs TOOLFOLD_OAUTH_ISSUER; no token is required without."
+        )
+    if values["explorer"] == "calls" and not values["oauth_issuer"]:
+        raise SettingsError(
+            "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER, which says who may call; without it use read-only."
         )
     if bool(values["oauth_cognito_client"]) != bool(values["oauth_redirect_uris"]):
         raise SettingsError(

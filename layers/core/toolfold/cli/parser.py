@@ -22,6 +22,7 @@ from toolfold.cli import (
     source,
     stats,
     stdio,
+    ui,
 )
 from toolfold.cli.argument_parser import ArgumentParser
 from toolfold.cli.environment import add_env_file
@@ -50,8 +51,7 @@ _EXAMPLES = """examples:
   toolfold catalog search oil price                 find the tool for a request
   toolfold call GLOBAL_QUOTE symbol=IBM             call it (needs ALPHA_VANTAGE_API_KEY)
   toolfold call WTI --select "date,value; last 12"  a part of its answer
-  toolfold serve --port 8080                        the Lambda handler on http://127.0.0.1:8080/mcp
-  toolfold mock-api --port 8787                     an imitation of the API, for work without a key
+  toolfold ui                                       see the catalog, and try its tools, in a browser
 
 more help:
   toolfold COMMAND --help     options and examples of a command
@@ -78,6 +78,7 @@ _COMMANDS = (
     approve,
     stdio,
     serve,
+    ui,
     profiles,
     stats,
     settings,

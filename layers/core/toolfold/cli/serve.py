@@ -6,10 +6,15 @@ import argparse
 import errno
 import socket
 import sys
+from typing import TYPE_CHECKING
 
 from toolfold.cli.option_types import listen, port_number
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings, check_key_is_guarded
+
+if TYPE_CHECKING:
+    from toolfold.explorer.local_page import LocalPage
+    from toolfold.transports.local_http.server import LocalServer
 
 _EXAMPLES = """examples:
   toolfold serve                                  MCP at http://127.0.0.1:8080/mcp
@@ -27,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "serve",
-        help="serve MCP over HTTP on this machine, through the Lambda handler",
+        help="serve MCP over HTTP, through the Lambda handler",
         description="Serve MCP at http://127.0.0.1:PORT/mcp until interrupted. Requests become API Gateway events, "
         "which the Lambda handler answers. Only this machine can connect, unless --host says otherwise.",
         epilog=_EXAMPLES,
@@ -41,30 +46,47 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
+    settings = check_settings(options.host)
+    server = start_server(settings, options.host, options.port)
+    print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    server.serve_forever()
+    return 0
+
+
+def check_settings(host: str) -> Settings:
+    """Return the settings of a server that listens on ``host``.
+
+    Raises:
+        ToolfoldError: they cannot work, or would let every caller use a key.
+    """
     from toolfold.cache.factory import check_cache_file
     from toolfold.catalog.start_check import check_catalog
     from toolfold.execution.audit_file import check_audit_setting
     from toolfold.network.ssrf import is_loopback_name
-    from toolfold.transports.local_http.server import LocalServer
 
     settings = Settings.from_environment()
-    if not is_loopback_name(options.host):
+    if not is_loopback_name(host):
         check_key_is_guarded(settings)
     check_cache_file(settings)
     check_audit_setting(settings)
     check_catalog(settings)
+    return settings
+
+
+def start_server(settings: Settings, host: str, port: int, page: LocalPage | None = None) -> LocalServer:
+    """Return a server that listens.
+
+    Raises:
+        ToolfoldError: the address or the port cannot be used.
+    """
+    from toolfold.transports.local_http.server import LocalServer
 
     def start() -> LocalServer:
         try:
-            return LocalServer(settings, options.host, options.port)
+            return LocalServer(settings, host, port, page)
         except OSError as error:
             if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, errno.EINVAL):
-                raise ToolfoldError(
-                    f"{options.host} is not an address of this machine. Choose another with --host."
-                ) from None
+                raise ToolfoldError(f"{host} is not an address of this machine. Choose another with --host.") from None
             raise
 
-    server = listen(start, options.port)
-    print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-    server.serve_forever()
-    return 0
+    return listen(start, port)

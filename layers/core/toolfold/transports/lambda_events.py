@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
-from toolfold.protocol.http import Headers, Request
+from toolfold.protocol.http import ENDPOINT, Headers, Request
 
-__all__ = ["KEY_PARAMETER", "UnknownEvent", "parse_event"]
+__all__ = ["KEY_PARAMETER", "UnknownEvent", "is_for_page", "parse_event"]
 
 KEY_PARAMETER = "apikey"
 
@@ -64,6 +64,20 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
         raise UnknownEvent(f"the event has no {error}") from None
     except (TypeError, AttributeError):
         raise UnknownEvent("a field of the event has another type than it should") from None
+
+
+def is_for_page(event: Mapping[str, Any], path: str) -> bool:
+    """Return whether a request is for the web explorer: the root of a stage or of a domain, or a path below ``/ui/``.
+
+    Args:
+        event: The event of the request.
+        path: Its path, which a stage may precede.
+    """
+    if f"/{ENDPOINT}/" in path:  # a profile may be called "ui"
+        return False
+    # The route shows the root of a stage; a function URL has none.
+    route = str(event.get("routeKey") or event.get("resource") or "")
+    return "/ui/" in path or path in ("", "/") or route == "/" or route.endswith(" /")
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:

@@ -6,15 +6,17 @@ therefore fails the start, where it is seen, and not a request.
 
 from __future__ import annotations
 
+import binascii
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from toolfold.protocol.http import Response, error_response
+from toolfold.protocol.http import Request, Response, error_response
 from toolfold.transports import lambda_events
 
 if TYPE_CHECKING:
     from toolfold.app import App
+    from toolfold.explorer.router import Router
     from toolfold.protocol.http import LogFields
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
@@ -33,14 +35,20 @@ class LambdaHandler:
         telemetry: Its logger.
         on_request: Called for each request with the fields of its log line, and the seconds since the catalog was
             published, where they are known.
+        page: Answers requests of the web explorer; None: as the settings say, made by the first of them.
     """
 
     def __init__(
-        self, app: App, telemetry: Telemetry, on_request: Callable[[LogFields, float | None], None] | None = None
+        self,
+        app: App,
+        telemetry: Telemetry,
+        on_request: Callable[[LogFields, float | None], None] | None = None,
+        page: Router | None = None,
     ) -> None:
         self.app, self.server = app, app.server
         self._logger, self._on_request = telemetry.logger, on_request
         self._health: Health | None = None
+        self._page, self._has_page = page, page is not None or app.settings.explorer != "off"
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
         """Return the response to ``event``, in the form that all payload formats share.
@@ -52,18 +60,19 @@ class LambdaHandler:
         started = time.perf_counter()
         response = self._respond(event, remaining_s)
         self.log_request(response, time.perf_counter() - started)
-        return {
-            "statusCode": response.status,
-            "headers": dict(response.headers),
-            "body": response.body.decode(),
-            "isBase64Encoded": False,
-        }
+        encoded = {"statusCode": response.status, "headers": dict(response.headers)}
+        try:
+            return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
+        except UnicodeDecodeError:  # a file of the page, compressed
+            body = binascii.b2a_base64(response.body, newline=False).decode()
+            return {**encoded, "body": body, "isBase64Encoded": True}
 
     def log_request(self, response: Response, elapsed_s: float) -> None:
         """Log one request. May be called by several threads: nothing is added to the keys of the logger."""
         fields = {**response.log_fields, "status": response.status, "ms": round(elapsed_s * 1000, 2)}
-        # Probes come every few seconds, and say nothing as long as all is well.
-        is_probe = fields.get("rpc") == "health" and response.status == _OK
+        # Probes come every few seconds, as do requests of the page, and say nothing as long as all is well.
+        rpc = fields.get("rpc")
+        is_probe = (rpc == "health" and response.status == _OK) or rpc == "ui"
         (self._logger.debug if is_probe else self._logger.info)("request", extra=fields)
         if self.app.call_log is not None and not is_probe:
             self.app.call_log.record_request(fields)
@@ -78,9 +87,18 @@ class LambdaHandler:
         except lambda_events.UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
             return error_response(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
+        if self._has_page and lambda_events.is_for_page(event, request.path):
+            return self._page_response(event, request)
         if request.path.rstrip("/").endswith(_HEALTH_PATH):
             return self._health_response(request.method)
         return self.server.handle_http(request)
+
+    def _page_response(self, event: Any, request: Request) -> Response:
+        if self._page is None:
+            from toolfold.explorer.router import deployed_router  # no client needs it
+
+            self._page = deployed_router(self.app)
+        return self._page.respond(event, request)
 
     def _health_response(self, method: str) -> Response:
         if self._health is None:

@@ -70,8 +70,10 @@ class AsgiApp:
         if watcher is not None:
             watcher.cancel()
         content = response["body"].encode()
+        if response.get("isBase64Encoded"):
+            content = base64.b64decode(content)
         headers = [(name.encode(), value.encode()) for name, value in response["headers"].items()]
-        if response["statusCode"] != 204:
+        if response["statusCode"] not in (204, 304) and "content-length" not in response["headers"]:
             headers.append((b"content-length", b"%d" % len(content)))
         if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
             # The end of a chunked body has more than one form: what follows it is not read as a request.

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uvicorn.config import Config
 from uvicorn.server import Server
@@ -43,6 +43,9 @@ from toolfold.transports.local_http.asgi import AsgiApp
 from toolfold.transports.local_http.limits import ConnectionLimits, allowed_connections
 from toolfold.transports.local_http.log import BackgroundStdout
 from toolfold.transports.local_http.protocol import LimitedProtocol
+
+if TYPE_CHECKING:
+    from toolfold.explorer.local_page import LocalPage
 
 __all__ = ["PATH", "LocalServer"]
 
@@ -70,32 +73,45 @@ class LocalServer:
         settings: The settings of the handler.
         host: The address to listen on, or a name of it.
         port: The port to listen on; 0: any free one.
+        page: The web explorer; None: the server has none.
 
     Attributes:
         url: The address for clients.
+        page_url: The address of the page with its token; empty without one.
 
     Raises:
         OSError: The port cannot be used.
     """
 
-    def __init__(self, settings: Settings, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, settings: Settings, host: str = "127.0.0.1", port: int = 0, page: LocalPage | None = None
+    ) -> None:
         self._socket = _listen(host, port)
         own_port = self._socket.getsockname()[1]
         # No client calls a server by the address that stands for all addresses.
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
-        app = build_app(settings, hosts=(*LOOPBACK_HOSTS, name), port=own_port, is_public=is_public, logs_audit=True)
-        well_known = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
+        app = build_app(
+            settings,
+            hosts=(*LOOPBACK_HOSTS, name),
+            port=own_port,
+            on_call=None if page is None else page.feed.record_call,
+            is_public=is_public,
+            logs_audit=True,
+        )
+        further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
+        router = None if page is None else page.make_router(app, self.url, own_port)
+        self.page_url = "" if page is None else page.url(self.url)
         self._log = BackgroundStdout()
-        self.lambda_handler = LambdaHandler(app, configure(settings, self._log))
+        self.lambda_handler = LambdaHandler(app, configure(settings, self._log), page=router)
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
         )
         protocol = functools.partial(
             LimitedProtocol,
-            check_head=functools.partial(_check_head, app.server.origin_policy, well_known),
+            check_head=functools.partial(_check_head, app.server.origin_policy, further, page is not None),
             limits=ConnectionLimits(allowed_connections()),
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
         )
@@ -199,9 +215,13 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _check_head(policy: OriginPolicy, further: tuple[str, ...], headers: Headers, path: str) -> Response | None:
+def _check_head(
+    policy: OriginPolicy, further: tuple[str, ...], has_page: bool, headers: Headers, path: str
+) -> Response | None:
     """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
     refused = refuse_caller(headers, policy)
+    if refused is None and has_page and (path == "/" or path.startswith("/ui/")):
+        return None
     if refused is None and not path.startswith(further) and not _is_served(path.rstrip("/")):
         return error_response(
             404, f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {HEALTH_PATH}."

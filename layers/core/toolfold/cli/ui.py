@@ -1,0 +1,80 @@
+"""``toolfold ui``: the web explorer on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+
+from toolfold.cli.option_types import port_number
+from toolfold.cli.serve import check_settings, start_server
+
+_EXAMPLES = """examples:
+  toolfold ui                          open the page in a browser
+  toolfold ui --no-open                print its URL only
+  toolfold ui --port 0                 any free port
+  toolfold ui --log calls.jsonl        watch the calls of other processes too: their TOOLFOLD_CALL_LOG
+  ALPHA_VANTAGE_API_KEY=... toolfold ui   try tools with this key, which the page never sees
+
+The printed URL has a token that the page requires. The same server answers MCP clients at /mcp,
+without that token; docs/how-to/explore.md.
+"""
+
+DEFAULT_PORT = 8790
+"""Not that of `toolfold serve`: both may run at the same time."""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "ui",
+        help="show the catalog and its calls in a browser",
+        description="Serve the web explorer on this machine until interrupted, and open it in a browser: the catalog "
+        "and its search, what a model sees of each tool and what that costs, calls and their answers, and calls that "
+        "wait for approval. Only this machine can connect, unless --host says otherwise.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on, and name to answer to (default 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=DEFAULT_PORT,
+        help=f"port to listen on (default {DEFAULT_PORT}; 0: any free)",
+    )
+    parser.add_argument("--no-open", action="store_true", help="open no browser; print the URL only")
+    parser.add_argument("--log", metavar="FILE", default="", help="show the calls in FILE, a call log, as well")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until interrupted; return 0 after the requests in flight are answered."""
+    from toolfold.explorer.local_page import LocalPage
+
+    settings = check_settings(options.host)
+    page = LocalPage(options.log)
+    server = start_server(settings, options.host, options.port, page)
+    print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
+    print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    if not options.no_open and _has_browser():
+        threading.Thread(target=_open_browser, args=(server.page_url,), name="browser", daemon=True).start()
+    server.serve_forever()
+    return 0
+
+
+def _has_browser() -> bool:
+    """Return whether the user is at a terminal with a display."""
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    # Elsewhere the standard library may start a text browser in this terminal.
+    return sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+
+
+def _open_browser(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)

@@ -1,0 +1,155 @@
+"""Who may read the page and its JSON: on this machine who has the token, deployed who has an access token.
+
+On this machine the token is in the URL that ``toolfold ui`` prints, as Jupyter does it. The first request exchanges it
+for a cookie, and is redirected to a URL without it, so that it stays in no history. Any page in the same browser can
+send requests here: the cookie is ``SameSite=Strict``, but all ports of a host are one site, so that the ``Origin`` of a
+request must be exactly its ``Host``, and what browsers say in ``Sec-Fetch-Site`` is checked too.
+
+Deployed, the page itself is public: it is the same file in every installation. What it reads needs the same access
+token as MCP requests, where the deployment requires them.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import TYPE_CHECKING, Protocol
+
+from toolfold.explorer.answers import LOG_FIELDS, ApiProblem, page_answer
+from toolfold.protocol.http import Response
+
+if TYPE_CHECKING:
+    from toolfold.explorer.page_request import PageRequest
+    from toolfold.protocol.http import Authorization
+
+__all__ = ["Access", "DeployedAccess", "LocalAccess"]
+
+API = "ui/api/"
+"""Where paths of JSON resources begin."""
+
+TOKEN_PARAMETER = "token"  # noqa: S105 - the name of a parameter
+
+_HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal."
+
+
+class Access(Protocol):
+    """Decides about each request of the page."""
+
+    def check(self, request: PageRequest) -> Response | None:
+        """Return the response to a request that is refused or redirected, or None where it is allowed.
+
+        Raises:
+            ApiProblem: It is refused, and was sent by the page.
+        """
+
+
+class LocalAccess:
+    """Allow requests with the token, or with the cookie that it was exchanged for.
+
+    Attributes:
+        token: What the printed URL contains.
+    """
+
+    def __init__(self) -> None:
+        self.token, self._cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self._cookie_name, self._public_host = "toolfold-ui", ""
+
+    def serve(self, port: int, public_host: str = "") -> None:
+        """Set where the page is served.
+
+        Args:
+            port: The port of the server. Cookies are sent to all ports of a host: their names must differ.
+            public_host: Host and port under which a proxy in front serves this server; empty: none.
+        """
+        self._cookie_name, self._public_host = f"toolfold-ui-{port}", public_host
+
+    def __repr__(self) -> str:
+        return f"LocalAccess(cookie_name={self._cookie_name!r})"
+
+    def check(self, request: PageRequest) -> Response | None:
+        """Return the response to a request that is refused or redirected; see :class:`Access`."""
+        check_origin(request, self._public_host)
+        if request.path == "" and TOKEN_PARAMETER in request.query:
+            return self._exchange(request)
+        is_api = request.path.startswith(API)
+        if self._is_allowed(request) or (request.path and not is_api):
+            return None  # the files of the page are the same in every installation
+        if is_api:
+            raise ApiProblem(401, "TOKEN_REQUIRED", "This page has no access to the server.", _HOW_TO_OPEN)
+        return page_answer(
+            401,
+            "This page needs its token",
+            _HOW_TO_OPEN,
+            "If you came here by a link with the token from another page, continue:",
+            link=("./", "Open the page"),
+        )
+
+    def _exchange(self, request: PageRequest) -> Response:
+        """Return a redirect to the page without the token, with the cookie."""
+        if not _is_equal(request.query[TOKEN_PARAMETER], self.token):
+            return page_answer(403, "This token is not valid", "The server has been started again since.", _HOW_TO_OPEN)
+        cookie = f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
+        headers = (("location", "./"), ("set-cookie", cookie), ("cache-control", "no-store"))
+        return Response(303, headers, b"", LOG_FIELDS)
+
+    def _is_allowed(self, request: PageRequest) -> bool:
+        """Return whether the request has the cookie, or the token as a program sends it."""
+        cookies = [
+            value.strip()
+            for header, text in request.headers
+            if header == "cookie"
+            for name, _, value in (item.partition("=") for item in text.replace(",", ";").split(";"))
+            if name.strip() == self._cookie_name
+        ]
+        if any(_is_equal(value, self._cookie) for value in cookies):
+            return True
+        scheme, _, token = (request.header("authorization") or "").partition(" ")
+        return scheme.lower() == "bearer" and _is_equal(token.strip(), self.token)
+
+
+class DeployedAccess:
+    """Allow the page without a token, and what it reads to callers of the MCP endpoint.
+
+    Args:
+        authorization: Checks access tokens; None: none are required.
+    """
+
+    def __init__(self, authorization: Authorization | None) -> None:
+        self._authorization = authorization
+
+    def check(self, request: PageRequest) -> Response | None:
+        """Return the response to a request that is refused; see :class:`Access`."""
+        check_origin(request)
+        if self._authorization is None or not request.path.startswith(API):
+            return None
+        caller = self._authorization.authenticate(request.source)
+        return caller if isinstance(caller, Response) else None
+
+
+def check_origin(request: PageRequest, public_host: str = "") -> None:
+    """Check that a request comes from the page itself, or from no page.
+
+    Raises:
+        ApiProblem: It comes from another page.
+    """
+    origins = [value.strip().lower() for name, value in request.headers if name == "origin"]
+    if origins:
+        hosts = [(request.header("host") or "").lower(), public_host]
+        own = {f"{scheme}://{host}" for host in hosts if host for scheme in ("http", "https")}
+        if len(origins) > 1 or origins[0] not in own:
+            raise _other_page()
+    site = (request.header("sec-fetch-site") or "none").lower()
+    is_navigation = request.path == "" and request.method in ("GET", "HEAD")
+    if site not in ("same-origin", "none") and not (is_navigation and request.header("sec-fetch-mode") == "navigate"):
+        raise _other_page()
+
+
+def _other_page() -> ApiProblem:
+    return ApiProblem(
+        403, "ORIGIN_REFUSED", "This request comes from another page.", "Only the page of this server may send it."
+    )
+
+
+def _is_equal(given: str, expected: str) -> bool:
+    """Compare in constant time."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())

@@ -1,0 +1,48 @@
+"""The page of ``toolfold ui``: what it is made with, and its URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolfold.explorer.access import TOKEN_PARAMETER, LocalAccess
+from toolfold.explorer.explorer import Explorer
+from toolfold.explorer.feed import CallFeed
+from toolfold.explorer.router import Router
+
+if TYPE_CHECKING:
+    from toolfold.app import App
+
+__all__ = ["LocalPage"]
+
+
+class LocalPage:
+    """The page of one local server.
+
+    Args:
+        log_file: A file of ``TOOLFOLD_CALL_LOG`` whose calls are shown as well; empty: none.
+
+    Attributes:
+        feed: The calls of the server.
+        access: Who may read the page.
+    """
+
+    def __init__(self, log_file: str = "") -> None:
+        self.feed, self.access, self._log_file = CallFeed(), LocalAccess(), log_file
+
+    def make_router(self, app: App, endpoint: str, port: int) -> Router:
+        """Return what answers the requests of the page.
+
+        Args:
+            app: The objects of the server.
+            endpoint: URL of its MCP endpoint.
+            port: The port that it listens on.
+        """
+        self.access.serve(port, app.server.origin_policy.public_host)
+        explorer = Explorer(
+            app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed, log_file=self._log_file
+        )
+        return Router(explorer, self.access)
+
+    def url(self, endpoint: str) -> str:
+        """Return the URL of the page, with its token, from that of the MCP endpoint."""
+        return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={self.access.token}"

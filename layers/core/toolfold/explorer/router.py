@@ -1,0 +1,130 @@
+"""Find what answers a path of the explorer.
+
+==================  ======================================================
+path                answered by
+==================  ======================================================
+``/``               the page, ``static_files``
+``/ui/api/NAME``    the module ``views.NAME``, by its row in ``views.VIEWS``
+``/ui/FILE``        a file of the page
+==================  ======================================================
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
+from toolfold.explorer.access import API, Access, DeployedAccess
+from toolfold.explorer.answers import ApiProblem, page_answer, problem_answer, with_security_headers
+from toolfold.explorer.explorer import Explorer
+from toolfold.explorer.page_request import PageRequest, parse_request
+from toolfold.explorer.static_files import StaticFiles
+from toolfold.explorer.views import VIEWS
+from toolfold.protocol.http import Request, Response
+
+if TYPE_CHECKING:
+    from toolfold.app import App
+
+__all__ = ["MAX_BODY_BYTES", "Router", "deployed_router"]
+
+logger = logging.getLogger("toolfold")
+
+MAX_BODY_BYTES = 1024 * 1024
+"""Largest body of a request of the page: texts whose tokens are counted."""
+
+_READ = ("GET", "HEAD")
+
+_STATUSES: Mapping[type[CallError], int] = {ToolNotFound: 404, InvalidArguments: 400, CatalogUnavailable: 503}
+"""Error of a call → HTTP status, where a view raises it; 500 for others."""
+
+
+class Router:
+    """Answer the requests of the page.
+
+    Args:
+        explorer: What the views read.
+        access: Who may ask.
+        files: The page itself.
+    """
+
+    def __init__(self, explorer: Explorer, access: Access, files: StaticFiles | None = None) -> None:
+        self._explorer, self._access = explorer, access
+        self._files = files or StaticFiles()
+
+    def respond(self, event: Mapping[str, Any], request: Request) -> Response:
+        """Return the response to ``event``, which was parsed into ``request``. Never raises."""
+        try:
+            page_request = parse_request(event, request)
+            response = self._access.check(page_request) or self._respond(page_request)
+        except ApiProblem as problem:
+            response = problem_answer(problem)
+        except CallError as error:
+            status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+            response = problem_answer(ApiProblem(status, error.code, error.message, error.suggestion))
+        except Exception as error:  # noqa: BLE001 - its text may quote a request
+            logger.error("defect in the explorer: %s", type(error).__name__)
+            response = problem_answer(
+                ApiProblem(500, "INTERNAL_ERROR", "toolfold failed on this request.", "Reload the page.")
+            )
+        return with_security_headers(_without_body(response) if request.method == "HEAD" else response)
+
+    def _respond(self, request: PageRequest) -> Response:
+        if request.path.startswith(API):
+            return self._respond_api(request, request.path.removeprefix(API))
+        if request.method not in _READ:
+            raise _wrong_method(_READ)
+        if request.path == "":
+            return self._files.respond_index(request)
+        return self._files.respond(request.path.removeprefix("ui/"), request) or page_answer(
+            404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
+        )
+
+    def _respond_api(self, request: PageRequest, name: str) -> Response:
+        view = VIEWS.get(name)
+        if view is None or (view.is_local_only and not self._explorer.is_local):
+            raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "docs/reference/explorer-api.md has all.")
+        if request.method not in view.methods:
+            raise _wrong_method(view.methods)
+        if request.method == "POST":
+            _check_body(request)
+        response: Response = importlib.import_module(f"toolfold.explorer.views.{name}").respond(self._explorer, request)
+        return response
+
+
+def deployed_router(app: App) -> Router:
+    """Return the router of a deployment, as its settings have it."""
+    explorer = Explorer(app, is_local=False, calls_allowed=app.settings.explorer == "calls")
+    return Router(explorer, DeployedAccess(app.authorization))
+
+
+def _check_body(request: PageRequest) -> None:
+    """Check a request that changes something, or sends texts.
+
+    Raises:
+        ApiProblem: Its media type is one that any page may send, or it is too large.
+    """
+    if (request.header("content-type") or "").partition(";")[0].strip().lower() != "application/json":
+        raise ApiProblem(
+            415, "INVALID_REQUEST", "Content-Type must be application/json.", "Send the body as a JSON object."
+        )
+    if len(request.body) > MAX_BODY_BYTES:
+        raise ApiProblem(413, "INVALID_REQUEST", f"The body is larger than {MAX_BODY_BYTES} bytes.", "Send less.")
+
+
+def _wrong_method(methods: tuple[str, ...]) -> ApiProblem:
+    allowed = ", ".join(methods)
+    return ApiProblem(
+        405, "METHOD_NOT_ALLOWED", f"This path is for {allowed}.", f"Send {methods[0]}.", ("allow", allowed)
+    )
+
+
+def _without_body(response: Response) -> Response:
+    """Return the response to a HEAD request: its length is that of the response to GET (RFC 9110, section 8.6)."""
+    if response.status == HTTPStatus.NOT_MODIFIED:
+        return response
+    length = ("content-length", str(len(response.body)))
+    return response._replace(headers=(*response.headers, length), body=b"")

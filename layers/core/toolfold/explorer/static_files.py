@@ -1,0 +1,152 @@
+"""The built page: the files of ``explorer/static``, which ``make ui`` writes.
+
+A path is looked up among the names of the files, and never joined to a folder: a path with dots, escapes, backslashes
+or a leading slash is the name of no file. Symbolic links are not served.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from toolfold.explorer.answers import LOG_FIELDS, page_answer
+from toolfold.explorer.page_request import PageRequest
+from toolfold.protocol.http import Headers, Response
+
+__all__ = ["FOLDER", "StaticFiles"]
+
+FOLDER = Path(__file__).parent / "static"
+
+INDEX = "index.html"
+
+_TYPES: Mapping[str, str] = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+"""End of a name → media type. Files with other ends are not served."""
+
+_COMPRESSED = frozenset({".css", ".html", ".ico", ".js", ".json", ".svg", ".txt", ".webmanifest"})
+
+_HASHED = re.compile(r"-[A-Z2-7]{8}\.[a-z0-9]+")
+"""The end of a name that has a hash of the content, as esbuild writes it: ``app-3F7QX2LA.js``."""
+
+_IMMUTABLE = ("cache-control", "public, max-age=31536000, immutable")
+_CHECKED = ("cache-control", "no-cache")
+_NOT_MODIFIED = 304
+
+
+class StaticFile(NamedTuple):
+    """One file, as it is sent."""
+
+    headers: Headers
+    content: bytes
+    compressed: bytes | None
+    etag: str
+
+
+class StaticFiles:
+    """Serve the files of ``folder``.
+
+    Args:
+        folder: Where the build writes them. It may be missing.
+    """
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
+        self._built_at = -1
+        self._names: frozenset[str] = frozenset()
+        self._files: dict[str, StaticFile] = {}
+
+    def respond(self, name: str, request: PageRequest) -> Response | None:
+        """Return the file ``name``, or None where there is no such file."""
+        self._list()
+        if name not in self._names:
+            return None
+        found = self._files.get(name)
+        if found is None:
+            found = self._files[name] = _read(self._folder, name)
+        return _encode(found, request)
+
+    def respond_index(self, request: PageRequest) -> Response:
+        """Return the page, or one that says how to build it."""
+        return self.respond(INDEX, request) or page_answer(
+            503,
+            "The page is not built",
+            "This copy of toolfold is a checkout. Run `make ui` in it (needs Node.js 20 or newer), then reload.",
+            "The MCP endpoint works without the page.",
+        )
+
+    def _list(self) -> None:
+        """List the files when the page was built again, and once otherwise."""
+        try:
+            built_at = os.stat(self._folder / INDEX).st_mtime_ns
+        except OSError:
+            built_at = 0
+        if built_at != self._built_at:
+            self._built_at = built_at
+            self._names, self._files = frozenset(_names(self._folder) if built_at else ()), {}
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names of the files below ``folder`` that may be served, with slashes."""
+    found = []
+    for parent, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = [name for name in folders if not os.path.islink(os.path.join(parent, name))]
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.splitext(name)[1] in _TYPES and stat.S_ISREG(os.lstat(path).st_mode):
+                found.append(os.path.relpath(path, folder).replace(os.sep, "/"))
+    return found
+
+
+def _read(folder: Path, name: str) -> StaticFile:
+    end = os.path.splitext(name)[1]
+    content = (folder / name).read_bytes()
+    compressed = None
+    if end in _COMPRESSED:
+        packed = folder / f"{name}.gz"
+        is_packed = packed.is_file() and not packed.is_symlink()
+        compressed = packed.read_bytes() if is_packed else gzip.compress(content, 9, mtime=0)
+    stored = _IMMUTABLE if _HASHED.search(name) else _CHECKED
+    etag = hashlib.sha256(content).hexdigest()[:20]
+    return StaticFile((("content-type", _TYPES[end]), stored, ("vary", "accept-encoding")), content, compressed, etag)
+
+
+def _encode(file: StaticFile, request: PageRequest) -> Response:
+    is_compressed = file.compressed is not None and _accepts_gzip(request.header("accept-encoding") or "")
+    etag = f'"{file.etag}-gz"' if is_compressed else f'"{file.etag}"'
+    headers = (*file.headers, ("etag", etag))
+    if _matches(request.header("if-none-match") or "", etag):
+        return Response(_NOT_MODIFIED, headers, b"", LOG_FIELDS)
+    if is_compressed:
+        return Response(200, (*headers, ("content-encoding", "gzip")), file.compressed or b"", LOG_FIELDS)
+    return Response(200, headers, file.content, LOG_FIELDS)
+
+
+def _accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether ``Accept-Encoding`` allows gzip (RFC 9110, section 12.5.3)."""
+    weights = {}
+    for item in accept_encoding.lower().split(","):
+        name, _, parameters = item.partition(";")
+        weights[name.strip()] = parameters.strip().replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return weights.get("gzip", weights.get("*", False))
+
+
+def _matches(if_none_match: str, etag: str) -> bool:
+    """Return whether ``If-None-Match`` has ``etag``, by the weak comparison (RFC 9110, section 13.1.2)."""
+    given = [item.strip().removeprefix("W/") for item in if_none_match.split(",")]
+    return etag in given or if_none_match.strip() == "*"

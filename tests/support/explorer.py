@@ -1,0 +1,58 @@
+"""Requests to the web explorer without sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from toolfold.app import build_app
+from toolfold.explorer.access import LocalAccess
+from toolfold.explorer.explorer import Explorer
+from toolfold.explorer.feed import CallFeed
+from toolfold.explorer.router import Router
+from toolfold.explorer.static_files import FOLDER, StaticFiles
+from toolfold.protocol.http import Headers, Response
+from toolfold.settings import Settings
+from toolfold.transports.lambda_events import parse_event
+
+__all__ = ["HOST", "ask", "make_router", "page_event"]
+
+HOST = "127.0.0.1:8790"
+
+
+class OpenAccess(LocalAccess):
+    """Allow every request."""
+
+    def check(self, request: Any) -> None:
+        """Refuse nothing."""
+
+
+def make_router(access: Any = None, folder: Path = FOLDER, **explorer: Any) -> Router:
+    """Return the router of a local page; without ``access`` it refuses nothing."""
+    app = build_app(Settings.from_environment({}))
+    options = {"is_local": True, "calls_allowed": True, "feed": CallFeed(), **explorer}
+    return Router(Explorer(app, **options), access or OpenAccess(), StaticFiles(folder))
+
+
+def page_event(target: str, method: str = "GET", headers: Headers = (), body: str = "") -> dict[str, Any]:
+    """Return the event of a request, as the local server makes it."""
+    path, _, query = target.partition("?")
+    joined: dict[str, str] = {}
+    for name, value in (("host", HOST), *headers):
+        joined[name] = f"{joined[name]},{value}" if name in joined and name != "host" else value
+    return {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": joined,
+        "requestContext": {"http": {"method": method, "path": path, "sourceIp": "127.0.0.1"}},
+        "body": body,
+        "isBase64Encoded": False,
+    }
+
+
+def ask(router: Router, target: str, method: str = "GET", headers: Headers = (), body: str = "") -> Response:
+    """Return the response to one request."""
+    event = page_event(target, method, headers, body)
+    return router.respond(event, parse_event(event, allow_key_in_query=False))

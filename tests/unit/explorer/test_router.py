@@ -1,0 +1,50 @@
+"""Which path is answered by what, and what every answer has."""
+
+import json
+
+import pytest
+
+from tests.support.explorer import ask, make_router
+from toolfold.explorer.answers import SECURITY_HEADERS
+
+ROUTER = make_router()
+
+
+def test_the_start_resource_says_what_the_page_may_do() -> None:
+    response = ask(ROUTER, "/ui/api/start")
+
+    assert response.status == 200
+    start = json.loads(response.body)
+    assert start["is_local"]
+    assert start["calls"]
+    assert start["catalog"]["tools"] > 100
+
+
+@pytest.mark.parametrize("path", ["/ui/api/", "/ui/api/nothing", "/ui/api/start/", "/ui/api/__init__", "/ui/api/os"])
+def test_an_unknown_resource_is_404_with_an_error(path: str) -> None:
+    response = ask(ROUTER, path)
+
+    assert response.status == 404
+    assert json.loads(response.body)["error"]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("path", ["/", "/ui/nothing.js", "/ui/api/start", "/ui/api/nothing"])
+def test_every_answer_has_the_security_headers(path: str) -> None:
+    assert set(SECURITY_HEADERS) <= set(ask(ROUTER, path).headers)
+    assert set(SECURITY_HEADERS) <= set(ask(ROUTER, path, "POST").headers)
+
+
+@pytest.mark.parametrize("path", ["/", "/ui/app.js", "/ui/api/start"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS"])
+def test_another_method_is_405(path: str, method: str) -> None:
+    response = ask(ROUTER, path, method)
+
+    assert response.status == 405
+    assert dict(response.headers)["allow"] == "GET, HEAD"
+
+
+def test_head_has_the_length_of_the_answer_to_get() -> None:
+    head, get = ask(ROUTER, "/ui/api/start", "HEAD"), ask(ROUTER, "/ui/api/start")
+
+    assert head.body == b""
+    assert dict(head.headers)["content-length"] == str(len(get.body))
