@@ -7,6 +7,7 @@ listing and describing tools never pays for it.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.client_limits import ClientLimits
     from toolfold.execution.clock import Clock
+    from toolfold.execution.observer import Observer
     from toolfold.execution.result import CallResult
     from toolfold.execution.secrets import SecretProvider
     from toolfold.execution.single_use import SingleUse
@@ -64,6 +66,9 @@ class ToolExecutor:
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256, for sources whose answers are in it.
+
+    Attributes:
+        observer: sees calls while they run; None: none does. Set before the first call.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class ToolExecutor:
         self._single_use: SingleUse | None = None
         self._is_audited = logs_audit or bool(settings.audit_file)
         self._audit_log: AuditLog | None = None
+        self.observer: Observer | None = None
         self._lock = threading.Lock()
 
     def call(
@@ -128,10 +134,12 @@ class ToolExecutor:
 
         line = AuditLine(tool, arguments, credentials)
         is_audited = self._is_audited
+        end = None if self.observer is None else self.observer.start_call(tool, credentials.profile)
         try:
             return self._call(catalog, line, bypass_cache, deadline, added or {}, only_cached=only_cached)
         except NotCached:
             is_audited = False
+            line.code = ""
             raise
         except CallError as error:
             line.code = error.code
@@ -140,6 +148,8 @@ class ToolExecutor:
             line.code = InternalError.code
             raise
         finally:
+            if end is not None:
+                end(line.code)
             if is_audited:
                 self.audit_log().write(line)
 
@@ -204,6 +214,12 @@ class ToolExecutor:
         from toolfold.network.ssrf import LOOPBACK  # the first call imports it in any case
 
         return bool(url) and urlsplit(url).hostname in LOOPBACK
+
+    def has_own_key(self, source: Source) -> bool:
+        """Return whether calls of a source without a key use one that is set up here. Nothing is read from AWS."""
+        if source.auth is None or not self._uses_own_keys:
+            return False
+        return bool(os.environ.get(source.auth.environment, "").strip() or self.settings.source_keys)
 
     def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
         """Return the next step after an answer of ``tool`` that is too large."""
@@ -296,7 +312,14 @@ class ToolExecutor:
         """Log a call that the source does not see, because of a limit or an approval."""
         from toolfold.execution.call_log import CallLog
 
-        CallLog(tool.name, tool.source, error.code, error.message, cache="bypass").emit(self._on_call)
+        CallLog(tool.name, tool.source, error.code, error.message, cache="bypass").emit(self._record_call)
+
+    def _record_call(self, call: CallLog) -> None:
+        """Pass the log of a call to who wants it."""
+        if self._on_call is not None:
+            self._on_call(call)
+        if self.observer is not None:
+            self.observer.record_call(call)
 
     def _limits(self) -> ClientLimits:
         """Return what counts the calls of each caller; made by the first call."""
@@ -373,7 +396,7 @@ class ToolExecutor:
                     self.settings,
                     aws=self.aws,
                     get_http_client=lambda: self.http_client,
-                    on_call=self._on_call,
+                    on_call=self._record_call,
                     on_failure=self._on_failure,
                     adapters=self._adapters,
                     clock=self._clock,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolfold.app import App
+    from toolfold.catalog.model import Catalog
+    from toolfold.execution.approval_decision import ApprovalDesk
     from toolfold.explorer.feed import CallFeed
     from toolfold.explorer.page_request import PageRequest
 
@@ -22,8 +25,7 @@ class Explorer:
         is_local: Whether ``toolfold ui`` serves the page, to the user of this machine; else it is deployed.
         calls_allowed: Whether the page may call tools.
         endpoint: URL of the MCP endpoint as its clients know it; empty: it follows from each request.
-        feed: The calls of this process; None: they are not collected.
-        log_file: A file of ``TOOLFOLD_CALL_LOG`` whose calls are shown as well; empty: none.
+        feed: The calls of this process, or of a log; None: they are not collected.
     """
 
     app: App
@@ -31,12 +33,34 @@ class Explorer:
     calls_allowed: bool
     endpoint: str = ""
     feed: CallFeed | None = None
-    log_file: str = ""
 
     @property
     def needs_token(self) -> bool:
         """Whether MCP requests need an access token of the issuer in the settings."""
         return self.app.authorization is not None
+
+    def catalog(self) -> Catalog:
+        """Return what the path without a profile exposes of the current catalog.
+
+        Raises:
+            CatalogUnavailable: It cannot be read.
+        """
+        return self.app.server.tools.catalog()
+
+    @functools.cached_property
+    def approval_desk(self) -> ApprovalDesk:
+        """What finds waiting calls and records decisions, made by the first request for it.
+
+        Raises:
+            CannotDecide: There is no secret for it.
+        """
+        from toolfold.execution.approval_decision import ApprovalDesk
+        from toolfold.execution.secrets import SecretProvider
+        from toolfold.local_defaults import with_local_defaults
+
+        app = self.app
+        secrets = SecretProvider(app.aws, app.settings.secret_ttl_s, app.settings.secret_timeout_s)
+        return ApprovalDesk(with_local_defaults(app.settings), app.aws, secrets.get_secret)
 
     def endpoint_for(self, request: PageRequest) -> str:
         """Return the URL of the MCP endpoint for clients."""

@@ -1,31 +1,280 @@
-"""The last calls and requests of this process, for the page."""
+"""The calls and requests of this process, and those of a log, for the page.
+
+The last ones are kept in memory, each with a number by which the page requests what is new. Queries that found nothing
+are kept here and nowhere else: no log has the words of a request.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
+import threading
+import time
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from toolfold.errors import CallError
+from toolfold.log_analysis.figures import FigureCounter, as_json
+from toolfold.log_analysis.follower import LogFollower
 
 if TYPE_CHECKING:
+    from toolfold.app import App
+    from toolfold.catalog.model import Tool
     from toolfold.execution.call_log import CallLog
-    from toolfold.protocol.http import LogFields
 
-__all__ = ["MAX_CALLS", "CallFeed"]
+__all__ = ["MAX_ENTRIES", "CallFeed"]
 
-MAX_CALLS = 1_000
-"""Calls that are kept. A page that is open reads each within a second or two."""
+MAX_ENTRIES = 500
+"""Calls, and as many requests, that are kept. A page that is open reads each within a second or two."""
+
+_MAX_QUERIES, _MAX_QUERY_CHARS = 100, 500
+_MAX_TIMES = 10_000
+"""Times in requests whose median is shown: sorting them takes a millisecond."""
+
+_MAX_TEXT = 100
+"""Characters of a name or a code of a log line: a file may contain anything."""
+
+
+@dataclass
+class _Call:
+    """A call of a tool that has not ended yet."""
+
+    number: int
+    tool: str
+    source: str
+    profile: str
+    started: float
+    request: _Request | None
+    log: CallLog | None = None
+
+
+@dataclass
+class _Request:
+    """A call of a meta-tool that has not ended yet, and the entries of the calls that it has made."""
+
+    name: str
+    profile: str
+    started: float
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+
+_request: ContextVar[_Request | None] = ContextVar("watched_request", default=None)
+_call: ContextVar[_Call | None] = ContextVar("watched_call", default=None)
 
 
 class CallFeed:
-    """Keep the last calls and requests in memory. Several threads may add to it."""
+    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.observer.Observer`.
 
-    def __init__(self) -> None:
-        self.calls: deque[CallLog] = deque(maxlen=MAX_CALLS)
-        self.requests: deque[LogFields] = deque(maxlen=MAX_CALLS)
+    Args:
+        log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
+        now: The time, in seconds since 1970.
+    """
+
+    def __init__(self, log_file: str = "", now: Callable[[], float] = time.time) -> None:
+        self._log = LogFollower(log_file) if log_file else None
+        self._app: App | None = None
+        self._now = now
+        self._counts_own = True
+        self._lock, self._log_lock = threading.Lock(), threading.Lock()
+        self._numbers = itertools.count(1)
+        self._last = 0
+        self._running: dict[int, _Call] = {}
+        self._calls: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
+        self._requests: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
+        self._empty_searches: deque[dict[str, Any]] = deque(maxlen=_MAX_QUERIES)
+        self._limits: dict[str, float] = {}
+        self._counter = FigureCounter(_MAX_TIMES)
+
+    def observe(self, app: App) -> None:
+        """Watch the calls of ``app``.
+
+        Calls that it appends to the log that is followed are taken from there when they have ended, and only once.
+        """
+        self._app = app
+        app.executor.observer = self
+        own_log = app.settings.call_log
+        if own_log and self._log is None:
+            self._log = LogFollower(own_log)
+        self._counts_own = not (own_log and self._log is not None and LogFollower(own_log).path == self._log.path)
+
+    def start_request(
+        self, name: str, arguments: Mapping[str, Any], profile: str
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.observer.Observer`."""
+        request = _Request(name, profile, time.perf_counter())
+        token = _request.set(request)
+        query = arguments.get("query")
+
+        def end(fields: Mapping[str, Any]) -> None:
+            _request.reset(token)
+            ms = (time.perf_counter() - request.started) * 1000
+            if fields.get("searched") and not fields.get("matched"):
+                self._add_empty_search(query)
+            if self._counts_own:
+                self._add_request({"message": "request", "tool": name, "ms": ms, **fields}, self._time(), request)
+
+        return end
+
+    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
+        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.observer.Observer`."""
+        with self._lock:
+            number = next(self._numbers)
+            call = self._running[number] = _Call(
+                number, tool.name, tool.source, profile, time.perf_counter(), _request.get()
+            )
+        token = _call.set(call)
+
+        def end(code: str) -> None:
+            _call.reset(token)
+            with self._lock:
+                del self._running[number]
+            if code and self._counts_own:
+                self._add_call(call, code)
+
+        return end
 
     def record_call(self, call: CallLog) -> None:
-        """Add a call of a tool that has ended."""
-        self.calls.append(call)
+        """Note the log line of a call; see :class:`~toolfold.execution.observer.Observer`."""
+        running = _call.get()
+        if running is not None:
+            running.log = call
+        self._note_limit(call.source, call.quota_used_percent)
+        if self._counts_own:
+            with self._lock:
+                self._counter.add({"message": "call", "timestamp": self._time(), **call.fields()})
 
-    def record_request(self, fields: LogFields) -> None:
-        """Add an answered MCP request, as its log line describes it."""
-        self.requests.append(fields)
+    def add_line(self, line: Mapping[str, Any]) -> None:
+        """Add the line of a log of another process; lines of other kinds change nothing."""
+        line = {name: value[:_MAX_TEXT] if isinstance(value, str) else value for name, value in line.items()}
+        at = line["timestamp"] if isinstance(line.get("timestamp"), str) else ""
+        if line.get("message") == "request" and isinstance(line.get("tool"), str):
+            self._add_request(line, at, None)
+        elif line.get("message") == "call" and isinstance(line.get("code"), str):
+            tool = line["inner_tool"] if isinstance(line.get("inner_tool"), str) else ""
+            source = self._source_of(tool)
+            self._note_limit(source, line.get("quota_used_percent"))
+            upstream_ms = _number(line.get("upstream_ms"))
+            ms = upstream_ms + _number(line.get("wait_ms"))
+            with self._lock:
+                self._counter.add(line)
+                self._append(self._calls, at, {
+                    "tool": tool, "source": source, "code": line["code"], "ms": round(ms, 1),
+                    "upstream_ms": upstream_ms if line.get("upstream_requests") else None,
+                    "cache": _text(line.get("cache")), "tokens": None, "saved": None, "profile": "",
+                })  # fmt: skip
+
+    def snapshot(self, after: int) -> dict[str, Any]:
+        """Return what the page shows: entries with a number above ``after``, and the state of all else."""
+        self._read_log()
+        now = time.perf_counter()
+        with self._lock:
+            after = after if after <= self._last else 0  # a number of an earlier process
+            return {
+                "next": self._last,
+                "running": [
+                    {"id": str(call.number), "tool": call.tool, "source": call.source,
+                     "ms": round((now - call.started) * 1000)}
+                    for call in self._running.values()
+                ],
+                "calls": _newer(self._calls, after),
+                "requests": _newer(self._requests, after),
+                "figures": as_json(self._counter.figures()),
+                "limits": [{"source": name, "used_percent": used} for name, used in sorted(self._limits.items())],
+                "empty_searches": list(self._empty_searches),
+                "log": None if self._log is None else {
+                    "file": self._log.path, "lines": self._log.lines,
+                    "problem": self._log.problem, "is_complete": self._log.is_complete,
+                },
+            }  # fmt: skip
+
+    def _read_log(self) -> None:
+        """Add what is new in the log. Where another request does that already, it is not read twice."""
+        if self._log is None or not self._log_lock.acquire(blocking=False):
+            return
+        try:
+            for line in self._log.read():
+                self.add_line(line)
+        finally:
+            self._log_lock.release()
+
+    def _source_of(self, tool: str) -> str:
+        """Return the id of the source of a tool, which lines of a log do not have; empty for an unknown one."""
+        if self._app is None:
+            return ""
+        try:
+            catalog = self._app.catalog_store()
+            position = catalog.position(tool)
+            category = "" if position is None else catalog.summary(position).category
+        except CallError:
+            return ""
+        return next((one.source for one in catalog.categories if one.name == category), "")
+
+    def _add_call(self, call: _Call, code: str) -> None:
+        log, ms = call.log, round((time.perf_counter() - call.started) * 1000, 1)
+        entry = {
+            "tool": call.tool, "source": call.source, "code": code, "ms": ms,
+            "upstream_ms": round(log.upstream_s * 1000, 1) if log is not None and log.requests else None,
+            "cache": "" if log is None else log.cache, "tokens": None, "saved": None, "profile": call.profile,
+        }  # fmt: skip
+        with self._lock:
+            self._append(self._calls, self._time(), entry)
+            if call.request is not None:
+                call.request.calls.append(entry)
+
+    def _add_request(self, line: Mapping[str, Any], at: str, request: _Request | None) -> None:
+        tokens, saved = line.get("tokens"), line.get("tokens_saved")
+        with self._lock:
+            self._counter.add({**line, "timestamp": at})
+            entry = {
+                "name": line["tool"], "ms": round(_number(line.get("ms")), 1), "code": line.get("error") or "OK",
+                "tokens": None if tokens is None else round(_number(tokens)),
+                "saved": None if saved is None else round(_number(saved)),
+                "profile": _text(line.get("profile")) if request is None else request.profile,
+            }  # fmt: skip
+            self._append(self._requests, at, entry)
+            if request is not None and len(request.calls) == 1:  # the answer of several calls is not divided
+                [call] = request.calls
+                call["tokens"], call["saved"] = entry["tokens"], entry["saved"]
+
+    def _append(self, entries: deque[dict[str, Any]], at: str, entry: dict[str, Any]) -> None:
+        """Add an entry, with the lock held."""
+        self._last = number = next(self._numbers)
+        entry["id"], entry["number"], entry["time"] = str(number), number, at
+        entries.append(entry)
+
+    def _add_empty_search(self, query: object) -> None:
+        queries = query if isinstance(query, list) else [query]
+        with self._lock:
+            for one in queries[:_MAX_QUERIES]:
+                if isinstance(one, str) and one.strip():
+                    self._empty_searches.append({"time": self._time(), "query": one[:_MAX_QUERY_CHARS]})
+
+    def _note_limit(self, source: str, used_percent: object) -> None:
+        if source and isinstance(used_percent, int | float):
+            with self._lock:
+                self._limits[source] = round(float(used_percent), 1)
+
+    def _time(self) -> str:
+        return datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
+
+
+def _newer(entries: deque[dict[str, Any]], after: int) -> list[dict[str, Any]]:
+    """Return copies of the entries above ``after``, without their numbers."""
+    return [
+        {name: value for name, value in entry.items() if name != "number"}
+        for entry in entries
+        if entry["number"] > after
+    ]
+
+
+def _number(value: object) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if is_number else 0.0  # type: ignore[arg-type]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -19,15 +19,15 @@ class LocalPage:
     """The page of one local server.
 
     Args:
-        log_file: A file of ``TOOLFOLD_CALL_LOG`` whose calls are shown as well; empty: none.
+        log_file: A call log whose calls are shown as well; empty: that of the settings, where they name one.
 
     Attributes:
-        feed: The calls of the server.
+        feed: The calls of the server, and of the log.
         access: Who may read the page.
     """
 
     def __init__(self, log_file: str = "") -> None:
-        self.feed, self.access, self._log_file = CallFeed(), LocalAccess(), log_file
+        self.feed, self.access = CallFeed(log_file), LocalAccess()
 
     def make_router(self, app: App, endpoint: str, port: int) -> Router:
         """Return what answers the requests of the page.
@@ -38,9 +38,8 @@ class LocalPage:
             port: The port that it listens on.
         """
         self.access.serve(port, app.server.origin_policy.public_host)
-        explorer = Explorer(
-            app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed, log_file=self._log_file
-        )
+        self.feed.observe(app)
+        explorer = Explorer(app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed)
         return Router(explorer, self.access)
 
     def url(self, endpoint: str) -> str:

@@ -3,7 +3,8 @@
 ``toolfold stats`` and the explorer use it; the gateway's layer leaves it out. It may import ``errors``.
 
 - ``reader``: the lines of files, of stdin, and of what tools of AWS print
+- ``follower``: what is new in a file that another process appends to
 - ``figures``: sums over lines, and the seven figures of progressive loading
 """
 
-__all__ = ["figures", "reader"]
+__all__ = ["figures", "follower", "reader"]

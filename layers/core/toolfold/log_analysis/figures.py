@@ -7,7 +7,7 @@ elsewhere (``cli.log_insights``) fills in the same.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,11 +78,15 @@ class Figures:
 
 
 class FigureCounter:
-    """Add up the lines of a log."""
+    """Add up the lines of a log.
 
-    def __init__(self) -> None:
+    Args:
+        max_times: How many times in requests are kept, the last ones, for their median; None: all.
+    """
+
+    def __init__(self, max_times: int | None = None) -> None:
         self._figures = Figures()
-        self._times_ms: list[float] = []
+        self._times_ms: deque[float] = deque(maxlen=max_times)
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""

@@ -204,6 +204,29 @@ class MetaTools:
         Raises:
             InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
         """
+        observer = self.executor.observer
+        if observer is None:
+            return self._call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
+        end = observer.start_request(name, arguments, credentials.profile)
+        fields: dict[str, Any] = {"error": InsufficientScope.code}
+        try:
+            result = self._call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
+            fields = {**({"error": result.structured["error"]["code"]} if result.is_error else {}), **result.usage}
+        finally:
+            end(fields)
+        return result
+
+    def _call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        credentials: RequestCredentials,
+        deadline: float | None,
+        *,
+        whole: bool,
+        reads_only: bool,
+    ) -> Result:
+        """Call a meta-tool; every error but a scope becomes a result."""
         try:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)

@@ -96,7 +96,6 @@ class LocalServer:
             settings,
             hosts=(*LOOPBACK_HOSTS, name),
             port=own_port,
-            on_call=None if page is None else page.feed.record_call,
             is_public=is_public,
             logs_audit=True,
         )
