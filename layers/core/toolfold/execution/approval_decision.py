@@ -1,4 +1,4 @@
-"""Decide about a call that waits for a person: what ``toolfold approve`` does.
+"""Decide about a call that waits for a person: what ``toolfold approve`` does, and the page of ``toolfold ui``.
 
 Deciding requires the store of the approvals and the secret that signs them. What is shown is what the token is for:
 a record that was changed in the store does not fit its token.
@@ -6,6 +6,7 @@ a record that was changed in the store does not fit its token.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,18 +14,27 @@ from typing import TYPE_CHECKING
 from toolfold.errors import ToolfoldError
 from toolfold.execution.approval_record import ApprovalRecord
 from toolfold.execution.approval_secret import SecretUnavailable, signing_secret
-from toolfold.execution.approval_store import approval_file, open_approvals
-from toolfold.execution.approval_token import ApprovalToken, Terms, parse
+from toolfold.execution.approval_store import FileApprovals, approval_file, open_approvals
+from toolfold.execution.approval_token import ApprovalToken, Terms, mint, parse
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.settings import Settings
 
-__all__ = ["ApprovalDesk", "CannotDecide"]
+__all__ = ["AlreadyDecided", "ApprovalDesk", "CannotDecide", "WaitingCall"]
+
+MAX_LISTED = 200
+"""Waiting calls that are listed; a person reads each of them."""
+
+_STATES = {"approved": "approved already", "denied": "denied already", "redeemed": "used already"}
 
 
 class CannotDecide(ToolfoldError):
     """The call of a token cannot be approved or denied; ``str()`` says why and what to do."""
+
+
+class AlreadyDecided(CannotDecide):
+    """The call waits no longer: it was decided elsewhere, or has expired."""
 
 
 class WaitingCall:
@@ -88,10 +98,9 @@ class ApprovalDesk:
         except (ValueError, TypeError, LookupError):
             raise CannotDecide("The record of this token is damaged. Let the call be made again.") from None
         if record.state != "requested":
-            states = {"approved": "approved already", "denied": "denied already", "redeemed": "used already"}
-            raise CannotDecide(f"This call was {states[record.state]}.")
+            raise AlreadyDecided(f"This call was {_STATES[record.state]}.")
         if token.expires_at <= self._now():
-            raise CannotDecide("This token has expired. Let the call be made again.")
+            raise AlreadyDecided("This token has expired. Let the call be made again.")
         if record.terms is None:
             raise CannotDecide(
                 "This call needs no person: its server has TOOLFOLD_APPROVE=agent. Repeat it with the token."
@@ -101,6 +110,55 @@ class ApprovalDesk:
                 "The token does not fit what was recorded: it was changed, or the secret of the server is another one."
             )
         return WaitingCall(token, record.terms, record.reason, stored)
+
+    def waiting(self) -> list[WaitingCall]:
+        """Return the calls that wait for a decision, those first that expire soonest; at most :data:`MAX_LISTED`.
+
+        The tokens are made again from what is recorded, with the secret. An approval of a record that was changed is
+        for the changed call, which is the one that is shown, and fits no token that a caller has.
+
+        Raises:
+            CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
+        """
+        if not isinstance(self._store, FileApprovals):
+            raise CannotDecide(
+                "Waiting calls in DynamoDB are not listed. Decide about one by its token: toolfold approve TOKEN."
+            )
+        found = []
+        for id_, stored, expires_at in self._store.unexpired(self._now(), 10 * MAX_LISTED):
+            try:
+                record = ApprovalRecord.decode(stored)
+                json.loads("null" if record.terms is None else record.terms.arguments)
+                key = bytes.fromhex(id_)
+            except (ValueError, TypeError, LookupError):
+                continue  # damaged: its token is refused as well
+            if record.state == "requested" and record.terms is not None:
+                token = mint(self._secret, record.terms, key, int(expires_at))
+                found.append(WaitingCall(token, record.terms, record.reason, stored))
+        return found[:MAX_LISTED]
+
+    def find_waiting(self, id_: str) -> WaitingCall:
+        """Return the call whose approval has this id.
+
+        Raises:
+            AlreadyDecided: it was decided elsewhere, or has expired.
+            CannotDecide: there is no such call.
+        """
+        for call in self.waiting():
+            if call.token.id == id_:
+                return call
+        stored = self._store.get(id_)
+        if stored is None:
+            raise CannotDecide("No call waits with this id any more. Let the call be made again.")
+        try:
+            state = ApprovalRecord.decode(stored).state
+        except (ValueError, TypeError, LookupError):
+            raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
+        raise AlreadyDecided(
+            f"This call was {_STATES[state]}."
+            if state != "requested"
+            else "This call waits no longer: it has expired. Let it be made again."
+        )
 
     def decide(self, call: WaitingCall, *, approve: bool) -> None:
         """Record the decision about a call.
@@ -114,7 +172,7 @@ class ApprovalDesk:
         else:
             record = ApprovalRecord("denied")
         if not self._store.replace(call.token.id, call.stored, record.encode()):
-            raise CannotDecide("Another decision about this call was made at the same moment.")
+            raise AlreadyDecided("Another decision about this call was made at the same moment.")
 
     def _place(self) -> str:
         cache = self._settings.cache

@@ -134,6 +134,18 @@ class FileApprovals(SQLiteStore):
             self._write("UPDATE entries SET value = ? WHERE key = ? AND value = ? RETURNING 1", record, id_, expected)
         )
 
+    def unexpired(self, now: float, most: int) -> list[tuple[str, bytes, float]]:
+        """Return id, record and expiry of at most ``most`` records that have not expired, in any state.
+
+        Those that expire soonest come first.
+        """
+        rows = self._execute(
+            "SELECT key, value, expires_at FROM entries WHERE expires_at > ? AND typeof(value) = 'blob'"
+            " ORDER BY expires_at LIMIT ?",
+            now, most,
+        )  # fmt: skip
+        return [(str(key), bytes(value), float(expires_at)) for key, value, expires_at in rows]
+
     def _open(self) -> sqlite3.Connection:
         connection = super()._open()
         connection.execute("PRAGMA synchronous = FULL").fetchall()
