@@ -144,9 +144,7 @@ function useFocusOnNavigation(main: { current: HTMLElement | null }, place: stri
     if (last.current === place) return;
     last.current = place;
     scrollTo(0, 0);
-    const field = route.peek().query.get("focus") === "search" && main.current?.querySelector<HTMLElement>("input[type=search]");
-    if (field) field.focus();
-    else focusHeading(main.current);
+    focusHeading(main.current);
   }, [place]);
 }
 

@@ -15,4 +15,15 @@ May import ``app`` and below. Only ``transports`` and ``cli.ui`` import it, wher
 function whose explorer is off imports nothing of it.
 """
 
-__all__ = ["access", "answers", "explorer", "feed", "local_page", "page_request", "router", "static_files", "views"]
+__all__ = [
+    "access",
+    "answers",
+    "explorer",
+    "feed",
+    "local_page",
+    "page_request",
+    "parameters",
+    "router",
+    "static_files",
+    "views",
+]

@@ -19,7 +19,7 @@ from toolfold.explorer.answers import LOG_FIELDS, page_answer
 from toolfold.explorer.page_request import PageRequest
 from toolfold.protocol.http import Headers, Response
 
-__all__ = ["FOLDER", "StaticFiles"]
+__all__ = ["FOLDER", "StaticFiles", "accepts_gzip", "has_etag"]
 
 FOLDER = Path(__file__).parent / "static"
 
@@ -127,17 +127,17 @@ def _read(folder: Path, name: str) -> StaticFile:
 
 
 def _encode(file: StaticFile, request: PageRequest) -> Response:
-    is_compressed = file.compressed is not None and _accepts_gzip(request.header("accept-encoding") or "")
+    is_compressed = file.compressed is not None and accepts_gzip(request.header("accept-encoding") or "")
     etag = f'"{file.etag}-gz"' if is_compressed else f'"{file.etag}"'
     headers = (*file.headers, ("etag", etag))
-    if _matches(request.header("if-none-match") or "", etag):
+    if has_etag(request.header("if-none-match") or "", etag):
         return Response(_NOT_MODIFIED, headers, b"", LOG_FIELDS)
     if is_compressed:
         return Response(200, (*headers, ("content-encoding", "gzip")), file.compressed or b"", LOG_FIELDS)
     return Response(200, headers, file.content, LOG_FIELDS)
 
 
-def _accepts_gzip(accept_encoding: str) -> bool:
+def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether ``Accept-Encoding`` allows gzip (RFC 9110, section 12.5.3)."""
     weights = {}
     for item in accept_encoding.lower().split(","):
@@ -146,7 +146,7 @@ def _accepts_gzip(accept_encoding: str) -> bool:
     return weights.get("gzip", weights.get("*", False))
 
 
-def _matches(if_none_match: str, etag: str) -> bool:
+def has_etag(if_none_match: str, etag: str) -> bool:
     """Return whether ``If-None-Match`` has ``etag``, by the weak comparison (RFC 9110, section 13.1.2)."""
     given = [item.strip().removeprefix("W/") for item in if_none_match.split(",")]
     return etag in given or if_none_match.strip() == "*"

@@ -1,4 +1,7 @@
-"""The JSON resources of the page: ``ui/api/NAME`` is answered by ``respond`` of the module ``NAME``."""
+"""The JSON resources of the page: ``ui/api/NAME`` is answered by ``respond`` of the module ``NAME``.
+
+docs/reference/explorer-api.md has an example of each.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +25,13 @@ class View(NamedTuple):
     is_local_only: bool = False
 
 
-VIEWS: Mapping[str, View] = {"start": View()}
+VIEWS: Mapping[str, View] = {
+    "start": View(),
+    "catalog": View(),
+    "search": View(),
+    "tool": View(),
+    "tokens": View(("POST",)),
+    "watch": View(is_local_only=True),
+    "approvals": View((*_READ, "POST"), is_local_only=True),
+}
 """Name → resource."""

@@ -1,0 +1,197 @@
+"""The JSON resources of the page: what they answer, and what they refuse."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.explorer import ask, make_router
+from toolfold.catalog.store import open_store
+from toolfold.meta_tools.tool_get import tool_get
+from toolfold.results import tokens
+from toolfold.settings import Settings
+
+DOCUMENT = Path("docs/reference/explorer-api.md").read_text(encoding="utf-8")
+CATALOG = open_store(Settings.from_environment({}))()
+ROUTER = make_router(endpoint="http://127.0.0.1:8790/mcp")
+JSON_TYPE = (("content-type", "application/json"),)
+OPEN_KEYS = {"schema", "example", "arguments", "arguments_text", "by_tool", "by_code", "tools_called"}
+"""Members whose keys depend on the data."""
+
+
+def get(target: str, status: int = 200) -> Any:
+    response = ask(ROUTER, f"/ui/api/{target}")
+    assert response.status == status, response.body
+    return json.loads(response.body)
+
+
+def post(name: str, body: Any, status: int = 200) -> Any:
+    response = ask(ROUTER, f"/ui/api/{name}", "POST", JSON_TYPE, json.dumps(body))
+    assert response.status == status, response.body
+    return json.loads(response.body)
+
+
+def documented(section: str) -> dict[str, Any]:
+    """Return the first example of a section of the reference."""
+    text = DOCUMENT.split(f"\n## {section}\n")[1]
+    found: dict[str, Any] = json.loads(re.findall(r"```json\n(.*?)```", text, re.DOTALL)[0])
+    return found
+
+
+def keys_of(value: Any, path: str = "") -> Iterator[str]:
+    """Yield the path of every member, without numbers of items."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{path}.{key}"
+            if key not in OPEN_KEYS and not (path.endswith(".figures") and key == "tools"):
+                yield from keys_of(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys_of(inner, path)
+
+
+@pytest.mark.parametrize(
+    ("section", "target"),
+    [
+        ("start", "start"),
+        ("catalog", "catalog"),
+        ("search", "search?q=dividnds+of+apple&limit=2"),
+        ("tool", "tool?name=TIME_SERIES_DAILY"),
+    ],
+)
+def test_documented_members_are_those_of_the_answer(section: str, target: str) -> None:
+    assert set(keys_of(documented(section))) == set(keys_of(get(target)))
+
+
+def test_start_measures_the_tokens_of_the_served_definitions() -> None:
+    found = get("start")["tokens"]
+    tools = make_router()._explorer.app.server.tools_of("")
+    assert found["definitions"] == tokens.count(tools.list_page().tools.decode())
+    assert found["all_definitions"] == CATALOG.definition_tokens
+    assert found["saved_percent"] == pytest.approx(
+        100 * (1 - found["definitions"] / found["all_definitions"]), abs=0.05
+    )
+
+
+def test_start_says_which_source_has_a_key_and_not_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get("start")["catalog"]["sources"][0]["has_key"] is False
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "PLANTED-SECRET-KEY")
+    body = ask(ROUTER, "/ui/api/start").body
+    assert json.loads(body)["catalog"]["sources"][0]["has_key"] is True
+    assert b"PLANTED" not in body
+
+
+def test_a_deployed_page_has_no_path_of_this_machine_and_says_why_it_calls_nothing() -> None:
+    router = make_router(is_local=False, calls_allowed=False, feed=None, endpoint="https://x.example/prod/mcp")
+    found = json.loads(ask(router, "/ui/api/start").body)
+    assert not found["calls"]
+    assert found["why_no_calls"]
+    assert found["views"] == ["start", "catalog", "tool", "ask"]
+    [desktop] = [client for client in found["clients"] if client["id"] == "claude-desktop"]
+    assert '"npx"' in desktop["text"]
+    assert ask(router, "/ui/api/watch").status == ask(router, "/ui/api/approvals").status == 404
+
+
+def test_catalog_has_every_tool_in_the_order_of_the_listing() -> None:
+    found = get("catalog")
+    assert [tool["name"] for tool in found["tools"]] == list(CATALOG)
+    assert {tool["source"] for tool in found["tools"]} == {source["id"] for source in found["sources"]}
+    categories = {category["id"] for source in found["sources"] for category in source["categories"]}
+    assert {tool["category"] for tool in found["tools"]} == categories
+
+
+def test_catalog_is_compressed_and_answered_with_304_when_it_is_known() -> None:
+    plain = ask(ROUTER, "/ui/api/catalog")
+    packed = ask(ROUTER, "/ui/api/catalog", headers=(("accept-encoding", "br, gzip"),))
+    assert gzip.decompress(packed.body) == plain.body
+    tags = [dict(response.headers)["etag"] for response in (plain, packed)]
+    assert tags[0] != tags[1]
+    again = ask(ROUTER, "/ui/api/catalog", headers=(("if-none-match", tags[0]),))
+    assert (again.status, again.body) == (304, b"")
+    assert ask(ROUTER, "/ui/api/catalog", headers=(("if-none-match", '"other"'),)).status == 200
+
+
+def test_search_has_the_hits_of_the_search_of_the_model() -> None:
+    from toolfold.catalog.search import search
+
+    found = get("search?q=dividnds+of+apple&limit=5")
+    expected = search(CATALOG, "dividnds of apple")
+    assert [hit["name"] for hit in found["hits"]] == [CATALOG.summary(hit.position).name for hit in expected.hits[:5]]
+    assert (found["total"], found["best"]) == (len(expected.hits), expected.top_ties)
+    for hit in found["hits"]:
+        assert sum(part["weight"] for part in hit["terms"]) == pytest.approx(hit["score"], abs=0.01)
+
+
+def test_an_empty_query_has_no_hits() -> None:
+    assert get("search")["hits"] == get("search?q=++")["hits"] == []
+
+
+@pytest.mark.parametrize("name", ["TIME_SERIES_DAILY", "EARNINGS_CALL_TRANSCRIPT", "time_series_daily"])
+def test_texts_of_a_tool_are_those_of_tool_get(name: str) -> None:
+    found = get(f"tool?name={name}")
+    for level, shown in found["texts"].items():
+        text = tool_get(CATALOG, {"tool_name": found["name"], "detail": level}).text
+        assert shown == {"text": text, "tokens": tokens.count(text)}
+
+
+def test_every_tool_has_a_page_and_most_have_columns() -> None:
+    found = [get(f"tool?name={name}") for name in CATALOG]
+    assert all(tool["texts"]["full"]["tokens"] > tool["texts"]["minimal"]["tokens"] for tool in found)
+    assert sum(bool(tool["columns"]) for tool in found) > 100
+    assert all(re.fullmatch(r"[\w.%() /+-]+", column["name"]) for tool in found for column in tool["columns"])
+
+
+def test_an_unknown_tool_is_404_with_the_closest_names() -> None:
+    error = get("tool?name=GLOBAL_QUOT", 404)["error"]
+    assert error["code"] == "TOOL_NOT_FOUND"
+    assert "GLOBAL_QUOTE" in error["next_step"]
+
+
+def test_tokens_are_counted_for_each_text() -> None:
+    texts = ["price of AAPL", "", "株価\u202e", "x" * 100_000]
+    assert post("tokens", {"texts": texts})["tokens"] == [tokens.count(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "search?q=" + "x" * 2001, "search?limit=0", "search?limit=-1", "search?limit=1e3", "search?limit=" + "9" * 30,
+        "search?limit=%C2%B2", "tool", "tool?name=", "tool?name=" + "N" * 201, "watch?after=x", "watch?after=-5",
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_400_with_what_to_do(target: str) -> None:
+    error = get(target, 400)["error"]
+    assert error["code"] == "INVALID_REQUEST"
+    assert error["message"].endswith(".")
+    assert error["next_step"]
+    assert len(json.dumps(error)) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("tokens", {}), ("tokens", {"texts": "x"}), ("tokens", {"texts": [1]}), ("tokens", {"texts": ["x"] * 101}),
+        ("tokens", []), ("approvals", {}), ("approvals", {"id": "x", "approve": True}),
+        ("approvals", {"id": "0" * 16, "approve": "yes"}), ("approvals", {"id": ["0" * 16], "approve": True}),
+    ],
+)  # fmt: skip
+def test_bad_bodies_are_400_with_what_to_do(name: str, body: Any) -> None:
+    error = post(name, body, 400)["error"]
+    assert error["code"] == "INVALID_REQUEST"
+    assert error["next_step"]
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize(
+    "query", ["\x00\x1b[31m\u202e", "%ED%A0%80", "' OR 1=1 --", "<script>alert(1)</script>", "株" * 1999]
+)
+def test_hostile_queries_are_answered(query: str) -> None:
+    from urllib.parse import quote
+
+    target = query if query.startswith("%") else quote(query)
+    assert isinstance(get(f"search?q={target}")["hits"], list)
+    assert get(f"tool?name={target[:150]}", 404)["error"]["code"] == "TOOL_NOT_FOUND"
