@@ -37,6 +37,9 @@ const MAX_SHOWN = 6;
 /** Values of one axis differ by this factor at most; beyond it the smaller line is flat. */
 const MAX_RATIO = 12;
 
+/** Columns of bars. */
+const PRICES = ["open", "high", "low", "close"];
+
 /** Columns that people look for, before all others. */
 const FIRST = /^(adjusted_?close|close|price|value|last)$|\b(close|price|value)$/i;
 
@@ -97,7 +100,9 @@ function withAxes(lines: Line[]): Line[] {
     const fitting = sizes.findIndex((other) => size === 0 || other === 0 || Math.max(size, other) / Math.min(size, other) <= MAX_RATIO);
     line.axis = fitting < 0 ? sizes.push(size) - 1 : fitting;
   }
-  let left = MAX_SHOWN;
+  const names = new Set(lines.map(({ name }) => name.replace(/^\W*\d+\W+/, "").toLowerCase()));
+  // Of the four prices of a day, the last is what people look for.
+  let left = PRICES.every((name) => names.has(name)) ? 1 : MAX_SHOWN;
   for (const line of ordered) line.shown = line.axis === 0 && left-- > 0;
   return lines;
 }

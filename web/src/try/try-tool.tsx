@@ -1,0 +1,224 @@
+// One tool: its form, the call, the answer.
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import type { Json, Start, Tool } from "../api-types";
+import { Badge, Button, Effect, FailureNotice, Field, Notice, Tier } from "../components";
+import { formatMs } from "../format";
+import { href } from "../router";
+import { announce } from "../state";
+import { AnswerView } from "./answer-view";
+import { ApprovalPanel } from "./approval-panel";
+import { ArgumentForm } from "./argument-form";
+import { type CallState, useCall } from "./call";
+import { CopyAs } from "./copy-as";
+import { type Problem, type Value, emptyValue, valueOf, withoutPlace, written } from "./form-values";
+import { KeyField } from "./key-field";
+import { LiveSelect } from "./live-select";
+import { formOf } from "./schema-form";
+import { isObject } from "./schema-reader";
+import { type Request, toolCallArguments } from "./snippets";
+
+export type TryToolProps = { tool: Tool; start: Start; given: { [name: string]: Json } | null; givenSelect: string };
+
+type Written = { arguments: { [name: string]: Json }; problems: Problem[] };
+
+export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.Element {
+  const form = formOf(tool.schema);
+  const first = given ?? tool.example ?? {};
+  const [values, setValues] = useState<Value>(() => valueOf(form, first));
+  const [text, setText] = useState(() => JSON.stringify(first, null, 2));
+  const [isText, setIsText] = useState(() => withoutPlace(form, first).length > 0);
+  const [options, setOptions] = useState({ maxTokens: "", fresh: false });
+  const [select, setSelect] = useState(givenSelect);
+  const [isChecked, setChecked] = useState(false);
+  const caller = useCall();
+  const answerPlace = useRef<HTMLDivElement>(null);
+  const formElement = useRef<HTMLFormElement>(null);
+
+  const found: Written = isText ? writtenText(text) : written(form, values);
+  const maxTokens = /^\d+$/.test(options.maxTokens.trim()) ? Number(options.maxTokens) : null;
+  const request: Request = { tool: tool.name, arguments: found.arguments, select, maxTokens, fresh: options.fresh };
+  const problems = isChecked ? found.problems : [];
+  const send = (more: { [name: string]: Json } = {}) => {
+    const { select: _select, ...whole } = toolCallArguments(request);
+    // The answer without the select is what a select is built for; for tools that write, one call is made and no more.
+    return caller.call({ ...(tool.effect === "read" ? whole : toolCallArguments(request)), ...more });
+  };
+  const submit = () => {
+    setChecked(true);
+    if (found.problems.length) {
+      announce(found.problems.length === 1 ? "1 problem in the form" : `${found.problems.length} problems in the form`);
+      return focusProblem(formElement.current, found.problems[0]!);
+    }
+    void send();
+  };
+  const switchForm = () => {
+    if (!isText) setText(JSON.stringify(found.arguments, null, 2));
+    else if (!found.problems.length) setValues(valueOf(form, found.arguments));
+    setChecked(false);
+    setIsText(!isText);
+  };
+  const fill = (json: { [name: string]: Json } | null) => {
+    setValues(json ? valueOf(form, json) : emptyValue(form));
+    setText(JSON.stringify(json ?? {}, null, 2));
+    setChecked(false);
+  };
+  const { state } = caller;
+  useEffect(() => {
+    if (state.answered && window.innerWidth < 800) answerPlace.current?.scrollIntoView({ block: "start" });
+  }, [state.answered?.sent]);
+  const lost = isText ? withoutPlace(form, found.arguments) : [];
+  return (
+    <div class="try">
+      <div class="try-form">
+        <p class="try-facts">
+          <Effect effect={tool.effect} /> <Tier tier={tool.tier} /> <a href={href("tool", tool.name)}>Description</a> <a href={href("try")}>Other tool</a>
+        </p>
+        <KeyField source={start.catalog.sources.find(({ id }) => id === tool.source)} />
+        <form
+          ref={formElement}
+          noValidate
+          autocomplete="off"
+          aria-label={`Arguments of ${tool.name}`}
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit();
+          }}
+        >
+          <div class="form-head">
+            <h2>Arguments</h2>
+            <span class="button-row">
+              {tool.example && <Button onClick={() => fill(tool.example)}>Example</Button>}
+              <Button onClick={() => fill(null)}>Empty</Button>
+              <Button onClick={switchForm} pressed={isText}>
+                JSON
+              </Button>
+            </span>
+          </div>
+          {isText ? (
+            <Field label="Arguments as JSON" error={problems[0]?.message ?? ""} hint={lost.length && form.fields.length ? `The form has no place for ${lost.join(", ")}.` : ""}>
+              {(ids) => <textarea {...ids} data-path="" class="mono" rows={10} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />}
+            </Field>
+          ) : form.fields.length ? (
+            <ArgumentForm field={form} value={values} onChange={setValues} path={[]} problems={problems} />
+          ) : (
+            <p class="hint">This tool takes no arguments.</p>
+          )}
+          <Options options={options} onChange={setOptions} isRead={tool.effect === "read"} select={select} onSelect={setSelect} />
+          {start.calls ? (
+            <CallButton state={state} effect={tool.effect} problems={problems} onCancel={caller.cancel} onAnyway={() => void send()} />
+          ) : (
+            <Notice title="Calls are not possible here">
+              <p>{start.why_no_calls || "This server shows its tools and makes no calls."}</p>
+            </Notice>
+          )}
+        </form>
+        <CopyAs request={request} start={start} source={tool.source} />
+      </div>
+      <div class="try-answer" ref={answerPlace}>
+        <AnswerPlace tool={tool} state={state} calls={start.calls} select={select} onSelect={setSelect} onRepeat={(token) => void caller.call({ ...state.answered!.sent, approval_token: token })} onRetry={() => void send()} />
+      </div>
+    </div>
+  );
+}
+
+type AnswerPlaceProps = { tool: Tool; state: CallState; calls: boolean; select: string; onSelect: (select: string) => void; onRepeat: (token: string) => void; onRetry: () => void };
+
+function AnswerPlace({ tool, state, calls, select, onSelect, onRepeat, onRetry }: AnswerPlaceProps): JSX.Element {
+  const { running, answered, failure, cancelled } = state;
+  const approval = answered?.answer.error?.approval;
+  return (
+    <>
+      {running && <Running since={running.since} />}
+      {cancelled && (
+        <Notice kind="warning" title="Cancelled">
+          <p>The page no longer waits for this call. {tool.effect === "read" ? "The server may still finish it, and keep its answer." : "The server may still finish it: check before you call again."}</p>
+        </Notice>
+      )}
+      {failure && <FailureNotice error={failure} {...(tool.effect === "read" ? { onRetry } : {})} />}
+      {!answered && !running && !failure && !cancelled && (
+        <p class="placeholder">{calls ? "The answer appears here: as a table, as a chart, as the text that a model gets, and as JSON." : "This page makes no calls. Copy the call, and make it from a client."}</p>
+      )}
+      {answered && (
+        <div class={running ? "is-loading" : ""}>
+          {approval && <ApprovalPanel error={answered.answer.error!} sent={answered.sent} onRepeat={onRepeat} />}
+          {answered.answer.error || tool.effect !== "read" ? (
+            <AnswerView answered={answered} tool={tool.name} />
+          ) : (
+            <LiveSelect key={JSON.stringify(answered.sent)} base={answered} tool={tool.name} isRead select={select} onSelect={onSelect} />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+type OptionValues = { maxTokens: string; fresh: boolean };
+
+function Options({ options, onChange, isRead, select, onSelect }: { options: OptionValues; onChange: (options: OptionValues) => void; isRead: boolean; select: string; onSelect: (select: string) => void }): JSX.Element {
+  return (
+    <details class="options">
+      <summary>Options of the call</summary>
+      <div class="argument-fields">
+        {!isRead && <Field label="select">{(ids) => <input {...ids} class="mono" value={select} onInput={(event) => onSelect(event.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>}
+        <Field label="max_tokens" hint="Beyond it the answer is a preview. Empty: the default of the server.">
+          {(ids) => <input {...ids} inputMode="numeric" value={options.maxTokens} onInput={(event) => onChange({ ...options, maxTokens: event.currentTarget.value })} autocomplete="off" />}
+        </Field>
+        <label class="check">
+          <input type="checkbox" checked={options.fresh} onChange={(event) => onChange({ ...options, fresh: event.currentTarget.checked })} /> fresh: ask the source, also if the answer is cached
+        </label>
+      </div>
+    </details>
+  );
+}
+
+function CallButton({ state, effect, problems, onCancel, onAnyway }: { state: CallState; effect: string; problems: Problem[]; onCancel: () => void; onAnyway: () => void }): JSX.Element {
+  return (
+    <div class="call-bar">
+      <Button type="submit" kind={effect === "read" ? "primary" : "danger"} disabled={state.running !== null}>
+        {effect === "read" ? "Call" : `Call (${effect})`}
+      </Button>
+      {state.running && <Button onClick={onCancel}>Cancel</Button>}
+      {problems.length > 0 && !state.running && (
+        <>
+          <Badge kind="bad">{problems.length === 1 ? "1 problem" : `${problems.length} problems`}</Badge>
+          {effect === "read" && <Button onClick={onAnyway}>Send it anyway</Button>}
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Elapsed time of the call that runs. */
+function Running({ since }: { since: number }): JSX.Element {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 100);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <div class="running">
+      <progress aria-label="The call runs" />
+      <span aria-hidden="true">{formatMs(Math.max(0, now - since))}</span>
+    </div>
+  );
+}
+
+function writtenText(text: string): Written {
+  try {
+    const json = JSON.parse(text.trim() || "{}") as Json;
+    if (isObject(json)) return { arguments: json, problems: [] };
+    return { arguments: {}, problems: [{ path: [], message: "Write an object: { … }." }] };
+  } catch (error) {
+    return { arguments: {}, problems: [{ path: [], message: `This is not JSON: ${(error as Error).message.slice(0, 120)}` }] };
+  }
+}
+
+function focusProblem(form: HTMLFormElement | null, problem: Problem): void {
+  const path = problem.path.join("/");
+  const place = [...(form?.querySelectorAll<HTMLElement>("[data-path]") ?? [])].find((element) => element.dataset["path"] === path);
+  const control = place?.matches("input, select, textarea") ? place : place?.querySelector<HTMLElement>("input, select, textarea, button");
+  control?.focus();
+}
