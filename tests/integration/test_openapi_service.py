@@ -161,3 +161,53 @@ def test_the_command_says_how_many_operations_and_sentences_are_left_out(
     assert "a sentence overrides earlier instructions" in printed.err
     assert main(["catalog", "lint", "--folder", str(tmp_path)]) == 1
     assert "left-out: POST /pets" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetaTools]:
+    """Return a server with the ledger, whose operations have different credentials."""
+    from tests.support.ledger_service import create_app
+
+    with running_app(create_app()) as url:
+        settings = Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": url.partition("://")[2]})
+        source = tmp_path_factory.mktemp("catalog") / "ledger"
+        source.mkdir()
+        (source / "source.yaml").write_text(f"id: ledger\nkind: openapi\nurl: {url}/openapi.json\nfreshness_s: 60\n")
+        refresh(source, OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data), settings)
+        notes: list[str] = []
+        catalog = parse_catalog(compile_folder(source.parent, notes=notes).encode())
+        assert [note.partition(": ")[2] for note in notes if "security scheme" in note] == [
+            "POST /audit needs the security scheme HTTPBasic, which is not sent; make another source with auth for it"
+        ]
+        yield MetaTools(lambda: catalog, ToolExecutor(settings))
+
+
+def test_an_operation_without_security_needs_no_key(ledger: MetaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert error(call(ledger, "ledger__list_entries"))["code"] == "AUTH_REQUIRED"
+    assert json.loads(call(ledger, "ledger__get_status").text) == {"open": True, "key": None}
+    from tests.support.ledger_service import KEY
+
+    monkeypatch.setenv("TOOLFOLD_SOURCE_LEDGER_KEY", KEY)
+    assert json.loads(call(ledger, "ledger__get_status", fresh=True).text)["key"] == "[key]"
+    described = ledger.call("TOOL_GET", {"tool_name": "ledger__start_audit"}).text
+    assert "wants other credentials for it (HTTPBasic)" in described
+
+
+def test_an_answer_says_which_arguments_return_the_next_page(
+    ledger: MetaTools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_LEDGER_KEY", "LEDGERKEY0123456")
+    numbers: list[int] = []
+    arguments: dict[str, object] = {"size": 3}
+    for page in (2, 3, None):
+        for _ in range(2):  # the second time from the cache
+            found = call(ledger, "ledger__list_entries", arguments)
+            notes = found.structured.get("notes", [])
+            assert notes == ([f"There is more: call again with page={page}, other arguments unchanged."] * bool(page))
+            assert not found.blocks
+        assert not page or f"# There is more: call again with page={page}" in found.text
+        numbers += [row[0] for row in found.structured["result"]["rows"]]
+        arguments["page"] = str(page)
+    assert numbers == [1, 2, 3, 4, 5, 6, 7]
+    [note] = call(ledger, "ledger__read_journal").structured["notes"]
+    assert note == "There is more, on a page that this tool has no argument for (cursor)."

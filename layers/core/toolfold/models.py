@@ -48,6 +48,7 @@ class UpstreamResponse:
         media_type: of the content, in lower case; empty where it is not known.
         content: the bytes of a body that is not text.
         location: scheme and host of a redirect that was not followed.
+        next_url: the next page, where the upstream names one.
     """
 
     status: int
@@ -56,3 +57,4 @@ class UpstreamResponse:
     media_type: str = ""
     content: bytes = field(default=b"", repr=False)
     location: str = ""
+    next_url: str = field(default="", repr=False)

@@ -233,6 +233,7 @@ def resolve_api_key(
     *,
     is_only_one: bool = True,
     uses_own: bool = True,
+    need: str = "required",
 ) -> str:
     """Return the API key that is sent to ``source``: the caller's where the source takes it, else the deployment's.
 
@@ -244,17 +245,25 @@ def resolve_api_key(
         environment: environment variables (default: the process's).
         is_only_one: whether no other source of the catalog takes callers' keys. Otherwise a key must name its source.
         uses_own: whether calls without a key may use that of the deployment.
+        need: of the tool: ``none`` where it is called without a key, ``optional`` where the key may be missing.
 
     Returns:
-        The key; empty for a source that needs none.
+        The key; empty for a source or a tool that needs none.
 
     Raises:
         AuthRequired: the source needs a key and has no key, AWS does not return it, or it is not clear which key of the
             request is meant.
     """
     auth = source.auth
-    if auth is None:
+    if auth is None or need == "none":
         return ""
+    if need == "optional":
+        try:
+            return resolve_api_key(
+                source, credentials, secrets, environment, is_only_one=is_only_one, uses_own=uses_own
+            )
+        except AuthRequired:
+            return ""
     if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
         return callers
     variables = os.environ if environment is None else environment

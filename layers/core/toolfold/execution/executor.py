@@ -186,7 +186,14 @@ class ToolExecutor:
         approval = self._approval(source, tool, resolved.arguments, credentials, line)
         takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
         secrets = self._secret_provider()
-        api_key = resolve_api_key(source, credentials, secrets, is_only_one=takers <= 1, uses_own=self._uses_own_keys)
+        api_key = resolve_api_key(
+            source,
+            credentials,
+            secrets,
+            is_only_one=takers <= 1,
+            uses_own=self._uses_own_keys,
+            need=tool.call.get("credentials", "required"),
+        )
         if approval is not None:
             self.approval_gate().redeem(tool, approval)
         result = self.cached_executor().call(

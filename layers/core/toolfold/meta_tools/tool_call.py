@@ -404,18 +404,19 @@ def _blocks(call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any
     """
     import json
 
-    from toolfold.results.content_blocks import MAX_CHARS, fit_blocks
+    from toolfold.results.content_blocks import MAX_CHARS, fit_blocks, split_notes
 
     if len(response.blocks) > MAX_CHARS:
         raise call.budget.too_large(
             f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
             f"{MAX_CHARS / 1e6:g} are allowed."
         )
-    blocks: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
-    if call.options.whole:
-        return blocks, ()
+    given: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
+    blocks, notes = split_notes(given)
+    if call.options.whole or not blocks:
+        return blocks, notes
     fitted, note = fit_blocks(blocks, call.options.max_tokens)
-    return fitted, (note,) if note else ()
+    return fitted, (*notes, note) if note else notes
 
 
 def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:

@@ -1,13 +1,20 @@
-"""Keep the text in further content blocks of an answer within its budget. Images and other data stay as they are."""
+"""Keep the text in further content blocks of an answer within its budget. Images and other data stay as they are.
+
+A block of the type :data:`NEXT_PAGE` is of a source adapter, not of a service, and becomes a note.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.results import tokens
 
-__all__ = ["MAX_CHARS", "fit_blocks"]
+__all__ = ["MAX_CHARS", "NEXT_PAGE", "fit_blocks", "split_notes"]
+
+NEXT_PAGE = "toolfold/next_page"
+"""Type of a block with the ``arguments`` that return the next page, and the ``unknown`` names that are no argument."""
 
 MAX_CHARS = 5_000_000
 """Of the JSON of all blocks: a Lambda function returns at most 6 MB, and the answer has more than these."""
@@ -41,3 +48,25 @@ def fit_blocks(blocks: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[li
         fitted.append({**block, "resource": shown} if holder is resource else shown)
     note = f"{cut:,} characters of text in further content blocks are left out; max_tokens allows more." if cut else ""
     return fitted, note
+
+
+def split_notes(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:
+    """Return the blocks for the model, and notes made of the others.
+
+    >>> split_notes([{"type": NEXT_PAGE, "arguments": {"page": "3"}, "unknown": []}])
+    ([], ('There is more: call again with page=3, other arguments unchanged.',))
+    """
+    notes = tuple(_next_page_note(block) for block in blocks if block.get("type") == NEXT_PAGE)
+    return [block for block in blocks if block.get("type") != NEXT_PAGE], notes
+
+
+def _next_page_note(block: Mapping[str, Any]) -> str:
+    if block["unknown"]:
+        return f"There is more, on a page that this tool has no argument for ({', '.join(block['unknown'])})."
+    if not block["arguments"]:
+        return "There is more, on a page that this tool has no argument for."
+    values = [
+        f"{name}={value if value.isalnum() else json.dumps(value, ensure_ascii=False)}"
+        for name, value in block["arguments"].items()
+    ]
+    return f"There is more: call again with {', '.join(values)}, other arguments unchanged."

@@ -16,6 +16,7 @@ __all__ = [
     "content",
     "faults",
     "function_request",
+    "next_page",
     "notices",
     "oauth2",
     "path_template",

@@ -21,6 +21,7 @@ from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bin
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.bound_parser import CHECK_WRITE, BoundParser
 from toolfold.sources.http_api.content import decode_content
+from toolfold.sources.http_api.next_page import next_link
 from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
 from toolfold.sources.http_api.retry_after import parse_retry_after
@@ -93,18 +94,19 @@ class BoundCalls:
     ) -> UpstreamResponse:
         """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
-        token = "" if self._tokens is None else self._tokens.get_token(key, deadline)
+        tokens = self._tokens if key else None  # a tool that needs no credentials has no key
+        token = "" if tokens is None else tokens.get_token(key, deadline)
         try:
             response = self._send(bound, token or key, deadline, is_read)
         except CallError as error:
             if not (is_read or isinstance(error, NotSent)):
                 error.suggestion, error.details = CHECK_WRITE, {}
             raise
-        if self._tokens is not None and response.status == 401:
-            self._tokens.drop_token(key, token)
+        if tokens is not None and response.status == 401:
+            tokens.drop_token(key, token)
             # A write is sent once, regardless of the answer: the next call has a new token.
             if is_read:
-                token = self._tokens.get_token(key, deadline)
+                token = tokens.get_token(key, deadline)
                 response = self._send(bound, token, deadline, is_read)
         return _decoded(response, self._endpoint, (*secrets_of(self._source.auth, key), token))
 
@@ -206,8 +208,10 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
     text = redactor.redact_text(content.text) if content.text and redactor.appears_in(content.text) else content.text
     wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
     location = _shown_target(endpoint, response) if response.status in _REDIRECTS else ""
+    link = response.headers.get("link", "")
+    next_url = next_link(link, endpoint) if link else ""
     binary = b"" if content.is_text else response.body
-    return UpstreamResponse(response.status, text, wait_s, content.media_type, binary, location)
+    return UpstreamResponse(response.status, text, wait_s, content.media_type, binary, location, next_url)
 
 
 def _shown_target(endpoint: str, response: Response) -> str:

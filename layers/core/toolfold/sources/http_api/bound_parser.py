@@ -26,6 +26,7 @@ from toolfold.errors import (
 from toolfold.messages import CHECK_KEY, READ_NOTICE
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
+from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.body import is_json_type
 from toolfold.sources.http_api.content import json_lines
 from toolfold.sources.http_api.faults import ResponseParser
@@ -58,11 +59,21 @@ class BoundParser(ResponseParser):
         if not 200 <= response.status < 300:
             raise self._status_error(tool, arguments, response, credentials)
         try:
-            return self._content(tool, arguments, response, credentials)
+            parsed = self._content(tool, arguments, response, credentials)
+            return self._with_next_page(parsed, tool, arguments, response) if response.next_url else parsed
         except UpstreamError:
             if tool.effect == "read":
                 raise
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
+
+    def _with_next_page(
+        self, parsed: ParsedResponse, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse
+    ) -> ParsedResponse:
+        from toolfold.sources.http_api.next_page import next_page_block
+
+        block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken_names(self.source.auth))
+        blocks = json.loads(parsed.blocks) if parsed.blocks else []
+        return parsed._replace(blocks=json.dumps([*blocks, block]))
 
     def _content(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials

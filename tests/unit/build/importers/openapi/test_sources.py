@@ -117,10 +117,41 @@ def test_the_scheme_that_most_operations_accept_is_used_and_the_others_are_named
     assert found is not None
     assert found.auth is not None
     assert found.auth.header == "X-Key"
-    assert [note.partition(": ")[2] for note in found.notes] == [
+    assert [note.partition(": ")[2].partition(";")[0] for note in found.notes] == [
         "GET /c needs the security scheme admin, which is not sent",
         "GET /e needs the security scheme odd, which is not sent",
     ]
+    by_path = {(tool.call["path"], tool.call.get("method", "GET")): tool for tool in found.tools}
+    assert "wants other credentials for it (admin)" in by_path["/c", "GET"].description
+    assert by_path["/d", "GET"].call["credentials"] == "none"
+    assert not [path for path, tool in by_path.items() if "credentials" in tool.call and path[0] != "/d"]
+
+
+@pytest.mark.parametrize(
+    ("own", "common", "need"),
+    [
+        (None, None, "required"),
+        (None, [], "required"),
+        (None, [{"it": []}], "required"),
+        ([], [{"it": []}], "none"),
+        ([{}], [{"it": []}], "none"),
+        ([{}, {"it": []}], None, "optional"),
+        (None, [{"it": []}, {}], "optional"),
+    ],
+)
+def test_an_operation_says_whether_it_needs_credentials(own: Any, common: Any, need: str, tmp_path: Path) -> None:
+    paths = {"/a": {"get": {**OK, **({} if own is None else {"security": own})}}}
+    more = {} if common is None else {"security": common}
+    found = read(tmp_path, document(paths, components={"securitySchemes": {"it": HEADER}}, **more))
+    assert found.tool.call.get("credentials", "required") == need
+
+
+def test_an_operation_without_requirements_can_be_called_without_credentials_where_others_state_some(
+    tmp_path: Path,
+) -> None:
+    paths = {"/a": {"get": OK, "put": {**OK, "security": [{"it": []}]}}}
+    found = read(tmp_path, document(paths, components={"securitySchemes": {"it": HEADER}})).tools
+    assert [tool.call.get("credentials") for tool in found.values()] == ["optional", None]
 
 
 def test_auth_of_source_yaml_is_used_where_it_states_more(tmp_path: Path) -> None:

@@ -45,15 +45,23 @@ MAX_OPERATIONS = 20_000
 """Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
 
 MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
+_LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class _Tool(NamedTuple):
-    """An operation that can be expressed, and where its calls are sent."""
+    """An operation that can be expressed, and where its calls are sent.
+
+    Attributes:
+        lacks: Names of security schemes that it needs and that are not sent.
+        need: Whether it needs the credentials of the source; see :func:`security.need_of`.
+    """
 
     operation: Operation
     binding: Binding
     server: str
+    lacks: str
+    need: str
 
 
 class OpenApiImporter:
@@ -179,13 +187,16 @@ class _Reader:
         except DocumentError as error:
             self._findings.left_out.append(DocumentError(error.at, f"{operation.title}: {error.problem}"))
             return None
-        alternatives = security.requirements_of(operation.value.get("security"), self._data.get("security"))
-        if missing := security.unmet_schemes(alternatives, chosen):
-            shown = ", ".join(sorted(missing))[:100]
-            self._findings.note(operation.at, f"{operation.title} needs the security scheme {shown}, which is not sent")
+        own, common = operation.value.get("security"), self._data.get("security")
+        lacks = ", ".join(sorted(security.unmet_schemes(security.requirements_of(own, common), chosen)))[:100]
+        if lacks:
+            problem = f"{operation.title} needs the security scheme {lacks}, which is not sent"
+            self._findings.note(operation.at, f"{problem}; make another source with auth for it")
         if binding.is_shortened:
             self._findings.note(operation.at, f"{operation.title}: inner parts of the schema are left out")
-        return _Tool(operation, binding, server)
+        return _Tool(
+            operation, binding, server, lacks, security.need_of(own, common, others_state=self._states_security)
+        )
 
     def _server(self, operation: Operation, default: str) -> str:
         """Return where calls of ``operation`` are sent."""
@@ -200,6 +211,12 @@ class _Reader:
         if settings.base_url and urlsplit(server)[:2] in self._main_origins:
             return default
         raise DocumentError(at, f"has a server of its own, {server[:100]}; make another source with base_url for it")
+
+    @cached_property
+    def _states_security(self) -> bool:
+        """Whether any operation states requirements of its own."""
+        operations = find_operations(self._data, self._references, Findings())
+        return any(one.value.get("security") for one in operations)
 
     @cached_property
     def _main_origins(self) -> set[tuple[str, str]]:
@@ -249,6 +266,9 @@ class _Reader:
             summary = ""
         if value.get("deprecated") is True:
             description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
+        if tool.lacks:
+            description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(tool.lacks)}"
+        credentials = {} if tool.need == "required" else {"credentials": tool.need}
         return ImportedTool(
             name=operation.name,
             where=where,
@@ -257,7 +277,7 @@ class _Reader:
             title=title or _words(operation.name),
             summary=summary,
             description=description or summary or operation.title,
-            call={**binding.call, "path": tool.server.removeprefix(base_url) + binding.call["path"]},
+            call={**binding.call, **credentials, "path": tool.server.removeprefix(base_url) + binding.call["path"]},
             returns=binding.answer.outline,
             rows=binding.answer.rows,
             category=category,

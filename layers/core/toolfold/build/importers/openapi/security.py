@@ -17,6 +17,7 @@ __all__ = [
     "Requirements",
     "Scheme",
     "choose_scheme",
+    "need_of",
     "places_of",
     "read_schemes",
     "requirements_of",
@@ -133,3 +134,27 @@ def unmet_schemes(alternatives: Requirements, chosen: str | None) -> frozenset[s
     if not alternatives or any(one <= {chosen} for one in alternatives):
         return frozenset()
     return min((one - {chosen} for one in alternatives if one), key=len, default=frozenset())
+
+
+def need_of(own: Any, common: Any, *, others_state: bool) -> str:
+    """Return whether an operation needs the credentials of its source: ``none``, ``optional`` or ``required``.
+
+    An operation without requirements needs none by the specification. Documents leave requirements out as well, so the
+    credentials are sent where there are some, and required where no operation states any.
+
+    Args:
+        own: ``security`` of the operation.
+        common: ``security`` of the document.
+        others_state: whether other operations state requirements of their own.
+
+    >>> need_of([], [{"key": []}], others_state=True), need_of([{}, {"key": []}], None, others_state=True)
+    ('none', 'optional')
+    >>> need_of(None, None, others_state=True), need_of(None, None, others_state=False)
+    ('optional', 'required')
+    """
+    if not isinstance(own, list) and not (isinstance(common, list) and common):
+        return "optional" if others_state else "required"
+    alternatives = requirements_of(own, common)
+    if not any(alternatives):
+        return "none"
+    return "required" if all(alternatives) else "optional"
