@@ -6,9 +6,9 @@ import type { JSX } from "preact";
 export function Bar({ share }: { share: number }): JSX.Element {
   const width = Math.max(0.5, Math.min(100, share * 100));
   return (
-    <svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="bar-track" width="100" height="10" />
-      <rect class="bar-value" width={width} height="10" />
+    <svg class="mini-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="mini-bar-track" width="100" height="10" />
+      <rect class="mini-bar-value" width={width} height="10" />
     </svg>
   );
 }

@@ -23,7 +23,7 @@ export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (
       </p>
       <CallTerms call={call} />
       <p class={`time-left ${leftS < 60 ? "urgent" : ""}`}>{isExpired ? "Expired. Let the client make the call again." : `Expires in ${formatSeconds(leftS)}`}</p>
-      <div class="actions">
+      <div class="decide">
         <Button kind="primary" disabled={isExpired} onClick={() => onDecide(true)} label={`Approve ${call.tool}`}>
           Approve …
         </Button>
@@ -39,7 +39,7 @@ export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (
 export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
   const given = Object.entries(call.arguments);
   return (
-    <dl class="terms">
+    <dl class="call-terms">
       <div>
         <dt>source</dt>
         <dd>

@@ -37,7 +37,7 @@ export function ApprovalDialog({ call, approve, onConfirm, onClose }: ApprovalDi
       </p>
       <CallTerms call={call} />
       {isExpired && <p class="time-left urgent">It has expired. Let the client make the call again.</p>}
-      <div class="actions">
+      <div class="decide">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind={approve ? "primary" : "danger"} disabled={isExpired} onClick={onConfirm}>
           {approve ? "Approve this call" : "Deny this call"}

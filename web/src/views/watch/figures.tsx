@@ -35,14 +35,14 @@ export function WatchFigures({ answer }: { answer: Watch }): JSX.Element {
         <p class="hint">
           {describeLog(log)} {summarize(figures)}
         </p>
-        <dl class="figures">
+        <dl class="stats">
           {SEVEN.map(({ name, label, meaning, format }) => {
             const value = readFigure(figures, "figures", name);
             return (
-              <div key={name} class="figure">
+              <div key={name} class="stat">
                 <dt>{label}</dt>
-                <dd class="figure-value">{value === null ? "–" : format(value)}</dd>
-                <dd class="figure-meaning">{meaning}</dd>
+                <dd class="stat-value">{value === null ? "–" : format(value)}</dd>
+                <dd class="stat-meaning">{meaning}</dd>
               </div>
             );
           })}
