@@ -73,6 +73,7 @@ def page_answer(status: int, title: str, *paragraphs: str, link: tuple[str, str]
     body = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        '<link rel="icon" href="data:,">'
         f"<title>{html.escape(title)} · toolfold</title></head>\n"
         f"<body><main><h1>{html.escape(title)}</h1>\n" + "\n".join(lines) + "\n</main></body></html>\n"
     )
