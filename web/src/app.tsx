@@ -144,7 +144,9 @@ function useFocusOnNavigation(main: { current: HTMLElement | null }, place: stri
     if (last.current === place) return;
     last.current = place;
     scrollTo(0, 0);
-    focusHeading(main.current);
+    const field = route.peek().query.get("focus") === "search" && main.current?.querySelector<HTMLElement>("input[type=search]");
+    if (field) field.focus();
+    else focusHeading(main.current);
   }, [place]);
 }
 

@@ -9,7 +9,7 @@ import {
   observeWindowRect,
   windowScroll,
 } from "@tanstack/virtual-core";
-import type { ComponentChildren, JSX, RefObject } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 export interface VirtualListHandle {
@@ -30,7 +30,7 @@ export interface VirtualListProps {
   /** Pixels at the top of the window that a sticky bar covers. */
   covered?: number;
   class?: string;
-  handle?: RefObject<VirtualListHandle>;
+  handle?: { current: VirtualListHandle | null };
   /** Arrow up on the first row, or Escape: for example, focus the search field. */
   onLeave?: () => void;
   /** The row that received the focus. */

@@ -1,7 +1,191 @@
-import type { JSX } from "preact";
+// All tools, searched through the index that the model uses.
 
-import { Page } from "../components";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import type { Catalog, Search } from "../api-types";
+import { catalog, lastSearch, loadCatalog } from "../catalog-data";
+import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
+import { formatCount, formatMs, formatNumber } from "../format";
+import { href, navigate, replaceQuery, route } from "../router";
+import { announce } from "../state";
+import { FilterBox } from "./catalog/filter-box";
+import { NothingFound } from "./catalog/nothing-found";
+import { type Filters, corrections, countTools, makeRows } from "./catalog/rows";
+import { ToolRow } from "./catalog/tool-row";
+import { useSearch } from "./catalog/use-search";
+
+const NONE: Filters = { source: "", category: "" };
+// The address follows the text when a person pauses: browsers limit how often it may change.
+const ADDRESS_MS = 300;
+// A count is announced when a person pauses, not after each letter.
+const ANNOUNCE_MS = 800;
+// One line of a row; rows with more are measured when they are shown.
+const ROW_PX = 40;
+// The sticky bar of the search.
+const COVERED_PX = 130;
 
 export function CatalogView(): JSX.Element {
-  return <Page title="Catalog">{null}</Page>;
+  const [text, setText] = useState(() => route.peek().query.get("q") ?? "");
+  const [filters, setFilters] = useState<Filters>(readFilters);
+  useEffect(() => void loadCatalog(), []);
+  useAddress(text, filters, (query) => {
+    setText(query.get("q") ?? "");
+    setFilters(readFilters());
+  });
+  const data = catalog.value;
+  const isFiltered = filters.source !== "" || filters.category !== "";
+  const [{ found, error }, retry] = useSearch(text, isFiltered);
+  const list = useRef<VirtualListHandle>(null);
+  const field = useRef<HTMLInputElement>(null);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") list.current?.focusItem(0);
+    else if (event.key === "Escape" && text) setText("");
+    else if (event.key === "Escape") field.current?.blur();
+    else return;
+    event.preventDefault();
+  };
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    const first = data.state === "ready" && found ? makeRows(data.value, found, filters)[0] : undefined;
+    if (first) navigate(href("tool", first.tool.name));
+  };
+  return (
+    <Page title="Catalog" class="catalog">
+      <div class="search-bar">
+        <form role="search" class="search-form" onSubmit={onSubmit}>
+          <label class="visually-hidden" for="search">
+            Search tools
+          </label>
+          <input
+            id="search"
+            type="search"
+            ref={field}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+            placeholder="What do you need? For example: oil price"
+            autocomplete="off"
+            spellcheck={false}
+            enterkeyhint="go"
+            maxLength={1000}
+            aria-keyshortcuts="/"
+          />
+        </form>
+        {data.state === "ready" && (
+          <FilterBox catalog={data.value} filters={filters} counts={found && found.total > found.hits.length ? undefined : countTools(data.value, found)} onChange={setFilters} />
+        )}
+      </div>
+      {data.state === "loading" && <Skeleton lines={12} label="Loading the catalog" />}
+      {data.state === "failed" && <FailureNotice error={data.error} onRetry={() => void loadCatalog()} />}
+      {error && <FailureNotice error={error} onRetry={retry} />}
+      {data.state === "ready" && (
+        <Results
+          catalog={data.value}
+          found={found}
+          text={text}
+          filters={filters}
+          list={list}
+          onLeave={() => field.current?.focus()}
+          onClearFilters={() => setFilters(NONE)}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface ResultsProps {
+  catalog: Catalog;
+  found: Search | undefined;
+  text: string;
+  filters: Filters;
+  list: { current: VirtualListHandle | null };
+  onLeave: () => void;
+  onClearFilters: () => void;
+}
+
+function Results({ catalog: data, found, text, filters, list, onLeave, onClearFilters }: ResultsProps): JSX.Element {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => makeRows(data, found, filters), [data, found, filters.source, filters.category]);
+  const showTier = useMemo(() => new Set(data.tools.map(({ tier }) => tier)).size > 1, [data]);
+  const status = found ? `${formatCount(rows.length, "tool")} found` : formatCount(rows.length, "tool");
+  useEffect(() => {
+    const timer = setTimeout(() => announce(status), ANNOUNCE_MS);
+    return () => clearTimeout(timer);
+  }, [status, found?.query]);
+  useEffect(() => {
+    if (scrollY > COVERED_PX) scrollTo(0, 0);
+  }, [found?.query, filters]);
+  if (rows.length === 0 && (found || !text.trim()))
+    return <NothingFound catalog={data} query={found?.query ?? ""} filters={filters} unfiltered={found?.total ?? 0} onClearFilters={onClearFilters} />;
+  const toggle = (name: string) =>
+    setOpen((before) => {
+      const after = new Set(before);
+      if (!after.delete(name)) after.add(name);
+      return after;
+    });
+  return (
+    <>
+      <p class="result-line soft small">
+        <span>
+          {found && found.total > found.hits.length ? `the ${formatNumber(rows.length)} best of ${formatCount(found.total, "tool")}` : status}
+          {found && ` in ${formatMs(found.ms)}`}
+        </span>
+        {found && <Corrected search={found} />}
+      </p>
+      <VirtualList
+        count={rows.length}
+        rowHeight={ROW_PX}
+        covered={COVERED_PX}
+        label="Tools"
+        handle={list}
+        onLeave={onLeave}
+        keyOf={(index) => rows[index]?.tool.name ?? index}
+        renderRow={(index) => {
+          const row = rows[index];
+          return row && <ToolRow row={row} showTier={showTier} isOpen={row.hit !== undefined && open.has(row.tool.name)} onToggle={() => toggle(row.tool.name)} />;
+        }}
+      />
+    </>
+  );
+}
+
+/** Say which words were read as others. */
+function Corrected({ search }: { search: Search }): JSX.Element | null {
+  const found = [...corrections(search)];
+  if (!found.length) return null;
+  return (
+    <span class="row">
+      read as{" "}
+      {found.map(([from, terms]) => (
+        <Badge key={from} kind="accent">
+          {from} → {terms.join(", ")}
+        </Badge>
+      ))}
+    </span>
+  );
+}
+
+const readFilters = (): Filters => ({ source: route.peek().query.get("source") ?? "", category: route.peek().query.get("category") ?? "" });
+
+/** Keep the address in step with what is typed, and follow it when it changes by a link or by the history. */
+function useAddress(text: string, { source, category }: Filters, follow: (query: URLSearchParams) => void): void {
+  const written = useRef(route.peek().query.toString());
+  const query = route.value.query.toString();
+  useEffect(() => {
+    const current = { q: text.trim(), source, category };
+    lastSearch.value = current;
+    const timer = setTimeout(() => {
+      if (route.peek().view !== "catalog") return;
+      replaceQuery(current);
+      written.current = route.peek().query.toString();
+    }, ADDRESS_MS);
+    return () => clearTimeout(timer);
+  }, [text, source, category]);
+  useEffect(() => {
+    if (query === written.current) return;
+    written.current = query;
+    follow(route.peek().query);
+  }, [query]);
 }

@@ -1,0 +1,55 @@
+// What to try when a search finds no tool.
+
+import type { JSX } from "preact";
+
+import type { Catalog } from "../../api-types";
+import { Button, Empty } from "../../components";
+import { href } from "../../router";
+import { loadedStart } from "../../start-info";
+import type { Filters } from "./rows";
+
+const SHOWN_CATEGORIES = 12;
+
+export interface NothingFoundProps {
+  catalog: Catalog;
+  query: string;
+  filters: Filters;
+  /** Hits of the search before the filters. */
+  unfiltered: number;
+  onClearFilters: () => void;
+}
+
+export function NothingFound({ catalog, query, filters, unfiltered, onClearFilters }: NothingFoundProps): JSX.Element {
+  const categories = catalog.sources.flatMap((source) => source.categories);
+  if (unfiltered > 0 && (filters.source || filters.category))
+    return (
+      <Empty title={`“${query}” matches ${unfiltered} tools elsewhere.`}>
+        <Button onClick={onClearFilters}>Search all sources and categories</Button>
+      </Empty>
+    );
+  return (
+    <Empty title={query ? `No tool matches “${query}”.` : "There are no tools here."}>
+      <ul>
+        <li>Name the thing and what is to be known of it in a few English words: “oil price”, “income statement”.</li>
+        <li>Leave out names of companies, dates and numbers: they are arguments, not tools.</li>
+        {loadedStart()?.views.includes("ask") && query && (
+          <li>
+            See what a model is told about this request: <a href={href("ask", "", { q: query })}>Ask as a model</a>.
+          </li>
+        )}
+      </ul>
+      {categories.length > 0 && (
+        <p>
+          Or look through a category:{" "}
+          {categories.slice(0, SHOWN_CATEGORIES).map(({ id, title }, index) => (
+            <span key={id}>
+              {index > 0 && ", "}
+              <a href={href("catalog", "", { category: id })}>{title || id}</a>
+            </span>
+          ))}
+          .
+        </p>
+      )}
+    </Empty>
+  );
+}

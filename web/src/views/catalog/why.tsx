@@ -1,0 +1,50 @@
+// Why a search found a tool: the terms, the fields that have them, and what each adds to the score.
+
+import type { JSX } from "preact";
+
+import type { SearchHit } from "../../api-types";
+import { formatNumber } from "../../format";
+import { fieldTitle, termTitle } from "./rows";
+
+export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
+  const most = Math.max(...hit.terms.map(({ weight }) => weight), 0);
+  return (
+    <div class="why scroll-x" id={id} role="region" aria-label={`Why ${hit.name} was found`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Term</th>
+            <th scope="col">Field</th>
+            <th scope="col" class="number">
+              Weight
+            </th>
+            <th aria-hidden="true" />
+          </tr>
+        </thead>
+        <tbody>
+          {hit.terms.map(({ term, field, weight }, index) => (
+            <tr key={index}>
+              <th scope="row">{termTitle(term) || "–"}</th>
+              <td>{fieldTitle(field)}</td>
+              <td class="number">{formatNumber(weight)}</td>
+              <td class="share" aria-hidden="true">
+                <svg viewBox="0 0 100 4" preserveAspectRatio="none">
+                  <rect width={most > 0 ? (100 * Math.max(weight, 0)) / most : 0} height="4" />
+                </svg>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" colSpan={2}>
+              Score
+            </th>
+            <td class="number">{formatNumber(hit.score)}</td>
+            <td aria-hidden="true" />
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+// The sources of the catalog, and whether a key for them is set.
+
+import type { JSX } from "preact";
+
+import type { SourceStatus, Start } from "../../api-types";
+import { Badge, Notice } from "../../components";
+import { formatNumber } from "../../format";
+import { href } from "../../router";
+
+export function SourceTable({ start }: { start: Start }): JSX.Element {
+  const { sources } = start.catalog;
+  const missing = sources.filter((source) => source.needs_key && !source.has_key);
+  return (
+    <section class="section" aria-labelledby="sources">
+      <h2 id="sources">Sources</h2>
+      <div class="scroll-x">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Source</th>
+              <th scope="col">Kind</th>
+              <th scope="col" class="number">
+                Tools
+              </th>
+              <th scope="col">Key</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map((source) => (
+              <tr key={source.id}>
+                <th scope="row">
+                  <a href={href("catalog", "", { source: source.id })}>{source.title || source.id}</a>
+                </th>
+                <td>{source.kind.replaceAll("_", " ")}</td>
+                <td class="number">{formatNumber(source.tools)}</td>
+                <td>
+                  <Key source={source} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {missing.length > 0 && start.calls && (
+        <Notice>
+          <p>
+            {missing.map((source) => source.title || source.id).join(", ")}: no key is set on this server. Enter yours in{" "}
+            {start.views.includes("try") ? <a href={href("try")}>Try</a> : "your client"}: the page keeps it in memory, sends it to this endpoint alone, and stores it nowhere.
+            {start.is_local && (
+              <>
+                {" "}
+                Or set it for the server: <code>toolfold settings</code> lists the variables.
+              </>
+            )}
+          </p>
+        </Notice>
+      )}
+      {!start.calls && start.why_no_calls && <Notice>{start.why_no_calls}</Notice>}
+    </section>
+  );
+}
+
+function Key({ source }: { source: SourceStatus }): JSX.Element {
+  if (!source.needs_key) return <span class="soft">not needed</span>;
+  return source.has_key ? <Badge kind="good">set</Badge> : <Badge kind="warning">not set</Badge>;
+}
