@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
@@ -18,6 +18,9 @@ const out = process.env.TOOLFOLD_UI_OUT ?? join(web, "../layers/core/toolfold/ex
 const MAX_BYTES = 150_000;
 // Namespaces of SVG, MathML and XHTML: names that are never requested.
 const NAMESPACE = /^http:\/\/www\.w3\.org\//;
+
+// Which views the styles of a view apply to. Those that share components share their styles.
+const SCOPES = { start: ["start"], catalog: ["catalog"], tool: ["tool"], try: ["try", "ask"], ask: ["try", "ask"], watch: ["watch", "approve"], approve: ["watch", "approve"] };
 
 const options = {
   absWorkingDir: web,
@@ -36,8 +39,19 @@ const options = {
   metafile: true,
   write: false,
   logLevel: "warning",
-  plugins: [{ name: "page", setup: (hooks) => hooks.onEnd(writePage) }],
+  plugins: [
+    { name: "page", setup: (hooks) => hooks.onEnd(writePage) },
+    { name: "scopes", setup: (hooks) => hooks.onLoad({ filter: /\/styles\/[a-z-]+\.css$/ }, scopeStyles) },
+  ],
 };
+
+// Nest the styles of a view below the class of the view, so that two views may use one name for different things.
+async function scopeStyles({ path }) {
+  const views = SCOPES[basename(path, ".css")];
+  if (!views) return undefined;
+  const selectors = views.map((view) => `.view-${view}`).join(", ");
+  return { contents: `${selectors} {\n${await readFile(path, "utf8")}}\n`, loader: "css", watchFiles: [path] };
+}
 
 async function writePage(result) {
   if (result.errors.length) return;

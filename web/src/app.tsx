@@ -48,7 +48,7 @@ export function App(): JSX.Element {
         Skip to content
       </a>
       <Header />
-      <main id="main" ref={main}>
+      <main id="main" ref={main} class={`view-${view}`}>
         <CurrentView />
       </main>
       <Footer />
