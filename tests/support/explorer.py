@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from toolfold.app import build_app
+from toolfold.app import App, build_app
 from toolfold.explorer.access import LocalAccess
 from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.feed import CallFeed
@@ -27,9 +27,9 @@ class OpenAccess(LocalAccess):
         """Refuse nothing."""
 
 
-def make_router(access: Any = None, folder: Path = FOLDER, **explorer: Any) -> Router:
+def make_router(access: Any = None, folder: Path = FOLDER, app: App | None = None, **explorer: Any) -> Router:
     """Return the router of a local page; without ``access`` it refuses nothing."""
-    app = build_app(Settings.from_environment({}))
+    app = app or build_app(Settings.from_environment({}))
     options = {"is_local": True, "calls_allowed": True, "feed": CallFeed(), **explorer}
     return Router(Explorer(app, **options), access or OpenAccess(), StaticFiles(folder))
 

@@ -121,9 +121,7 @@ class ApprovalDesk:
             CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
         """
         if not isinstance(self._store, FileApprovals):
-            raise CannotDecide(
-                "Waiting calls in DynamoDB are not listed. Decide about one by its token: toolfold approve TOKEN."
-            )
+            raise CannotDecide("Waiting calls in DynamoDB are found by their tokens alone: toolfold approve TOKEN.")
         found = []
         for id_, stored, expires_at in self._store.unexpired(self._now(), 10 * MAX_LISTED):
             try:

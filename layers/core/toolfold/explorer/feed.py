@@ -230,11 +230,13 @@ class CallFeed:
         with self._lock:
             self._counter.add({**line, "timestamp": at})
             entry = {
-                "name": line["tool"], "ms": round(_number(line.get("ms")), 1), "code": line.get("error") or "OK",
+                "name": line["tool"],
+                "ms": round(_number(line.get("ms")), 1),
+                "code": _text(line.get("error")) or ("?" if line.get("error") else "OK"),
                 "tokens": None if tokens is None else round(_number(tokens)),
                 "saved": None if saved is None else round(_number(saved)),
                 "profile": _text(line.get("profile")) if request is None else request.profile,
-            }  # fmt: skip
+            }
             self._append(self._requests, at, entry)
             if request is not None and len(request.calls) == 1:  # the answer of several calls is not divided
                 [call] = request.calls

@@ -59,7 +59,7 @@ class LogFollower:
             if before is not None:
                 yield from self._parse(before)
                 return
-            self.problem = ""
+            self.problem = ""  # of a file that is not needed
         if self._identity is not None and self._was_replaced():
             rest = self._read_from(f"{self.path}.1", is_same=True)  # what was written before it was renamed
             if rest is not None:
@@ -105,8 +105,8 @@ class LogFollower:
         try:
             descriptor = os.open(path, _READ)
         except FileNotFoundError:
-            self.problem = "The file does not exist yet."
-            self.is_complete = True
+            if path == self.path:
+                self.problem, self.is_complete = "The file does not exist yet.", True
             return None
         except OSError as error:
             self.problem = f"The file cannot be read: {error.strerror}."

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["respond"]
 
 _ID = re.compile(r"[0-9a-f]{16}")
+_NOT_LISTED = "Waiting calls in DynamoDB are not listed. Decide about one by its token: toolfold approve TOKEN."
 _AGAIN = "Reload the list; if the call is still wanted, let the client make it again."
 
 
@@ -45,7 +46,9 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
 
 def _list(explorer: Explorer) -> Response:
     mode, waiting, note = explorer.app.settings.approve, [], ""
-    if mode == "human":
+    if mode == "human" and explorer.app.settings.cache.startswith("dynamodb://"):
+        note = _NOT_LISTED
+    elif mode == "human":
         try:
             waiting = explorer.approval_desk.waiting()
         except CannotDecide as error:

@@ -1,0 +1,236 @@
+"""The feed of the page: real requests through the MCP server, and lines of a log."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.approvals import World, compile_docks, reply
+from tests.support.mcp_requests import message, request
+from tests.support.upstream import Upstream
+from toolfold.app import App, build_app
+from toolfold.execution.call_log import CallLog
+from toolfold.explorer.feed import MAX_ENTRIES, CallFeed
+from toolfold.settings import Settings
+
+CALL = {"message": "call", "timestamp": "2026-11-23T08:00:01+00:00", "inner_tool": "RSI", "code": "OK", "cache": "miss",
+        "upstream_requests": 1, "upstream_ms": 12.5, "wait_ms": 2.0, "quota_used_percent": 40.0}  # fmt: skip
+REQUEST = {"message": "request", "timestamp": "2026-11-23T08:00:02+00:00", "tool": "TOOL_LIST", "ms": 3.0,
+           "tokens": 300, "tokens_saved": 33_000, "searched": 1, "matched": 0, "profile": "grouped"}  # fmt: skip
+
+
+@pytest.fixture
+def app() -> App:
+    return build_app(Settings.from_environment({"TOOLFOLD_CACHE": "off"}))
+
+
+@pytest.fixture
+def feed(app: App) -> CallFeed:
+    made = CallFeed()
+    made.observe(app)
+    return made
+
+
+def send(app: App, name: str, **arguments: Any) -> None:
+    response = app.server.handle_http(request(message("tools/call", {"name": name, "arguments": arguments})))
+    assert response.status == 200
+
+
+def test_a_search_is_a_request_with_its_tokens_and_what_it_saved(app: App, feed: CallFeed) -> None:
+    send(app, "TOOL_LIST", query="price of a stock")
+    found = feed.snapshot(0)
+    [shown] = found["requests"]
+    assert (shown["name"], shown["code"], shown["profile"]) == ("TOOL_LIST", "OK", "")
+    assert shown["tokens"] > 0
+    assert shown["saved"] > 10_000
+    assert found["figures"]["figures"]["tokens_per_query"] == shown["tokens"]
+    assert found["empty_searches"] == found["running"] == found["calls"] == []
+
+
+def test_queries_that_found_nothing_are_listed_and_are_in_no_log(
+    app: App, feed: CallFeed, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(app, "TOOL_LIST", query="xqvq zzkz")
+    send(app, "TOOL_LIST", query="q" * 3000)
+    queries = [found["query"] for found in feed.snapshot(0)["empty_searches"]]
+    assert queries[0] == "xqvq zzkz"
+    assert max(map(len, queries)) <= 500
+    assert "xqvq" not in caplog.text
+    assert feed.snapshot(0)["figures"]["searches"]["found_nothing"] == len(queries)
+
+
+def test_a_refused_call_is_listed_with_its_code(app: App, feed: CallFeed) -> None:
+    send(app, "TOOL_CALL", tool_name="RSI", arguments={"symbol": "IBM"})
+    found = feed.snapshot(0)
+    [call] = found["calls"]
+    assert (call["tool"], call["source"], call["code"]) == ("RSI", "alpha_vantage", "INVALID_ARGUMENTS")
+    assert (call["upstream_ms"], call["cache"]) == (None, "")
+    assert found["requests"][0]["code"] == "INVALID_ARGUMENTS"
+    assert found["figures"]["calls"]["total"] == 0  # as `toolfold stats`: nothing was logged
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_docks(tmp_path_factory.mktemp("docks"))
+
+
+@contextmanager
+def docks(catalog: Path, answer: Callable[[dict[str, str]], Any] = reply) -> Iterator[tuple[World, CallFeed]]:
+    with Upstream(answer) as upstream:
+        world = World(catalog, upstream, CACHE="memory", APPROVE="agent")
+        feed = CallFeed()
+        feed.observe(world.app)
+        yield world, feed
+        world.app.reset()
+
+
+def test_a_running_call_is_shown_until_it_ends(catalog: Path) -> None:
+    arrived, may_end = threading.Event(), threading.Event()
+
+    def answer(query: Mapping[str, str]) -> Any:
+        arrived.set()
+        may_end.wait(10)
+        return reply(dict(query))
+
+    with docks(catalog, answer) as (world, feed):
+        token = world.token("SURVEY_HARBOUR", {"harbour": "Oslo"})
+        given = {"tool_name": "SURVEY_HARBOUR", "arguments": {"harbour": "Oslo"}, "approval_token": token}
+        thread = threading.Thread(target=world.app.server.tools.call, args=("TOOL_CALL", given))
+        thread.start()
+        assert arrived.wait(10)
+        [running] = feed.snapshot(0)["running"]
+        may_end.set()
+        thread.join(10)
+        found = feed.snapshot(0)
+    assert (running["tool"], running["source"]) == ("SURVEY_HARBOUR", "docks")
+    assert found["running"] == []
+    refused, call = found["calls"]
+    assert (refused["code"], call["code"], call["cache"]) == ("APPROVAL_REQUIRED", "OK", "miss")
+    assert call["ms"] >= call["upstream_ms"] > 0
+    assert call["tokens"] == found["requests"][-1]["tokens"] > 0
+
+
+def test_calls_of_a_batch_are_shown_and_its_tokens_are_not_divided(catalog: Path) -> None:
+    with docks(catalog) as (world, feed):
+        calls = [{"tool_name": "SURVEY_HARBOUR", "arguments": {"harbour": name}} for name in ("Oslo", "Bergen")]
+        world.app.server.tools.call("TOOL_BATCH", {"calls": calls})
+        found = feed.snapshot(0)
+    assert found["running"] == []
+    assert [call["tokens"] for call in found["calls"]] == [None, None]
+    assert [shown["name"] for shown in found["requests"]] == ["TOOL_BATCH"]
+
+
+def test_only_what_is_new_is_answered(app: App, feed: CallFeed) -> None:
+    send(app, "TOOL_LIST", query="price")
+    first = feed.snapshot(0)
+    assert feed.snapshot(first["next"])["requests"] == []
+    send(app, "TOOL_LIST", query="news")
+    [shown] = feed.snapshot(first["next"])["requests"]
+    assert int(shown["id"]) > int(first["requests"][0]["id"])
+    assert len(feed.snapshot(10**12)["requests"]) == 2  # a number of an earlier process
+
+
+def test_lines_of_a_log_are_shown_with_their_source(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (CALL, REQUEST, {"message": "audit"}, {"code": "OK"})))
+    feed = CallFeed(str(path))
+    feed.observe(app)
+    found = feed.snapshot(0)
+    [call], [shown] = found["calls"], found["requests"]
+    assert (call["source"], call["ms"], call["upstream_ms"], call["time"]) == (
+        "alpha_vantage",
+        14.5,
+        12.5,
+        CALL["timestamp"],
+    )
+    assert (shown["name"], shown["profile"], shown["saved"]) == ("TOOL_LIST", "grouped", 33_000)
+    assert found["limits"] == [{"source": "alpha_vantage", "used_percent": 40.0}]
+    assert found["log"] == {"file": str(path), "lines": 4, "problem": "", "is_complete": True}
+    assert found["figures"]["upstream"]["median_ms"] == 12.5
+
+
+def test_figures_of_a_log_are_those_of_the_command(
+    app: App, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from toolfold.cli.entry_point import main
+
+    path = tmp_path / "calls.jsonl"
+    path.write_text(
+        "".join(json.dumps({**line, "inner_tool": f"T{at}"}) + "\n" for at in range(30) for line in (CALL, REQUEST))
+    )
+    main(["stats", "--log", str(path), "--json"])
+    expected = json.loads(capsys.readouterr().out)
+    del expected["source"]
+    assert CallFeed(str(path)).snapshot(0)["figures"] == expected
+
+
+def test_the_log_that_this_process_writes_counts_its_calls_once(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    app = build_app(Settings.from_environment({"TOOLFOLD_CALL_LOG": str(path)}))
+    feed = CallFeed()
+    feed.observe(app)
+    result = app.server.tools.call("TOOL_LIST", {"query": "price"})
+    assert app.call_log is not None
+    app.call_log.record_request({"tool": "TOOL_LIST", **result.usage})
+    assert [shown["name"] for shown in feed.snapshot(0)["requests"]] == ["TOOL_LIST"]
+    assert feed.snapshot(0)["figures"]["searches"]["total"] == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {**CALL, "inner_tool": "X" * 100_000, "cache": 7},
+        {**CALL, "inner_tool": None, "upstream_ms": "x", "wait_ms": []},
+        {**CALL, "timestamp": 5, "quota_used_percent": "9"}, {**CALL, "upstream_ms": 1e999, "quota_used_percent": True},
+        {**REQUEST, "tool": "<script>", "tokens": "many", "ms": None}, {**REQUEST, "error": ["X"], "profile": {}},
+    ],
+)  # fmt: skip
+def test_strange_lines_of_a_log_are_shown_as_text_or_left_out(line: Mapping[str, Any], app: App) -> None:
+    feed = CallFeed()
+    feed.observe(app)
+    feed.add_line(line)
+    text = json.dumps(feed.snapshot(0), allow_nan=False)
+    assert len(text) < 5000
+
+
+def test_memory_is_bounded(feed: CallFeed) -> None:
+    for number in range(3 * MAX_ENTRIES):
+        feed.add_line({**CALL, "inner_tool": f"T{number}"})
+        feed.add_line(REQUEST)
+    found = feed.snapshot(0)
+    assert len(found["calls"]) == len(found["requests"]) == MAX_ENTRIES
+    assert found["figures"]["calls"]["total"] == 3 * MAX_ENTRIES
+
+
+def test_many_threads_leave_nothing_running(app: App, feed: CallFeed) -> None:
+    tool = app.catalog_store().get("RSI")
+    assert tool is not None
+
+    def work() -> None:
+        for _ in range(50):
+            end = feed.start_call(tool, "")
+            feed.record_call(CallLog("RSI", "alpha_vantage"))
+            end("OK")
+            feed.start_call(tool, "")("")
+            feed.snapshot(0)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = feed.snapshot(0)
+    assert (found["running"], found["figures"]["calls"]["total"]) == ([], 200)
+    assert {call["cache"] for call in found["calls"]} == {"miss"}
+
+
+def test_without_an_observer_nothing_is_noted(app: App) -> None:
+    assert app.executor.observer is None
+    started = time.thread_time()
+    send(app, "TOOL_LIST", query="price")
+    assert time.thread_time() - started < 5

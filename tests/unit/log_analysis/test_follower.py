@@ -1,0 +1,143 @@
+"""A log that another process appends to: new lines, rotation, damage, and files that come and go."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from toolfold.log_analysis import follower
+from toolfold.log_analysis.follower import LogFollower
+
+
+def line(number: int) -> str:
+    return json.dumps({"timestamp": f"2026-11-23T08:00:{number:02}", "number": number}) + "\n"
+
+
+def numbers(log: LogFollower) -> list[int]:
+    return [found["number"] for found in log.read()]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "calls.jsonl"
+
+
+def append(path: Path, *found: int, text: str = "") -> None:
+    with path.open("a") as file:
+        file.write("".join(map(line, found)) + text)
+
+
+def test_each_line_is_read_once(path: Path) -> None:
+    append(path, 1, 2)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1, 2]
+    assert numbers(log) == []
+    append(path, 3)
+    assert numbers(log) == [3]
+    assert (log.lines, log.problem, log.is_complete) == (3, "", True)
+
+
+def test_half_a_line_waits_for_its_end(path: Path) -> None:
+    append(path, 1, text=line(2)[:20])
+    log = LogFollower(str(path))
+    assert numbers(log) == [1]
+    append(path, text=line(2)[20:])
+    assert numbers(log) == [2]
+
+
+@pytest.mark.parametrize("damage", ["no JSON\n", '{"half": \n', "\x00\x00\n", "[1]\n", "[" * 5000 + "\n", "\n", "7\n"])
+def test_damaged_lines_are_left_out(path: Path, damage: str) -> None:
+    append(path, 1, text=damage)
+    append(path, 2)
+    assert numbers(LogFollower(str(path))) == [1, 2]
+
+
+def test_bytes_that_are_no_text_are_left_out(path: Path) -> None:
+    append(path, 1)
+    path.write_bytes(path.read_bytes() + b'\xff\xfe{"number": \xff}\n')
+    append(path, 2)
+    assert numbers(LogFollower(str(path))) == [1, 2]
+
+
+def test_rotation_loses_no_line(path: Path) -> None:
+    append(path, 1)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1]
+    append(path, 2)
+    path.replace(f"{path}.1")
+    append(path, 3)
+    assert numbers(log) == [2, 3]
+    append(path, 4)
+    assert numbers(log) == [4]
+
+
+def test_the_file_before_the_rotation_is_read_first_and_once(path: Path) -> None:
+    append(path.with_name("calls.jsonl.1"), 1, 2)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1, 2]
+    assert numbers(log) == []
+    append(path, 3)
+    assert numbers(log) == [3]
+    assert numbers(log) == []
+
+
+def test_a_deleted_file_that_is_made_again_is_read_from_its_beginning(path: Path) -> None:
+    append(path, 1, 2)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1, 2]
+    path.unlink()
+    assert numbers(log) == []
+    assert log.problem
+    append(path, 3, 4, 5)  # longer than the file before, and perhaps with its number
+    assert numbers(log) == [3, 4, 5]
+    assert log.problem == ""
+
+
+def test_a_truncated_file_is_read_from_its_beginning(path: Path) -> None:
+    append(path, 1, 2)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1, 2]
+    path.write_text(line(3))
+    assert numbers(log) == [3]
+
+
+def test_a_file_that_appears_later_is_read(path: Path) -> None:
+    log = LogFollower(str(path))
+    assert numbers(log) == []
+    assert (log.problem, log.is_complete) == ("The file does not exist yet.", True)
+    append(path, 1)
+    assert numbers(log) == [1]
+    assert log.problem == ""
+
+
+def test_a_long_log_is_read_in_several_parts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "MAX_READ_BYTES", 100)
+    append(path.with_name("calls.jsonl.1"), *range(1, 8))
+    append(path, *range(8, 15))
+    log, found, reads = LogFollower(str(path)), [], 0
+    while len(found) < 14 and reads < 20:
+        found += numbers(log)
+        reads += 1
+    assert found == list(range(1, 15))
+    assert reads > 5
+    assert log.is_complete
+
+
+def test_a_line_that_is_too_long_is_left_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "MAX_LINE_BYTES", 200)
+    append(path, 1, text='{"number": 2, "text": "' + "x" * 300)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1]
+    append(path, text="x" * 300 + '"}\n')
+    append(path, 3)
+    assert numbers(log) == [3]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes in folders")
+def test_what_is_no_file_is_reported_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        log = LogFollower(str(path))
+        assert numbers(log) == []
+        assert log.problem
