@@ -318,6 +318,8 @@ class TestApi:
             "/.well-known/{proxy+}": ["x-amazon-apigateway-any-method"],
             "/register": ["x-amazon-apigateway-any-method"],
             "/health": ["get"],
+            "/": ["Fn::If"],  # test_explorer_template.py
+            "/ui/{proxy+}": ["Fn::If"],
         }
         integration = paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
         assert integration["payloadFormatVersion"] == "2.0"
@@ -366,6 +368,8 @@ class TestApi:
             "${Api}/*/*/.well-known/*": "apigateway.amazonaws.com",
             "${Api}/*/*/register": "apigateway.amazonaws.com",
             "${Api}/*/GET/health": "apigateway.amazonaws.com",
+            "${Api}/*/GET/": "apigateway.amazonaws.com",
+            "${Api}/*/*/ui/*": "apigateway.amazonaws.com",
         }
 
 

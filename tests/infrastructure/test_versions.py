@@ -27,7 +27,7 @@ class TestVersion:
         assert (alias["Name"], alias["FunctionName"]) == ("live", {"Ref": "GatewayFunction"})
         assert alias["FunctionVersion"] == {"Fn::GetAtt": ["GatewayVersion", "Version"]}
         for path in resources["Api"]["Properties"]["Body"]["paths"].values():
-            for method in path.values():
+            for method in path["Fn::If"][1].values() if "Fn::If" in path else path.values():
                 uri = method["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
                 assert uri.endswith("/functions/${GatewayFunction.Arn}:live/invocations")
         permissions = [one for one in resources.values() if one["Type"] == "AWS::Lambda::Permission"]

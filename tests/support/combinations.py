@@ -24,6 +24,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "ConcurrencyReserved": {"ReservedConcurrency": "10"},
     "DashboardsOn": {"Dashboards": "true"},
     "DataHasKmsKey": {"DataKmsKeyArn": KMS_KEY},
+    "ExplorerOn": {"Explorer": "read-only"},
     "GradualDeployment": {"DeploymentPreference": "Canary10Percent5Minutes"},
     "HasBoundary": {"PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary"},
     "KeyInSecret": {

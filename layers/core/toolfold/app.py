@@ -100,6 +100,7 @@ def build_app(
     logs_audit: bool = False,
     profile: str = "",
     exposes_all: bool = False,
+    page: str = "",
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -115,6 +116,7 @@ def build_app(
         logs_audit: Whether the audit log goes to the log of this process, where no file is set for it.
         profile: The profile of messages that come without HTTP; empty: ``default``.
         exposes_all: Whether the profile ``default`` restricts nothing: for the operator, who uses the command line.
+        page: What the page of a local server may do; empty: it serves none. Deployed, the settings say it.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
@@ -136,7 +138,8 @@ def build_app(
         logs_audit=logs_audit,
         read_file=lambda sha256: catalog_store().file(sha256),
     )
-    policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts else "")
+    page = page or ("" if hosts or settings.explorer == "off" else settings.explorer)
+    policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts or page else "", page)
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request
     exposed = catalog_store if exposes_all else functools.partial(_exposed_catalog, catalog_store, settings)

@@ -25,7 +25,7 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def listen(make_server: Callable[[], T], port: int) -> T:
+def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
     """Return the server that ``make_server`` makes.
 
     Raises:
@@ -34,4 +34,5 @@ def listen(make_server: Callable[[], T], port: int) -> T:
     try:
         return make_server()
     except OSError as error:
-        raise ToolfoldError(f"Port {port} cannot be used: {error.strerror}. Choose another with --port.") from None
+        step = hint or "Choose another with --port."
+        raise ToolfoldError(f"Port {port} cannot be used: {error.strerror}. {step}") from None

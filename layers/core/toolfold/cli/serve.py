@@ -73,8 +73,10 @@ def check_settings(host: str) -> Settings:
     return settings
 
 
-def start_server(settings: Settings, host: str, port: int, page: LocalPage | None = None) -> LocalServer:
-    """Return a server that listens.
+def start_server(
+    settings: Settings, host: str, port: int, page: LocalPage | None = None, hint: str = ""
+) -> LocalServer:
+    """Return a server that listens; ``hint`` says what helps where the port is taken.
 
     Raises:
         ToolfoldError: the address or the port cannot be used.
@@ -89,4 +91,4 @@ def start_server(settings: Settings, host: str, port: int, page: LocalPage | Non
                 raise ToolfoldError(f"{host} is not an address of this machine. Choose another with --host.") from None
             raise
 
-    return listen(start, port)
+    return listen(start, port, hint)

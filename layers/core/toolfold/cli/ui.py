@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import threading
+from contextlib import suppress
 
 from toolfold.cli.option_types import port_number
 from toolfold.cli.serve import check_settings, start_server
@@ -20,6 +21,8 @@ _EXAMPLES = """examples:
 The printed URL has a token that the page requires. The same server answers MCP clients at /mcp,
 without that token; docs/how-to/explore.md.
 """
+
+_IN_USE = "--port 0 takes any free one. A `toolfold ui` that runs already has printed its URL in its terminal."
 
 DEFAULT_PORT = 8790
 """Not that of `toolfold serve`: both may run at the same time."""
@@ -55,11 +58,12 @@ def run(options: argparse.Namespace) -> int:
 
     settings = check_settings(options.host)
     page = LocalPage(options.log)
-    server = start_server(settings, options.host, options.port, page)
+    server = start_server(settings, options.host, options.port, page, _IN_USE)
     print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
     print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     if not options.no_open and _has_browser():
-        threading.Thread(target=_open_browser, args=(server.page_url,), name="browser", daemon=True).start()
+        url = page.url_for_browser(server.url)
+        threading.Thread(target=_open_browser, args=(url,), name="browser", daemon=True).start()
     server.serve_forever()
     return 0
 
@@ -75,6 +79,8 @@ def _has_browser() -> bool:
 
 
 def _open_browser(url: str) -> None:
+    """Open a browser. It may take seconds, or fail; the printed URL works without it."""
     import webbrowser
 
-    webbrowser.open(url)
+    with suppress(Exception):  # webbrowser.Error, and what the launcher of a desktop raises
+        webbrowser.open(url)

@@ -16,7 +16,7 @@ import secrets
 from typing import TYPE_CHECKING, Protocol
 
 from toolfold.explorer.answers import LOG_FIELDS, ApiProblem, page_answer
-from toolfold.protocol.http import Response
+from toolfold.protocol.http import OriginPolicy, Response, is_from_page
 
 if TYPE_CHECKING:
     from toolfold.explorer.page_request import PageRequest
@@ -53,6 +53,7 @@ class LocalAccess:
     def __init__(self) -> None:
         self.token, self._cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._cookie_name, self._public_host = "toolfold-ui", ""
+        self._codes: set[str] = set()
 
     def serve(self, port: int, public_host: str = "") -> None:
         """Set where the page is served.
@@ -65,6 +66,12 @@ class LocalAccess:
 
     def __repr__(self) -> str:
         return f"LocalAccess(cookie_name={self._cookie_name!r})"
+
+    def make_code(self) -> str:
+        """Return what works once in place of the token: a browser is started with it, and other users can see that."""
+        code = secrets.token_urlsafe(32)
+        self._codes.add(code)
+        return code
 
     def check(self, request: PageRequest) -> Response | None:
         """Return the response to a request that is refused or redirected; see :class:`Access`."""
@@ -86,11 +93,26 @@ class LocalAccess:
 
     def _exchange(self, request: PageRequest) -> Response:
         """Return a redirect to the page without the token, with the cookie."""
-        if not _is_equal(request.query[TOKEN_PARAMETER], self.token):
-            return page_answer(403, "This token is not valid", "The server has been started again since.", _HOW_TO_OPEN)
+        given = request.query[TOKEN_PARAMETER]
+        if not (_is_equal(given, self.token) or self._use_code(given)):
+            return page_answer(
+                403,
+                "This token is not valid",
+                "The server has been started again, or the link used before.",
+                _HOW_TO_OPEN,
+            )
         cookie = f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
         headers = (("location", "./"), ("set-cookie", cookie), ("cache-control", "no-store"))
         return Response(303, headers, b"", LOG_FIELDS)
+
+    def _use_code(self, given: str) -> bool:
+        """Return whether ``given`` is a code that is not used yet, and note that it is. Called by several threads."""
+        found = [code for code in self._codes.copy() if _is_equal(given, code)]
+        try:
+            self._codes.remove(found[0] if found else "")
+        except KeyError:  # another thread was first
+            return False
+        return True
 
     def _is_allowed(self, request: PageRequest) -> bool:
         """Return whether the request has the cookie, or the token as a program sends it."""
@@ -112,14 +134,15 @@ class DeployedAccess:
 
     Args:
         authorization: Checks access tokens; None: none are required.
+        public_host: Host and port of the URL that callers know, where a proxy in front changes ``Host``; empty: none.
     """
 
-    def __init__(self, authorization: Authorization | None) -> None:
-        self._authorization = authorization
+    def __init__(self, authorization: Authorization | None, public_host: str = "") -> None:
+        self._authorization, self._public_host = authorization, public_host
 
     def check(self, request: PageRequest) -> Response | None:
         """Return the response to a request that is refused; see :class:`Access`."""
-        check_origin(request)
+        check_origin(request, self._public_host)
         if self._authorization is None or not request.path.startswith(API):
             return None
         caller = self._authorization.authenticate(request.source)
@@ -132,12 +155,9 @@ def check_origin(request: PageRequest, public_host: str = "") -> None:
     Raises:
         ApiProblem: It comes from another page.
     """
-    origins = [value.strip().lower() for name, value in request.headers if name == "origin"]
-    if origins:
-        hosts = [(request.header("host") or "").lower(), public_host]
-        own = {f"{scheme}://{host}" for host in hosts if host for scheme in ("http", "https")}
-        if len(origins) > 1 or origins[0] not in own:
-            raise _other_page()
+    has_origin = any(name == "origin" for name, _ in request.headers)
+    if has_origin and not is_from_page(request.headers, OriginPolicy(public_host=public_host, page="calls")):
+        raise _other_page()
     site = (request.header("sec-fetch-site") or "none").lower()
     is_navigation = request.path == "" and request.method in ("GET", "HEAD")
     if site not in ("same-origin", "none") and not (is_navigation and request.header("sec-fetch-mode") == "navigate"):

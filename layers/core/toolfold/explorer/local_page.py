@@ -44,4 +44,12 @@ class LocalPage:
 
     def url(self, endpoint: str) -> str:
         """Return the URL of the page, with its token, from that of the MCP endpoint."""
-        return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={self.access.token}"
+        return _page_url(endpoint, self.access.token)
+
+    def url_for_browser(self, endpoint: str) -> str:
+        """Return a URL of the page that works once."""
+        return _page_url(endpoint, self.access.make_code())
+
+
+def _page_url(endpoint: str, token: str) -> str:
+    return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token}"

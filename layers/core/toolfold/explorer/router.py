@@ -97,8 +97,9 @@ class Router:
 
 def deployed_router(app: App) -> Router:
     """Return the router of a deployment, as its settings have it."""
-    explorer = Explorer(app, is_local=False, calls_allowed=app.settings.explorer == "calls")
-    return Router(explorer, DeployedAccess(app.authorization))
+    settings = app.settings
+    explorer = Explorer(app, is_local=False, calls_allowed=settings.explorer == "calls", endpoint=settings.public_url)
+    return Router(explorer, DeployedAccess(app.authorization, app.server.origin_policy.public_host))
 
 
 def _check_body(request: PageRequest) -> None:

@@ -78,7 +78,10 @@ class StaticFiles:
             return None
         found = self._files.get(name)
         if found is None:
-            found = self._files[name] = _read(self._folder, name)
+            try:
+                found = self._files[name] = _read(self._folder, name)
+            except OSError:  # deleted by a build
+                return None
         return _encode(found, request)
 
     def respond_index(self, request: PageRequest) -> Response:

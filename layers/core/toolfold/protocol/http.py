@@ -139,12 +139,14 @@ class OriginPolicy(NamedTuple):
         hosts: host names under which a local server may be called, in lower case; empty: any.
         port: the port that ``Host`` must name with them; None: any.
         public_host: host and port under which a proxy in front serves this server; empty: none.
+        page: what the page of this server may do: ``calls``, or ``read-only``; empty: it has none.
     """
 
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     port: int | None = None
     public_host: str = ""
+    page: str = ""
 
 
 def profile_of(path: str) -> str | None:
@@ -230,10 +232,20 @@ def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
     if policy.hosts and not _is_own_host(_values(headers, "host"), policy):
         return error_response(421, "This server answers only to its local name.")
     origins = _values(headers, "origin")
-    if origins and (len(origins) > 1 or not _is_allowed(origins[0], policy)):
+    if origins and (len(origins) > 1 or not _is_allowed(origins[0], policy)) and not is_from_page(headers, policy):
         step = "it belongs to any page" if origins == ["null"] else "set TOOLFOLD_ALLOWED_ORIGINS to allow it"
         return error_response(403, f"This origin is not allowed; {step}.")
     return None
+
+
+def is_from_page(headers: Headers, policy: OriginPolicy) -> bool:
+    """Return whether a request was sent by the page of this server: its ``Origin`` is the server's own."""
+    origins = _values(headers, "origin") if policy.page else []
+    hosts = _values(headers, "host")
+    if len(origins) != 1 or len(hosts) != 1:
+        return False
+    scheme, _, host = origins[0].lower().partition("://")
+    return scheme in ("http", "https") and bool(host) and host in (hosts[0].lower(), policy.public_host)
 
 
 def with_cors_headers(request: Request, response: Response, policy: OriginPolicy) -> Response:

@@ -49,6 +49,9 @@ _SKILL_METHODS = frozenset(
 )
 """Methods that have an answer of their own for a catalog with skills."""
 
+_READING = frozenset({"tools:read"})
+"""What the page may do where it calls no tools."""
+
 # What may be logged of a client's words: short, and without characters that could forge a log line.
 _LOGGABLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/")
 _MAX_LOGGED = 64
@@ -112,16 +115,25 @@ class Server:
 
     def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
         """Return the response to a request whose method and headers are in order."""
+        reads_only = self.origin_policy.page == "read-only" and http.is_from_page(request.headers, self.origin_policy)
         if self._authorization is None:
-            return self._handle_body(request, stateless)
+            return self._handle_reading(request, stateless) if reads_only else self._handle_body(request, stateless)
         caller = self._authorization.authenticate(request)
         if isinstance(caller, http.Response):
             return caller
+        scopes = caller.scopes & _READING if reads_only else caller.scopes
         try:
-            response = self._handle_body(request._replace(scopes=caller.scopes, caller=caller.id), stateless)
+            response = self._handle_body(request._replace(scopes=scopes, caller=caller.id), stateless)
         except InsufficientScope as error:
             response = self._authorization.forbid(error.details["scope"], caller)
         return response._replace(log_fields={**response.log_fields, "caller": caller.id})
+
+    def _handle_reading(self, request: http.Request, stateless: bool) -> http.Response:
+        """Return the response to a page that may look at the catalog, and call nothing."""
+        try:
+            return self._handle_body(request._replace(scopes=_READING), stateless)
+        except InsufficientScope:
+            return http.error_response(403, "This page calls no tools: TOOLFOLD_EXPLORER is read-only.")
 
     def handle_message(self, message: Message) -> bytes:
         """Return the answer to a message that came without HTTP, or ``b""`` for a notification.

@@ -98,6 +98,7 @@ class LocalServer:
             port=own_port,
             is_public=is_public,
             logs_audit=True,
+            page="" if page is None else "calls",
         )
         further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
         router = None if page is None else page.make_router(app, self.url, own_port)

@@ -1,0 +1,230 @@
+"""Who may read the page, and every way around that which we know."""
+
+from __future__ import annotations
+
+import json
+import logging
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.explorer import HOST, ask, make_router
+from toolfold.explorer.access import DeployedAccess, LocalAccess
+from toolfold.protocol.http import Headers, Principal, Request, Response, error_response
+
+ACCESS = LocalAccess()
+ACCESS.serve(8790)
+ROUTER = make_router(ACCESS)
+API = "/ui/api/start"
+
+
+def cookie_of(response: Response) -> str:
+    return dict(response.headers)["set-cookie"].partition(";")[0]
+
+
+COOKIE = ("cookie", cookie_of(ask(ROUTER, f"/?token={ACCESS.token}")))
+TOKEN = ("authorization", f"Bearer {ACCESS.token}")
+
+
+class TestToken:
+    def test_it_is_exchanged_for_a_cookie_by_a_redirect_without_it(self) -> None:
+        response = ask(ROUTER, f"/?token={ACCESS.token}")
+        headers = dict(response.headers)
+        assert (response.status, headers["location"]) == (303, "./")
+        assert headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
+        assert headers["set-cookie"].startswith("toolfold-ui-8790=")
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert ACCESS.token not in str(response.headers)
+
+    def test_the_cookie_opens_the_page_and_its_resources(self) -> None:
+        assert ask(ROUTER, "/", headers=(COOKIE,)).status in (200, 503)  # built or not
+        assert ask(ROUTER, API, headers=(COOKIE,)).status == 200
+
+    def test_a_program_may_send_it_in_a_header(self) -> None:
+        assert ask(ROUTER, API, headers=(TOKEN,)).status == 200
+
+    def test_the_browser_gets_a_code_that_works_once(self) -> None:
+        access = LocalAccess()
+        router, code = make_router(access), access.make_code()
+        assert code != access.token
+        assert ask(router, API, headers=(("authorization", f"Bearer {code}"),)).status == 401
+        assert [ask(router, f"/?token={code}").status for _ in range(3)] == [303, 403, 403]
+        assert ask(router, f"/?token={access.token}").status == 303
+
+    def test_it_is_long_and_new_in_each_process(self) -> None:
+        assert len(ACCESS.token) >= 40
+        assert LocalAccess().token != LocalAccess().token
+
+    def test_the_log_and_repr_have_none_of_it(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.DEBUG)
+        response = ask(ROUTER, f"/?token={ACCESS.token}")
+        assert ACCESS.token not in str(response.log_fields) + repr(ACCESS) + caplog.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "token=",
+        "token=wrong",
+        "token=" + "x" * 43,
+        "token={shorter}",
+        "token={token}x",
+        "token={other_case}",
+        "token=wrong&token={token}",
+        "token=%00{token}",
+        "token=%FF%FE",
+        "token=%ED%A0%80",
+        "token=" + quote("тoken"),
+        "token[]={token}",
+        "Token={token}",
+    ],
+)
+def test_another_token_sets_no_cookie(query: str) -> None:
+    forms = {"token": ACCESS.token, "shorter": ACCESS.token[:-1], "other_case": ACCESS.token.swapcase()}
+    response = ask(ROUTER, "/?" + query.format(**forms))
+    assert response.status in (401, 403)
+    assert "set-cookie" not in dict(response.headers)
+    assert b"<script" not in response.body
+    assert ACCESS.token.encode() not in response.body
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (),
+        (("cookie", "toolfold-ui-8790="),),
+        (("cookie", "toolfold-ui-8790=wrong"),),
+        (("cookie", f"toolfold-ui-8790={ACCESS.token}"),),
+        (("cookie", COOKIE[1].replace("8790", "8791")),),
+        (("cookie", COOKIE[1][:-1]),),
+        (("cookie", COOKIE[1] + "é"),),
+        (("cookie", COOKIE[1].upper()),),
+        (("authorization", ACCESS.token),),
+        (("authorization", f"Basic {ACCESS.token}"),),
+        (("authorization", "Bearer "),),
+        (("authorization", f"Bearer {COOKIE[1].partition('=')[2]}"),),
+        (("x-api-key", ACCESS.token),),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", API])
+def test_without_the_cookie_or_the_token_nothing_is_shown(headers: Headers, path: str) -> None:
+    response = ask(ROUTER, path, headers=headers)
+    assert response.status == 401
+    assert b"toolfold ui" in response.body
+
+
+def test_a_query_on_a_resource_is_no_access() -> None:
+    assert ask(ROUTER, f"{API}?token={ACCESS.token}").status == 401
+
+
+def test_cookies_of_other_programs_do_not_matter() -> None:
+    given = ("cookie", f"a=b; toolfold-ui-8790=stale; {COOKIE[1]}; c")
+    assert ask(ROUTER, API, headers=(given,)).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (("origin", "null"),),
+        (("origin", "https://evil.example"),),
+        (("origin", "http://localhost:8790"),),
+        (("origin", "http://127.0.0.1:3000"),),
+        (("origin", "http://127.0.0.1"),),
+        (("origin", f"http://{HOST}.evil.example"),),
+        (("origin", f"http://{HOST}@evil.example"),),
+        (("origin", f"http://evil.example#{HOST}"),),
+        (("origin", f"ftp://{HOST}"),),
+        (("origin", HOST),),
+        (("origin", f"http://{HOST}/"),),
+        (("origin", ""),),
+        (("origin", f"http://{HOST}"), ("origin", "https://evil.example")),
+        (("sec-fetch-site", "cross-site"),),
+        (("sec-fetch-site", "same-site"),),
+        (("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")),
+        (("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_requests_of_other_pages_are_refused_with_the_cookie_too(headers: Headers, method: str) -> None:
+    response = ask(ROUTER, API, method, (COOKIE, *headers), "{}")
+    assert response.status == 403
+    assert json.loads(response.body)["error"]["code"] == "ORIGIN_REFUSED"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_other_page_can_load_a_file_as_a_script_or_an_image(site: str) -> None:
+    headers = (("sec-fetch-site", site), ("sec-fetch-mode", "no-cors"))
+    assert ask(ROUTER, "/ui/app.js", headers=headers).status == 403
+    assert ask(ROUTER, "/", headers=headers).status == 403
+
+
+def test_a_link_on_another_page_may_lead_here() -> None:
+    headers = (("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"))
+    response = ask(ROUTER, "/", headers=headers)
+    assert response.status == 401  # the browser sends no strict cookie with it; the page has a link that does
+    assert b'href="./"' in response.body
+    assert ask(ROUTER, f"/?token={ACCESS.token}", headers=headers).status == 303
+
+
+@pytest.mark.parametrize("origin", [f"http://{HOST}", f"HTTP://{HOST}", f"https://{HOST}"])
+def test_the_page_itself_is_allowed(origin: str) -> None:
+    headers = (COOKIE, ("origin", origin), ("sec-fetch-site", "same-origin"))
+    assert ask(ROUTER, API, headers=headers).status == 200
+
+
+def test_a_proxy_in_front_may_have_another_host() -> None:
+    access = LocalAccess()
+    access.serve(8790, "tools.example.com")
+    headers: Headers = (("authorization", f"Bearer {access.token}"), ("origin", "https://tools.example.com"))
+    assert ask(make_router(access), API, headers=headers).status == 200
+    assert ask(ROUTER, API, headers=(TOKEN, *headers[1:])).status == 403
+
+
+class Tokens:
+    """Access tokens of a deployment: "good" is one."""
+
+    def respond_without_token(self, request: Request) -> Response | None:
+        return None
+
+    def authenticate(self, request: Request) -> Principal | Response:
+        if request.header("authorization") == "Bearer good":
+            return Principal("c", frozenset({"tools:read"}))
+        return error_response(401, "Send a token.", ("www-authenticate", "Bearer"))
+
+    def forbid(self, scope: str, caller: Principal) -> Response:
+        return error_response(403, "No.")
+
+    def reset(self) -> None:
+        """Nothing is kept."""
+
+
+class TestDeployed:
+    router = make_router(DeployedAccess(Tokens()), is_local=False, calls_allowed=True)
+    public = make_router(DeployedAccess(None), is_local=False, calls_allowed=False)
+
+    def test_the_page_is_public_and_what_it_reads_needs_the_token(self) -> None:
+        assert ask(self.router, "/").status in (200, 503)
+        refused = ask(self.router, API)
+        assert refused.status == 401
+        assert dict(refused.headers)["www-authenticate"] == "Bearer"
+        assert ask(self.router, API, headers=(("authorization", "Bearer good"),)).status == 200
+        assert ask(self.router, API, headers=(("authorization", "Bearer bad"),)).status == 401
+
+    def test_read_only_shows_no_calls(self) -> None:
+        start = json.loads(ask(self.public, API).body)
+        assert not start["calls"]
+        assert not start["is_local"]
+        assert not {"watch", "approve", "try"} & set(start["views"])
+
+    @pytest.mark.parametrize("name", ["watch", "approvals"])
+    def test_what_happens_on_the_machine_is_not_deployed(self, name: str) -> None:
+        for router in (self.router, self.public):
+            assert ask(router, f"/ui/api/{name}", headers=(("authorization", "Bearer good"),)).status == 404
+
+    def test_a_stage_may_precede_the_path(self) -> None:
+        response = ask(self.public, "/prod/ui/api/start", headers=(("host", "id.example.com"),))
+        assert json.loads(response.body)["endpoint"] == "https://id.example.com/prod/mcp"
+
+    def test_other_pages_are_refused(self) -> None:
+        assert ask(self.public, API, headers=(("origin", "https://evil.example"),)).status == 403

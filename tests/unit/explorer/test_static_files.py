@@ -1,0 +1,160 @@
+"""The files of the page: what is sent, how it is cached, and that no path leads out of the folder."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.explorer import ask, make_router
+from toolfold.explorer.router import Router
+
+SCRIPT = b"console.log(1);" * 50
+NAME = "app-ABCD2345.js"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("page")
+    (root / "secret.txt").write_text("secret")
+    static = root / "static"
+    (static / "sub").mkdir(parents=True)
+    (static / "index.html").write_text("<!doctype html><title>page</title>")
+    (static / NAME).write_bytes(SCRIPT)
+    (static / f"{NAME}.gz").write_bytes(gzip.compress(SCRIPT, 9, mtime=0))
+    (static / "style-components.css").write_text("a{}")
+    (static / "sub" / "icon.svg").write_text("<svg/>")
+    (static / "image.png").write_bytes(b"\x89PNG")
+    (static / "script.py").write_text("secret")
+    (static / "noend").write_text("secret")
+    (static / "link.txt").symlink_to(root / "secret.txt")
+    (static / "folder").symlink_to(root)
+    return static
+
+
+@pytest.fixture(scope="module")
+def router(folder: Path) -> Router:
+    return make_router(folder=folder)
+
+
+def test_the_page_is_checked_each_time_and_hashed_files_never(router: Router) -> None:
+    index, script = dict(ask(router, "/").headers), dict(ask(router, f"/ui/{NAME}").headers)
+    assert (index["content-type"], index["cache-control"]) == ("text/html; charset=utf-8", "no-cache")
+    assert script["content-type"] == "text/javascript; charset=utf-8"
+    assert script["cache-control"] == "public, max-age=31536000, immutable"
+    assert "immutable" not in dict(ask(router, "/ui/style-components.css").headers)["cache-control"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_compressed"),
+    [
+        ("gzip", True), ("gzip, deflate, br", True), ("GZIP;q=0.5", True), ("*", True), ("br;q=1, *;q=0.1", True),
+        ("", False), ("br", False), ("gzip;q=0", False), ("gzip; q=0.000", False), ("*, gzip;q=0", False),
+        ("identity", False), ("xgzip", False),
+    ],
+)  # fmt: skip
+def test_gzip_is_sent_to_clients_that_accept_it(router: Router, accepted: str, is_compressed: bool) -> None:
+    response = ask(router, f"/ui/{NAME}", headers=(("accept-encoding", accepted),))
+    headers = dict(response.headers)
+    assert ("content-encoding" in headers) == is_compressed
+    assert headers["vary"] == "accept-encoding"
+    assert (gzip.decompress(response.body) if is_compressed else response.body) == SCRIPT
+
+
+def test_a_file_without_a_compressed_copy_is_compressed_when_it_is_sent(router: Router) -> None:
+    response = ask(router, "/ui/sub/icon.svg", headers=(("accept-encoding", "gzip"),))
+    assert gzip.decompress(response.body) == b"<svg/>"
+    assert "content-encoding" not in dict(ask(router, "/ui/image.png", headers=(("accept-encoding", "gzip"),)).headers)
+
+
+@pytest.mark.parametrize("accepted", ["gzip", ""])
+def test_what_the_browser_has_is_not_sent_again(router: Router, accepted: str) -> None:
+    encoding = ("accept-encoding", accepted)
+    etag = dict(ask(router, f"/ui/{NAME}", headers=(encoding,)).headers)["etag"]
+    for given in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        response = ask(router, f"/ui/{NAME}", headers=(encoding, ("if-none-match", given)))
+        assert (response.status, response.body) == (304, b"")
+        assert dict(response.headers)["etag"] == etag
+        assert "content-security-policy" in dict(response.headers)
+    assert ask(router, f"/ui/{NAME}", headers=(encoding, ("if-none-match", '"other"'))).status == 200
+
+
+def test_forms_of_a_file_have_different_etags(router: Router) -> None:
+    plain = dict(ask(router, f"/ui/{NAME}").headers)["etag"]
+    packed = dict(ask(router, f"/ui/{NAME}", headers=(("accept-encoding", "gzip"),)).headers)["etag"]
+    assert plain != packed
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ui/../secret.txt",
+        "/ui/../../../../../../etc/passwd",
+        "/ui/%2e%2e/secret.txt",
+        "/ui/%2e%2e%2fsecret.txt",
+        "/ui/..%2fsecret.txt",
+        "/ui/%252e%252e%252fsecret.txt",
+        "/ui/..%c0%afsecret.txt",
+        "/ui/..\\secret.txt",
+        "/ui/..%5csecret.txt",
+        "/ui/....//secret.txt",
+        "/ui/sub/../../secret.txt",
+        "/ui/./index.html",
+        "/ui//index.html",
+        "/ui//etc/passwd",
+        "/ui/" + "/etc/passwd",
+        "/ui/C:\\Windows\\win.ini",
+        "/ui/file:///etc/passwd",
+        "/ui/\\\\host\\share",
+        "/ui/link.txt",
+        "/ui/folder/secret.txt",
+        "/ui/secret.txt",
+        "/ui/script.py",
+        "/ui/noend",
+        "/ui/" + NAME + ".gz",
+        "/ui/" + NAME + "%00.png",
+        "/ui/" + NAME + "\x00",
+        "/ui/" + NAME + "/",
+        "/ui/" + NAME.lower(),
+        "/ui/sub",
+        "/ui/sub/",
+        "/ui/",
+        "/ui/ui/index.html",
+        "/ui/" + "a" * 8000,
+        "/ui/" + "../" * 2000,
+    ],
+)
+def test_no_path_leads_to_another_file(router: Router, path: str) -> None:
+    response = ask(router, path)
+    assert response.status == 404
+    assert b"secret" not in response.body
+    assert b"root:" not in response.body
+    assert b"doctype html><title>page" not in response.body
+
+
+def test_a_missing_page_says_how_to_build_it(tmp_path: Path) -> None:
+    response = ask(make_router(folder=tmp_path / "missing"), "/")
+    assert response.status == 503
+    assert b"`make ui`" in response.body
+    assert ask(make_router(folder=tmp_path / "missing"), "/ui/index.html").status == 404
+
+
+def test_a_page_that_is_built_while_the_server_runs_is_served(tmp_path: Path) -> None:
+    router = make_router(folder=tmp_path)
+    assert ask(router, "/").status == 503
+    (tmp_path / "index.html").write_text("one")
+    assert ask(router, "/").body == b"one"
+    (tmp_path / "index.html").write_text("two")
+    os.utime(tmp_path / "index.html", ns=(1, 1))
+    assert ask(router, "/").body == b"two"
+
+
+def test_a_file_that_was_deleted_since_is_404(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("one")
+    (tmp_path / "a.css").write_text("a{}")
+    router = make_router(folder=tmp_path)
+    ask(router, "/")
+    (tmp_path / "a.css").unlink()
+    assert ask(router, "/ui/a.css").status == 404
