@@ -17,6 +17,9 @@ _ANY = frozenset(TYPES)
 _MAX_DEPTH, _MAX_PARTS = 16, 64
 """Maximum depth and number of references and unions that are followed: a schema may refer to itself."""
 
+_COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+"""Keywords by which a schema has properties of other schemas."""
+
 _TYPES_OF_PYTHON = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object", type(None): "null"}
 
 
@@ -67,8 +70,13 @@ def properties(root: Any, schema: Any = None) -> dict[str, Mapping[str, Any]]:
 
     Properties of alternatives are included. A property that may have any value is ``{}``, a forbidden one is left out.
     """
+    schema = root if schema is None else schema
+    if isinstance(schema, Mapping) and _COMBINING.isdisjoint(schema):
+        described = schema.get("properties")
+        rules = described.items() if isinstance(described, Mapping) else ()
+        return {name: rule if isinstance(rule, Mapping) else {} for name, rule in rules if rule is not False}
     found: dict[str, Mapping[str, Any]] = {}
-    for name, rule in _properties(root, root if schema is None else schema, 0):
+    for name, rule in _properties(root, schema, 0):
         if rule is not False:
             found.setdefault(name, rule if isinstance(rule, Mapping) else {})
     return found

@@ -89,6 +89,7 @@ class CallLog:
 
     def emit(self, on_call: Callable[[CallLog], None] | None = None) -> None:
         """Log the line, and pass this object to ``on_call``."""
-        logger.info("call", extra=self.fields())
+        if logger.isEnabledFor(logging.INFO):
+            logger.info("call", extra=self.fields())
         if on_call is not None:
             on_call(self)
