@@ -36,6 +36,13 @@ class Upstream:
         limits = settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic
         self.breaker, self.call_breakers = CircuitBreaker(*limits), CircuitBreakers(*limits)
 
+    def varies_by_key(self, request: Request, now: float) -> bool:
+        """Return whether another API key may be given another response to a call."""
+        quick = getattr(self.adapter, "varies_by_key", None)
+        if quick is not None:
+            return bool(quick(request.tool, request.arguments))
+        return self.adapter.cache_policy(request.tool, request.arguments, now).varies_by_key
+
     def fetch(self, request: Request, key: str, log: CallLog) -> ParsedResponse:
         """Send a call and return the upstream's data.
 

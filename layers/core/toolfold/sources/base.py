@@ -86,7 +86,11 @@ class SourceAdapter(Protocol):
         """
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
-        """Return how the response to this call, fetched at ``now`` (seconds since 1970), may be cached."""
+        """Return how the response to this call, fetched at ``now`` (seconds since 1970), may be cached.
+
+        An adapter that takes long for ``ttl_s`` has a method ``varies_by_key(tool, arguments)`` as well, which looking
+        up a response calls instead.
+        """
 
     def quota_resets_at(self, now: float) -> float:
         """Return when the daily quota of an API key that holds at ``now`` is reset (seconds since 1970)."""
