@@ -47,6 +47,11 @@ class WorkBudget:
         self.suggestion = ASK_FOR_LESS
 
     @property
+    def left(self) -> int:
+        """Bytes that can be reserved."""
+        return self._left
+
+    @property
     def remaining_s(self) -> float:
         """Seconds until the deadline; 0 when it has passed."""
         return max(0.0, self.deadline - time.monotonic())

@@ -38,6 +38,13 @@ class Entry:
     repeats_key: bool = False
     blocks: str = ""
 
+    def is_usable(self, now: float, stale_if_error_s: float = 0.0) -> bool:
+        """Return whether the entry is fresh at ``now``, or stale by less than ``stale_if_error_s``.
+
+        One from the future is not: the clock of the machine that wrote it is wrong.
+        """
+        return self.created_at - MAX_CLOCK_SKEW_S <= now < self.expires_at + stale_if_error_s
+
     @classmethod
     def from_error(cls, error: CallError, created_at: float, expires_at: float) -> Entry:
         """Make an entry of ``error``."""
@@ -82,9 +89,8 @@ def decode(blob: bytes, key: str, now: float, max_bytes: int, stale_if_error_s: 
         kind, created_at, expires_at, repeats_key, split = json.loads(header)
     except (zlib.error, ValueError, TypeError):
         return None
-    if not created_at - MAX_CLOCK_SKEW_S <= now < expires_at + stale_if_error_s:
-        return None
-    return Entry(kind, body[split:], created_at, expires_at, repeats_key, body[:split])
+    entry = Entry(kind, body[split:], created_at, expires_at, repeats_key, body[:split])
+    return entry if entry.is_usable(now, stale_if_error_s) else None
 
 
 def _digest(key: str, content: bytes) -> bytes:

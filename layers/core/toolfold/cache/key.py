@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
 
+_SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
+_MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
+"""Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
+
 _NOT_SENT = frozenset({"function", "query", "lists", "sends", "arguments", "blank_allowed"})
 """Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
 
@@ -33,7 +37,7 @@ def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
     """
     secret = f"toolfold {salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
     message = f"{source.id}\0{endpoint}\0{key}".encode(errors="surrogatepass")
-    return hmac.new(secret, message, hashlib.sha256).hexdigest()[:32]
+    return hmac.digest(secret, message, "sha256").hex()[:32]
 
 
 def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
@@ -65,6 +69,19 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
 def own_key(key: str, key_id: str) -> str:
     """Return the cache key of a response that is given to calls with one API key alone."""
     return f"{key}-{key_id}"
+
+
+def simple_text(arguments: Mapping[str, Any]) -> str | None:
+    """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
+
+    Values of different types differ: ``1``, ``1.0``, ``true`` and ``"1"``.
+    """
+    if len(arguments) > _MAX_SIMPLE:
+        return None
+    for value in arguments.values():
+        if type(value) not in _SIMPLE_TYPES or (type(value) is str and len(value) > _MAX_SIMPLE_CHARS):
+            return None
+    return repr(arguments)
 
 
 def is_own_key(key: str) -> bool:

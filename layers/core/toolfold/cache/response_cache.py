@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from toolfold.cache.base import CacheStore
 from toolfold.cache.entry import Entry, decode, encode
 from toolfold.cache.fail_safe import FailSafeStore
 from toolfold.cache.key import is_own_key
+from toolfold.cache.memo import Memo
 from toolfold.cache.memory import MemoryStore
 
 
@@ -19,6 +21,7 @@ class ResponseCache:
         shared: the store of all processes, or None.
         max_entry_bytes: limit of an entry when it is decompressed.
         stale_if_error_s: seconds past its time for which an entry is kept, for :meth:`get_stale`.
+        memo: has the decoded entries that were used last.
     """
 
     def __init__(
@@ -27,8 +30,9 @@ class ResponseCache:
         shared: FailSafeStore[CacheStore] | None,
         max_entry_bytes: int,
         stale_if_error_s: float = 0.0,
+        memo: Memo | None = None,
     ) -> None:
-        self._memory, self._shared = memory, shared
+        self._memory, self._shared, self._memo = memory, shared, memo or Memo(0)
         self._max_entry_bytes, self._stale_if_error_s = max_entry_bytes, stale_if_error_s
 
     def get_local(self, keys: Iterable[str], now: float, stale_if_error_s: float = 0.0) -> Entry | None:
@@ -36,7 +40,7 @@ class ResponseCache:
         found = None
         for key in keys:
             blob = self._memory.get(key)
-            entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+            entry = None if blob is None else self._decode(blob, key, now, stale_if_error_s)
             if entry is not None and (found is None or entry.created_at > found.created_at):
                 found = entry
         return found
@@ -64,3 +68,14 @@ class ResponseCache:
         if shared and self._shared is not None:
             kept_until = entry.expires_at + self._stale_if_error_s
             self._shared.run(lambda store: store.put(key, blob, entry.created_at, kept_until))
+
+    def _decode(self, blob: bytes, key: str, now: float, stale_if_error_s: float) -> Entry | None:
+        """Return the entry in ``blob``, which is in memory: the same object as long as it is."""
+        found: Entry | None = self._memo.get("entry", (blob,), key)
+        if found is not None:
+            return found if found.is_usable(now, stale_if_error_s) else None
+        entry = decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+        if entry is not None and not entry.repeats_key:
+            size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
+            self._memo.put("entry", (blob,), key, entry, size)
+        return entry

@@ -327,6 +327,10 @@ class Catalog:
         relations = tuple(entry.get("relations", ()))
         return Tool(**fields, hints=entry.get("hints", {}), confirm=entry.get("confirm", ""), relations=relations)
 
+    def called_tool(self, name: str) -> Tool | None:
+        """Return the tool called ``name``, or None: the same object for each call of it."""
+        return self.memoize(("tool", name_key(name)), lambda: self.get(name))
+
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """Yield ``(name, summary, category)`` of every tool, in the order of the listing."""
         return ((line.name, line.summary, line.category) for line in self._lines())

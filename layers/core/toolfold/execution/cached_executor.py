@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.entry import Entry
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.key import cache_key, hash_api_key, own_key
+from toolfold.cache.key import cache_key, hash_api_key, own_key, simple_text
+from toolfold.cache.memo import Memo
 from toolfold.cache.memory import MemoryStore
 from toolfold.cache.response_cache import ResponseCache
 from toolfold.errors import (
@@ -87,6 +88,9 @@ class _CacheKeys(NamedTuple):
         return self.data[-1]
 
 
+_MAX_MEMO_BYTES = 16 << 20
+"""Memory for what equal calls computed: some hundred answers of a few kilobytes, a sixtieth of a 1,024 MB function."""
+
 _THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
 """DynamoDB counts these itself, and they end without an operator."""
 
@@ -103,6 +107,9 @@ class CachedExecutor:
         adapters: finds the adapters of sources.
         clock: the clocks.
         read_file: returns content of the current catalog by its SHA-256.
+
+    Attributes:
+        memo: what equal calls computed from cache entries, tools and sources. Never from an entry that repeats a key.
     """
 
     def __init__(
@@ -120,6 +127,7 @@ class CachedExecutor:
         self._settings, self._on_call, self._read_file = settings, on_call, read_file
         self._adapters, self._clock = adapters or AdapterRegistry(), clock or Clock()
         self._memory = MemoryStore(settings.cache_memory_bytes)
+        self.memo = Memo(0 if settings.cache == "off" else min(settings.cache_memory_bytes, _MAX_MEMO_BYTES))
         self._on_failure = on_failure
         self._shared = create_shared_store(
             settings, self._clock.monotonic, aws or AwsClients(), on_failure=self._report_cache
@@ -127,7 +135,9 @@ class CachedExecutor:
         self._cache = (
             None
             if settings.cache == "off"
-            else ResponseCache(self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s)
+            else ResponseCache(
+                self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s, self.memo
+            )
         )
         self._get_http_client = get_http_client or functools.cache(_create_http_client)
         self._plans = PlanMemory(self._clock.monotonic)
@@ -236,8 +246,7 @@ class CachedExecutor:
         only_cached: bool,
     ) -> CallResult:
         """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
-        policy = upstream.adapter.cache_policy(request.tool, request.arguments, self._clock.now())
-        keys = self._keys(upstream, request, policy.varies_by_key)
+        keys = self._keys(upstream, request, upstream.varies_by_key(request, self._clock.now()))
         stale_reason = ""
         try:
             entry = self._entry(upstream, request, keys, bypass_cache, log, admit, only_cached=only_cached)
@@ -253,15 +262,33 @@ class CachedExecutor:
         age_s = max(0, int(self._clock.now() - entry.created_at)) if is_cached else 0
         redactor = request.redactor if entry.repeats_key else NO_REDACTION
         return CallResult(
-            entry.body, entry.kind, is_cached, age_s, request.arguments, stale_reason, redactor, blocks=entry.blocks
+            entry.body,
+            entry.kind,
+            is_cached,
+            age_s,
+            request.arguments,
+            stale_reason,
+            redactor,
+            blocks=entry.blocks,
+            entry=None if entry.repeats_key else entry,
         )
 
     def _keys(self, upstream: Upstream, request: Request, varies_by_key: bool) -> _CacheKeys:
-        common = cache_key(request.source, request.tool, request.arguments, upstream.adapter.endpoint)
+        common = self._common_key(request, upstream.adapter.endpoint)
         own = own_key(common, request.key_id)
         if request.source.auth is None:  # without API keys all callers are the same
             return _CacheKeys((common,), f"{own}/error")
         return _CacheKeys((own,) if varies_by_key else (common, own), f"{own}/error")
+
+    def _common_key(self, request: Request, endpoint: str) -> str:
+        source, tool, arguments = request.source, request.tool, request.arguments
+        if (text := simple_text(arguments)) is None:
+            return cache_key(source, tool, arguments, endpoint)
+        found: str | None = self.memo.get("cache key", (source, tool), (endpoint, text))
+        if found is None:
+            found = cache_key(source, tool, arguments, endpoint)
+            self.memo.put("cache key", (source, tool), (endpoint, text), found, len(text))
+        return found
 
     def _entry(
         self,
@@ -355,7 +382,7 @@ class CachedExecutor:
         with self._lock:
             upstream = self._upstreams.get(source.id)
             # A new catalog may describe the source differently.
-            if upstream is None or upstream.source != source:
+            if upstream is None or (upstream.source is not source and upstream.source != source):
                 upstream = self._upstreams[source.id] = self._connect(source)
             return upstream
 

@@ -35,6 +35,7 @@ from toolfold.execution.credentials import (
 )
 
 if TYPE_CHECKING:
+    from toolfold.cache.memo import Memo
     from toolfold.catalog.model import Catalog, Source, Tool
     from toolfold.execution.approval import Approval, ApprovalGate
     from toolfold.execution.audit import AuditLine, AuditLog
@@ -173,7 +174,8 @@ class ToolExecutor:
             raise _write_not_allowed(tool)
         tier = ("tools:premium",) if self.settings.oauth_premium_scope and tool.access == "premium" else ()
         credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
-        resolved = validator_of(catalog, tool).resolve({**line.arguments, **added})
+        cached_executor = self.cached_executor()
+        resolved = validator_of(catalog, tool).resolve({**line.arguments, **added}, cached_executor.memo)
         if resolved.problems:
             raise _invalid(tool, resolved)
         line.arguments = resolved.arguments
@@ -196,7 +198,7 @@ class ToolExecutor:
         )
         if approval is not None:
             self.approval_gate().redeem(tool, approval)
-        result = self.cached_executor().call(
+        result = cached_executor.call(
             source,
             tool,
             resolved.arguments,
@@ -217,10 +219,14 @@ class ToolExecutor:
 
     def is_imitated(self, source: Source) -> bool:
         """Return whether calls of a source go to this machine: to an imitation, whose data end on a day of its own."""
-        url = self.settings.source_urls.get(source.id, "")
+        return source.id in self._imitated
+
+    @functools.cached_property
+    def _imitated(self) -> frozenset[str]:
         from toolfold.network.ssrf import LOOPBACK  # the first call imports it in any case
 
-        return bool(url) and urlsplit(url).hostname in LOOPBACK
+        urls = self.settings.source_urls.items()
+        return frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)
 
     def has_own_key(self, source: Source) -> bool:
         """Return whether calls of a source without a key use one that is set up here. Nothing is read from AWS."""
@@ -231,6 +237,11 @@ class ToolExecutor:
     def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
         """Return the next step after an answer of ``tool`` that is too large."""
         return self.cached_executor().smaller_response_hint(catalog.source(tool.source))
+
+    @property
+    def memo(self) -> Memo:
+        """What equal calls computed."""
+        return self.cached_executor().memo
 
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that this process has called, by its id."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from toolfold.models import ResultKind
 from toolfold.redaction import NO_REDACTION, Redactor
+
+if TYPE_CHECKING:
+    from toolfold.cache.entry import Entry
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class CallResult:
         redactor: replaces the keys of this call in what is made of ``body``.
         blocks: see :class:`toolfold.models.ParsedResponse`.
         use: what the call cost at the upstream.
+        entry: the cache entry that ``body`` is from; None where it repeats a key, or where no entry exists.
     """
 
     body: str
@@ -57,3 +61,4 @@ class CallResult:
     notes: tuple[str, ...] = ()
     blocks: str = ""
     use: UpstreamUse = NO_USE
+    entry: Entry | None = field(default=None, compare=False, repr=False)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from toolfold.cache.key import simple_text
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.schema_checks import max_nesting
 from toolfold.execution.argument_coercion import Coercion
@@ -31,6 +32,7 @@ from toolfold.execution.validation_problems import (
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
+    from toolfold.cache.memo import Memo
     from toolfold.catalog.model import Catalog, Tool
 
 __all__ = [
@@ -113,13 +115,23 @@ class ArgumentValidator:
         self._coercion_into_alternatives = Coercion(schema, into_alternatives=True)
         self.ticker_patterns = self._ticker_patterns()
 
-    def resolve(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
-        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning."""
+    def resolve(self, arguments: Mapping[str, Any], memo: Memo | None = None) -> ResolvedArguments:
+        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning.
+
+        Args:
+            arguments: as the caller sent them.
+            memo: has the arguments that were right as they are. What others mean may depend on the day.
+        """
+        text = None if memo is None else simple_text(arguments)
+        if memo is not None and text is not None and (found := memo.get("arguments", (self,), text)) is not None:
+            return ResolvedArguments(dict(found), [])
         checked, problems = self.validate(arguments)
         if not problems and not any(
             type(value := checked.get(name)) is str and pattern.fullmatch(value) is None
             for name, pattern in self.ticker_patterns.items()
         ):
+            if memo is not None and text is not None and simple_text(checked) is not None:
+                memo.put("arguments", (self,), text, dict(checked), 3 * len(text))
             return ResolvedArguments(checked, problems)
         if len(arguments) > MAX_READ or (problems and self._unsafe(arguments)):
             return ResolvedArguments(checked, problems)

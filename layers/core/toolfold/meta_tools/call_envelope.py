@@ -39,7 +39,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
     if depth > MAX_UNWRAPPED:
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
-    tool = None if find_meta_tool(name) == name else catalog.get(name)
+    tool = None if find_meta_tool(name) == name else catalog.called_tool(name)
     if tool is None and (meta_tool := find_meta_tool(name)) is not None:
         if meta_tool in COMBINING_TOOLS:
             from toolfold.meta_tools.combined_request import read_combined
@@ -50,7 +50,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
             return read_tool_call(catalog, inner, depth + 1)
         return MetaCall(meta_tool, read_arguments(catalog, meta_tool, inner))
     if tool is None and (found := find_name(catalog, name)) is not None:
-        tool = catalog.get(found)
+        tool = catalog.called_tool(found)
     if tool is None:
         if (call := parse_call_text(name)) is not None:
             return read_tool_call(catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1)

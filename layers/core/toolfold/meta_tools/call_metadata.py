@@ -10,7 +10,7 @@ from toolfold.meta_tools.result import Result
 if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
     from toolfold.execution.result import UpstreamUse
-    from toolfold.meta_tools.tool_call import Call
+    from toolfold.meta_tools.call import Call
 
 __all__ = ["add_metadata", "metadata"]
 

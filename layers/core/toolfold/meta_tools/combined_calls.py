@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.meta_tools import tool_call
+from toolfold.meta_tools.call import CallBase
 from toolfold.meta_tools.call_batch import LATE, thread_count
 from toolfold.meta_tools.combined_request import read_call
 from toolfold.meta_tools.large_answers import LargeAnswerTurn
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.result import CallResult
+    from toolfold.meta_tools.call import Answer, Call
     from toolfold.meta_tools.call_batch import Batch
     from toolfold.meta_tools.dispatcher import MetaRequest
-    from toolfold.meta_tools.tool_call import Answer, Call, CallBase
     from toolfold.results.tables import Document
 
 __all__ = ["MAX_CALLS", "MAX_PARALLEL", "USUAL_PARALLEL", "CombinedCalls", "Item"]
@@ -178,9 +179,7 @@ class CombinedCalls:
     def _base(self, credentials: RequestCredentials | None) -> CallBase:
         request = self.request
         used = request.credentials if credentials is None else credentials
-        return tool_call.CallBase(
-            request.catalog, request.executor, used, self.budget, self.end, self._turn, request.whole
-        )
+        return CallBase(request.catalog, request.executor, used, self.budget, self.end, self._turn, request.whole)
 
     def _without_raw_form(
         self, item: Item, parameter: str, credentials: RequestCredentials | None

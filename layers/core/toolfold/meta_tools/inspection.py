@@ -12,7 +12,7 @@ from toolfold.results import output, values
 from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
-    from toolfold.meta_tools.tool_call import Answer, Call
+    from toolfold.meta_tools.call import Answer, Call
 
 __all__ = ["completed_arguments", "render_inspection"]
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InvalidArguments
-from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.errors import CallError
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import boolean
+from toolfold.meta_tools.call import Answer, Call, CallBase
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_names import tool_not_found
 
@@ -24,85 +23,11 @@ if TYPE_CHECKING:
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call_batch import Batch
-    from toolfold.meta_tools.completion import Gap
-    from toolfold.meta_tools.large_answers import LargeAnswerTurn
-    from toolfold.results.output import AnswerStatus, OutputOptions, RenderedResult
-    from toolfold.results.tables import Document
+    from toolfold.results.output import OutputOptions, RenderedResult
 
 MAX_RESERVE_S = 1.0
 _RESERVED_SHARE = 8
 """Time for what follows the response: at most that many seconds, and that fraction of what the call has."""
-
-_MIN_SHAPING_S = 0.25
-"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
-
-
-class CallBase(NamedTuple):
-    """What a call shares with others of the same request.
-
-    Attributes:
-        catalog: the current catalog.
-        executor: performs calls.
-        credentials: the API keys of the request.
-        budget: what shaping the answers may cost.
-        fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
-        turn: the turn for large answers.
-        whole: whether the answer is for a person or a file, and complete.
-    """
-
-    catalog: Catalog
-    executor: ToolExecutor
-    credentials: RequestCredentials
-    budget: WorkBudget
-    fetch_deadline: float | None
-    turn: LargeAnswerTurn
-    whole: bool = False
-
-
-@dataclass(frozen=True)
-class Call:
-    """One TOOL_CALL, checked but for the arguments of its tool.
-
-    Attributes:
-        catalog: the current catalog.
-        executor: performs the call.
-        tool: the tool to call.
-        credentials: the API keys of the request.
-        options: how the result is wanted.
-        bypass_cache: whether to ignore what is cached.
-        budget: what shaping the answers may cost, for all parts of the call together.
-        fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
-        turn: the turn for large answers.
-    """
-
-    catalog: Catalog
-    executor: ToolExecutor
-    tool: Tool
-    credentials: RequestCredentials
-    options: OutputOptions
-    bypass_cache: bool
-    budget: WorkBudget
-    fetch_deadline: float | None
-    turn: LargeAnswerTurn
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a call, selected but not rendered.
-
-    Attributes:
-        document: tables and metadata.
-        status: whether it was cached, and since when.
-        size: bytes of the text it was made of.
-        blocks: further content blocks of MCP.
-        use: what it cost at the upstream.
-    """
-
-    document: Document
-    status: AnswerStatus
-    size: int
-    blocks: Sequence[Mapping[str, Any]] = ()
-    use: UpstreamUse = NO_USE
 
 
 def tool_call(
@@ -184,7 +109,7 @@ def open_call(base: CallBase, arguments: Mapping[str, Any]) -> tuple[Call, Mappi
         CallError: no tool has the name, or an option cannot be used.
     """
     catalog, executor, credentials = base.catalog, base.executor, base.credentials
-    tool = catalog.get(arguments["tool_name"])
+    tool = catalog.called_tool(arguments["tool_name"])
     if tool is None:
         raise tool_not_found(catalog, arguments["tool_name"])
     tool_arguments, options = call_arguments.split_arguments(tool, arguments)
@@ -277,39 +202,28 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    answer, gap = _read(call, response)
+    from toolfold.meta_tools.answer_reader import read_answer, with_notes
+
+    answer, gap = read_answer(call, response)
     if gap is None:
-        return _selected(answer)
+        return with_notes(answer)
     from toolfold.meta_tools import completion
 
     if not gap.is_fetched or call.tool.effect != "read" or call.tool.needs_approval:
-        return _selected(answer, completion.lacking_note(call.tool, response.arguments, gap))
+        return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
     call.turn.release()  # the first answer is small: it lacks something
     if call.fetch_deadline is None:
         call = replace(call, fetch_deadline=call.budget.deadline - MAX_RESERVE_S)
     try:
         fuller_response = fetch_response(call, arguments, gap.complete)
-        fuller, rest = _read(call, fuller_response)
+        fuller, rest = read_answer(call, fuller_response)
     except CallError as error:
-        return _selected(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
+        return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
     notes = [completion.used_note(gap)]
     if rest is not None:
         notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
-    complete = _selected(fuller, *notes)
+    complete = with_notes(fuller, *notes)
     return replace(complete, use=response.use + complete.use)
-
-
-def _selected(answer: Answer | InvalidArguments, *notes: str) -> Answer:
-    """Return an answer with further notes, each once.
-
-    Raises:
-        InvalidArguments: the ``select`` did not fit the answer; the notes are part of the suggestion.
-    """
-    if isinstance(answer, InvalidArguments):
-        suggestion = " ".join([*notes, answer.suggestion])
-        raise InvalidArguments(answer.message, suggestion, **answer.details)
-    added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
-    return replace(answer, document=replace(answer.document, notes=added))
 
 
 def fetch_response(
@@ -344,46 +258,6 @@ def fetch_response(
         raise add_next_step(error, call.catalog, call.tool, arguments) from None
 
 
-def _read(call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
-    """Return the selected part of a response, with notes, and what the response lacks of what is selected.
-
-    An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
-    is returned with what is lacking.
-    """
-    from toolfold.meta_tools import answer_notes, completion
-    from toolfold.results import output
-
-    _begin_shaping(call, response)
-    selection, today, tool = call.options.select, call.executor.today(), call.tool
-    parsed = output.parse_answer(response.body, response.kind, tool.answer, selection, call.budget, response.redactor)
-    selected: Document | InvalidArguments
-    try:
-        selected = output.select_from(parsed, selection, today, call.budget)
-    except InvalidArguments as error:
-        if selection is None or not selection.jmespath:
-            raise
-        selected = error
-    requested, gap = None, None
-    if selection is not None:
-        from toolfold.results.select.requested import requested_of
-
-        requested = requested_of(selection, parsed.document, today)
-        found = (
-            0 if isinstance(selected, InvalidArguments) else max((len(one.rows) for one in selected.tables), default=0)
-        )
-        gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
-    if isinstance(selected, InvalidArguments):
-        return selected, gap
-    is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
-    notes = answer_notes.notes_on(
-        tool, response.arguments, requested, parsed.document, selected, today if is_live else None
-    )
-    status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks, block_notes = _blocks(call, response) if response.blocks else ((), ())
-    answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use)
-    return _selected(answer, *response.notes, *notes, *block_notes), gap
-
-
 def render_answer(call: Call, answer: Answer) -> Result:
     """Render an answer within the budget of tokens.
 
@@ -394,29 +268,6 @@ def render_answer(call: Call, answer: Answer) -> Result:
 
     rendered = output.render_document(answer.document, call.options, answer.status, call.budget, answer.size)
     return Result(rendered.structured, rendered.text, blocks=answer.blocks)
-
-
-def _blocks(call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
-    """Return the further content blocks of a response, without the keys of the call, and notes on what they lack.
-
-    Raises:
-        AnswerTooLarge: a Lambda function cannot return them.
-    """
-    import json
-
-    from toolfold.results.content_blocks import MAX_CHARS, fit_blocks, split_notes
-
-    if len(response.blocks) > MAX_CHARS:
-        raise call.budget.too_large(
-            f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
-            f"{MAX_CHARS / 1e6:g} are allowed."
-        )
-    given: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
-    blocks, notes = split_notes(given)
-    if call.options.whole or not blocks:
-        return blocks, notes
-    fitted, note = fit_blocks(blocks, call.options.max_tokens)
-    return fitted, (*notes, note) if note else notes
 
 
 def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:
@@ -438,19 +289,14 @@ def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, A
 
 def _render_raw(call: Call, response: CallResult) -> RenderedResult:
     """Render a response in the upstream's own form."""
+    from toolfold.meta_tools.answer_reader import begin_shaping
     from toolfold.results import output
 
-    _begin_shaping(call, response)
+    begin_shaping(call, response)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     return output.render_raw(
         response.body, response.kind, call.tool.answer, call.options, status, response.redactor, call.budget
     )
-
-
-def _begin_shaping(call: Call, response: CallResult) -> None:
-    call.budget.deadline = max(call.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-    call.budget.suggestion = call.executor.smaller_response_hint(call.catalog, call.tool)
-    call.turn.acquire(len(response.body))
 
 
 def _with_notes(rendered: RenderedResult, notes: tuple[str, ...]) -> Result:

@@ -10,6 +10,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InsufficientScope
 from toolfold.meta_tools import call_arguments, continuation
 from toolfold.meta_tools.arguments import is_blank
+from toolfold.meta_tools.call import Answer
 from toolfold.meta_tools.call_metadata import metadata
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
@@ -19,7 +20,6 @@ from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pi
 from toolfold.meta_tools.reference_view import view_of
 from toolfold.meta_tools.references import LITERAL, parse_reference, replace_references, value_at
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
-from toolfold.meta_tools.tool_call import Answer
 from toolfold.results import output
 from toolfold.results.output import AnswerStatus
 

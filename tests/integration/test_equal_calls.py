@@ -1,0 +1,247 @@
+"""Equal calls use what earlier ones computed; their answers are byte for byte the same."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from datetime import datetime, tzinfo
+from typing import Any, Self
+
+import pytest
+
+from tests.support.clocks import Clock, timestamp
+from tests.support.executor import BUSY, Calls
+from tests.support.upstream import Upstream
+from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
+from toolfold.cache.memo import Memo
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.execution import argument_repair, cached_executor
+from toolfold.execution import clock as clocks
+from toolfold.execution.call_log import CallLog
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import Result
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+
+SELECTS = [
+    None, "close", "timestamp, high - low as range; last 5", "max(close)", "avg(close) group by month", "last 10 days",
+    "close > 100; order by close; limit 3", "from 1999-01-01", "to 2040-01-01; last 2", "no_such_column", "limit 1",
+    "jmespath: rows[0]", "jmespath: rows[?close > `1`].close | [0]", "jmespath: nothing", "select max(close) from rows",
+    ["timestamp", "close"], {"columns": ["close"], "limit": 2}, "where volume is not null; first 2",
+]  # fmt: skip
+
+SERIES = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}}
+QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
+
+CALLS: list[dict[str, Any]] = [
+    *({**SERIES, "select": select} for select in SELECTS if select is not None),
+    *({"tool_name": name, "arguments": arguments} for name, arguments in itertools.islice(EXAMPLES.items(), 0, 129, 9)),
+    *({**one, "max_tokens": 500} for one in (SERIES, QUOTE)),
+    {**SERIES, "max_tokens": 100_000},
+    *({**QUOTE, "arguments": {"symbol": "AAPL", "datatype": form}} for form in ("json", "csv")),
+    {**SERIES, "arguments": {"symbol": "IBM", "datatype": "json"}, "select": "jmespath: keys(@)"},
+    {**SERIES, "inspect": True},
+    *({"tool_name": "SMA", "arguments": {**EXAMPLES["SMA"], "time_period": days}} for days in ([20, 50], "20", 20.0)),
+    {"tool_name": "global_quote", "symbol": "aapl"},
+    {"tool_name": "GLOBAL_QUOTE", "arguments": {"ticker": "$AAPL"}},
+    {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL", "unknown": 1}},
+    {"tool_name": "GLOBAL_QUOTE", "arguments": {}},
+    {"tool_name": "OVERVIEW", "arguments": {"symbol": "IBM"}, "select": "PERatio"},
+    {"tool_name": "BALANCE_SHEET", "arguments": {"symbol": "IBM"}, "select": "annualReports: totalAssets; last 2"},
+    {"tool_name": "TOOL_BATCH", "arguments": {"calls": [QUOTE, SERIES, {**SERIES, "select": "close; last 3"}]}},
+    {"tool_name": "TOOL_BATCH", "arguments": {"calls": [{**QUOTE, "arguments": {"symbol": "KO"}}, QUOTE]}},
+    {"tool_name": "TOOL_BATCH", "arguments": {"calls": [QUOTE] * 3, "max_tokens": 500}},
+    {"tool_name": "TOOL_BATCH", "arguments": {
+        "calls": [{**SERIES, "id": "a", "select": "close; last 4"}, {**SERIES, "id": "b", "select": "open; last 3"}],
+        "join": "timestamp"}},
+    {"tool_name": "TOOL_PIPE", "arguments": {"steps": [
+        {"as": "s", "tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "apple"}},
+        {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": {"$ref": "s.rows[0].symbol"}}}], "return": "all"}},
+]  # fmt: skip
+
+_TIMES = frozenset({"elapsed_ms", "upstream_ms"})
+_ORIGIN = frozenset({*_TIMES, "cached", "age_s", "reasoning", "upstream_requests"})
+"""What differs between a call that sends a request and an equal one after it."""
+
+
+def without(value: Any, left_out: frozenset[str]) -> Any:
+    """Return a JSON value without some members, at any depth."""
+    if isinstance(value, dict):
+        return {key: without(item, left_out) for key, item in value.items() if key not in left_out}
+    return [without(item, left_out) for item in value] if isinstance(value, list) else value
+
+
+def shown(result: Result, left_out: frozenset[str] = _TIMES) -> Any:
+    """Return all that a client sees of an answer, but for times. ``repr`` distinguishes types and orders."""
+    blocks = [dict(block) for block in result.blocks]
+    return result.is_error, result.text, repr(without(dict(result.structured), left_out)), blocks
+
+
+Tools = Callable[..., MetaTools]
+
+
+@pytest.fixture
+def new_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Tools:
+    """Return a factory of meta-tools with a clock that stands still; without ``memo`` all is computed again."""
+
+    def make(*, memo: bool = True, **how: Any) -> MetaTools:
+        monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "CANARYKEY0123456")
+        environment = {
+            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
+            **{f"TOOLFOLD_{name}": value for name, value in how.pop("settings", {}).items()},
+        }  # fmt: skip
+        clock = clocks.Clock(how.pop("time", Clock()))
+        executor = ToolExecutor(Settings.from_environment(environment), clock=clock, **how)
+        with monkeypatch.context() as patched:
+            if not memo:
+                patched.setattr(cached_executor, "_MAX_MEMO_BYTES", 0)
+            assert bool(executor.memo._max_value_bytes) is memo
+        return MetaTools(FileStore(bundled_path()), executor)
+
+    return make
+
+
+def check_equal(used: MetaTools, plain: MetaTools, calls: list[dict[str, Any]], **how: Any) -> None:
+    """Check that answers of ``used`` are those of ``plain``, and repeated ones those of the first call."""
+    for given in calls:
+        first, expected = used.call("TOOL_CALL", given, **how), plain.call("TOOL_CALL", given, **how)
+        assert shown(first) == shown(expected), given
+        expected = plain.call("TOOL_CALL", given, **how)
+        for _ in range(2):
+            again = used.call("TOOL_CALL", given, **how)
+            assert shown(again) == shown(expected), given
+        assert shown(again, _ORIGIN) == shown(first, _ORIGIN), given
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize(
+    ("calls", "whole"),
+    [
+        (CALLS[::9], False),
+        pytest.param(CALLS, False, marks=pytest.mark.slow),
+        pytest.param(CALLS[1::3], True, marks=pytest.mark.slow),
+    ],
+    ids=["some", "for a model", "whole"],
+)
+def test_answers_are_those_of_calls_that_compute_everything(
+    new_tools: Tools, calls: list[dict[str, Any]], whole: bool
+) -> None:
+    used = new_tools()
+    plain = new_tools(memo=False)
+    check_equal(used, plain, calls, whole=whole)
+    # In another order, with all in memory: no call has changed what others use.
+    stored = used.executor.memo._stored
+    assert 0 < used.executor.memo.size < 16 << 20
+    before = copy.deepcopy([(key, one.value) for key, one in stored.items()])
+    check_equal(used, plain, calls[::-1], whole=whole)
+    remaining = dict(stored.items())
+    assert all(repr(remaining[key].value) == repr(value) for key, value in before if key in remaining)
+
+
+@pytest.mark.bulk
+@pytest.mark.slow
+def test_answers_of_every_tool_are_those_of_calls_that_compute_everything(new_tools: Tools) -> None:
+    check_equal(
+        new_tools(), new_tools(memo=False), [{"tool_name": name, "arguments": EXAMPLES[name]} for name in EXAMPLES]
+    )
+
+
+def test_every_call_of_a_batch_is_logged_and_counts_against_the_limits_of_its_caller(new_tools: Tools) -> None:
+    calls = [{**QUOTE, "arguments": {"symbol": symbol}} for symbol in ("AAPL", "MSFT", "IBM", "KO")]
+    logs: list[CallLog] = []
+    tools = new_tools(on_call=logs.append, settings={"CALLS_PER_MINUTE": "10"})
+    caller = RequestCredentials(x_api_key="mock", address="192.0.2.1")
+    found = [tools.call("TOOL_BATCH", {"calls": calls}, caller).structured["summary"] for _ in range(3)]
+    assert [one["succeeded"] for one in found] == [4, 4, 2]
+    assert [log.cache for log in logs] == ["miss"] * 4 + ["memory"] * 8
+    assert [log.code for log in logs] == ["OK"] * 10 + ["CLIENT_LIMIT"] * 2
+    other = RequestCredentials(x_api_key="mock-2", address="192.0.2.1")
+    assert tools.call("TOOL_BATCH", {"calls": calls}, other).structured["summary"]["succeeded"] == 4
+
+
+def test_fresh_answers_replace_what_was_computed(upstream: Upstream, new_tools: Tools) -> None:
+    tools = new_tools(settings={"SOURCE_ALPHA_VANTAGE_URL": upstream.url})
+    upstream.replies = [(200, {}, f"timestamp,value\n2026-01-0{day},{day}\n".encode()) for day in (1, 2)]
+    given = {"tool_name": "CPI", "select": "value"}
+
+    def values(**more: Any) -> Any:
+        return [row[-1] for row in tools.call("TOOL_CALL", {**given, **more}).structured["result"]["rows"]]
+
+    assert [values(), values(), values(fresh=True), values(), values()] == [[1], [1], [2], [2], [2]]
+
+
+def test_expired_answers_of_a_source_that_fails_say_so_each_time(
+    calls: Calls, upstream: Upstream, clock: Clock
+) -> None:
+    first = [calls() for _ in range(3)][-1]
+    clock.now += 7 * 86400
+    calls()
+    clock.now += 20 * 3600
+    upstream.replies = [BUSY]
+    for _ in range(3):
+        late = calls()
+        assert (late.body, late.stale_reason, late.cached) == (first.body, "UPSTREAM_ERROR", True)
+    clock.now += 44 * 3600
+    assert calls.error().code == "UPSTREAM_ERROR"
+
+
+def test_answers_that_depend_on_the_key_are_those_of_the_key(upstream: Upstream, new_tools: Tools) -> None:
+    tools = new_tools(settings={"SOURCE_ALPHA_VANTAGE_URL": upstream.url})
+    upstream.replies = [
+        lambda query: (200, {}, f"timestamp,close\n2026-01-02,{query['apikey'].removeprefix('mock-')}\n".encode())
+    ]
+    given = {"tool_name": "TIME_SERIES_INTRADAY", "arguments": {"symbol": "IBM", "interval": "5min"}}
+    for _ in range(3):
+        for key in ("11", "22", "33"):
+            found = tools.call("TOOL_CALL", given, RequestCredentials(x_api_key=f"mock-{key}"))
+            assert found.structured["result"]["rows"] == [["2026-01-02", int(key)]]
+    assert len(upstream.requests) == 3
+
+
+def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstream) -> None:
+    upstream.replies = [(200, {}, b"timestamp,value\n2026-01-01,CANARYKEY0123456\n")]
+    for _ in range(3):
+        found = calls()
+        assert found.entry is None
+        assert "CANARYKEY" in found.body
+    stored = calls.executor.memo._stored
+    assert "CANARYKEY" not in repr([(key, one.value) for key, one in stored.items()])
+
+
+def test_after_midnight_the_day_is_another(upstream: Upstream, new_tools: Tools) -> None:
+    clock = Clock()
+    tools = new_tools(time=clock, settings={"SOURCE_ALPHA_VANTAGE_URL": upstream.url})
+    upstream.replies = [(200, {}, b"timestamp,value\n2026-01-14,14\n2026-01-13,13\n2026-01-12,12\n")]
+    # The day is that in UTC, five hours before New York.
+    for minute, day in (("18:58", 13), ("18:59", 13), ("19:00", 14), ("19:01", 14)):
+        clock.now = timestamp(f"2026-01-13 {minute}")
+        found = tools.call("TOOL_CALL", {"tool_name": "CPI", "select": "today"}).structured["result"]
+        assert [row[-1] for row in found["rows"]] == [day]
+    assert len(upstream.requests) == 1
+
+
+def test_words_for_a_day_are_read_again_each_time(new_tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Today(datetime):
+        current = 6
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2025, 3, cls.current, tzinfo=tz)
+
+    monkeypatch.setattr(argument_repair, "datetime", Today)
+    tools, found = new_tools(), []
+    for Today.current in (6, 6, 7):
+        result = tools.call("TOOL_CALL", {"tool_name": "HISTORICAL_OPTIONS", "symbol": "IBM", "date": "yesterday"})
+        found.append({row[-1] for row in result.structured["result"]["rows"]} or result.structured["notes"])
+    assert found[0] == found[1] != found[2]
+
+
+def test_nothing_is_stored_without_a_cache(new_tools: Tools) -> None:
+    tools = new_tools(settings={"CACHE": "off"}, memo=False)
+    for _ in range(2):
+        assert not tools.call("TOOL_CALL", QUOTE).structured["cached"]
+    assert tools.executor.memo.size == 0
+    assert Memo(0).get("anything", ()) is None
