@@ -20,7 +20,7 @@ const MAX_BYTES = 150_000;
 const NAMESPACE = /^http:\/\/www\.w3\.org\//;
 
 // Which views the styles of a view apply to. Those that share components share their styles.
-const SCOPES = { start: ["start"], catalog: ["catalog"], tool: ["tool"], try: ["try", "ask"], ask: ["try", "ask"], watch: ["watch", "approve"], approve: ["watch", "approve"] };
+const SCOPES = { start: ["start"], catalog: ["catalog"], tool: ["tool"], try: ["try", "ask"], answer: ["try", "ask"], chart: ["try"], select: ["try"], ask: ["try", "ask"], watch: ["watch", "approve"], approve: ["watch", "approve"] };
 
 const options = {
   absWorkingDir: web,

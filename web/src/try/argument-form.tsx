@@ -129,7 +129,7 @@ function List({ field, value, onChange, path, problems }: FormProps<ListField>):
       {items.map((item, index) => (
         <div key={index} class="list-item">
           <Control field={{ ...field.item, title: `${field.title || "Value"} ${index + 1}`, required: false }} value={item} onChange={(next) => change(index, next)} path={[...path, String(index)]} problems={problems} />
-          <Button onClick={() => onChange(items.filter((_, at) => at !== index))} label={`Remove ${field.title} ${index + 1}`}>
+          <Button class="quiet" onClick={() => onChange(items.filter((_, at) => at !== index))} label={`Remove ${field.title} ${index + 1}`}>
             Remove
           </Button>
         </div>

@@ -84,7 +84,7 @@ export function ChartView({ series, label, warning }: { series: Series; label: s
       <div class="legend" role="group" aria-label="Lines">
         {series.lines.map((line, index) => (
           <button key={index} type="button" class="legend-line" aria-pressed={shown[index]} onClick={() => setShown(shown.map((one, at) => (at === index ? !one : one)))}>
-            <span class={`swatch line-${index % STYLES}`} ref={(element) => void (swatches.current[index] = element)} aria-hidden="true" />
+            <span class={`swatch line-${line.style % STYLES}`} ref={(element) => void (swatches.current[index] = element)} aria-hidden="true" />
             <SafeText text={line.name} />
             {cursor !== null && shown[index] && <span class="legend-value">{line.values[cursor] === null ? "–" : numberText(line.values[cursor]!)}</span>}
           </button>
@@ -93,13 +93,13 @@ export function ChartView({ series, label, warning }: { series: Series; label: s
       <div class="chart-bar">
         <span>{cursor === null ? `${series.time}${series.zone ? `, ${series.zone}` : ""}` : timeText(series, cursor)}</span>
         <span class="chart-buttons">
-          <Button onClick={() => zoom(0.5)} label="Zoom in">
+          <Button class="quiet" onClick={() => zoom(0.5)} label="Zoom in">
             +
           </Button>
-          <Button onClick={() => zoom(2)} label="Zoom out">
+          <Button class="quiet" onClick={() => zoom(2)} label="Zoom out">
             −
           </Button>
-          <Button onClick={reset}>All</Button>
+          <Button class="quiet" onClick={reset}>All</Button>
         </span>
       </div>
       <div

@@ -77,7 +77,7 @@ function Branch({ name, value, level }: { name: string | null; value: Json[] | {
             <Node key={key} name={key} value={member} level={level + 1} />
           ))}
           {shown < keys && (
-            <Button onClick={() => setShown(shown + 10 * PAGE)}>
+            <Button class="quiet" onClick={() => setShown(shown + 10 * PAGE)}>
               Show {Math.min(10 * PAGE, keys - shown).toLocaleString("en")} more of {keys.toLocaleString("en")}
             </Button>
           )}

@@ -38,7 +38,7 @@ export function plotOptions(series: Series, shown: boolean[], lineColours: strin
         scale: scaleName(line.axis),
         stroke: lineColours[index] ?? page.text,
         width: 1.75,
-        dash: DASHES[Math.floor(index / 2) % DASHES.length]!,
+        dash: DASHES[Math.floor(line.style / 2) % DASHES.length]!,
         spanGaps: false,
         points: { show: series.seconds.length <= 60 },
       })),

@@ -127,7 +127,7 @@ function Filters({ model, columns, change }: { model: SelectModel; columns: stri
           {!filter.operator.startsWith("is") && (
             <input aria-label={`Value of condition ${index + 1}`} value={filter.value} onChange={(event) => set(index, { value: event.currentTarget.value || "0" })} autocomplete="off" placeholder={filter.operator === "in" ? "one, two" : "value"} />
           )}
-          <Button onClick={() => change({ filters: model.filters.filter((_, at) => at !== index) })} label={`Remove condition ${index + 1}`}>
+          <Button class="quiet" onClick={() => change({ filters: model.filters.filter((_, at) => at !== index) })} label={`Remove condition ${index + 1}`}>
             Remove
           </Button>
         </div>
@@ -201,7 +201,7 @@ function Functions({ model, columns, change }: ControlProps): JSX.Element {
               ))}
             </select>
           )}
-          <Button onClick={() => change({ aggregates: model.aggregates.filter((_, at) => at !== index), ...(model.aggregates.length === 1 ? { group: "", order: { ...model.order, column: "" } } : {}) })} label={`Remove function ${index + 1}`}>
+          <Button class="quiet" onClick={() => change({ aggregates: model.aggregates.filter((_, at) => at !== index), ...(model.aggregates.length === 1 ? { group: "", order: { ...model.order, column: "" } } : {}) })} label={`Remove function ${index + 1}`}>
             Remove
           </Button>
         </div>

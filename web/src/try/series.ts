@@ -11,6 +11,8 @@ export type Line = {
   axis: number;
   /** Whether it is shown before anyone chooses. */
   shown: boolean;
+  /** Number of its colour and dashes: those that are shown first have the first. */
+  style: number;
 };
 
 export type Series = {
@@ -71,7 +73,7 @@ function seriesBy(table: Table, timeIndex: number, fields: FieldValue[]): Series
       const time = times[at];
       if (time && typeof row[index] === "number" && (of === null || row[of.index] === of.label)) values[place.get(time.seconds)!] = row[index] as number;
     });
-    return { name, values, axis: 0, shown: false };
+    return { name, values, axis: 0, shown: false, style: 0 };
   });
   return { time: table.columns[timeIndex]!.name, seconds, lines: withAxes(lines.filter((line) => line.values.some((value) => value !== null))), ...clock(known, fields) };
 }
@@ -104,6 +106,7 @@ function withAxes(lines: Line[]): Line[] {
   // Of the four prices of a day, the last is what people look for.
   let left = PRICES.every((name) => names.has(name)) ? 1 : MAX_SHOWN;
   for (const line of ordered) line.shown = line.axis === 0 && left-- > 0;
+  for (const [style, line] of [...lines].sort((one, other) => Number(other.shown) - Number(one.shown)).entries()) line.style = style;
   return lines;
 }
 

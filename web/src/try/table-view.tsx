@@ -150,7 +150,7 @@ function RowDetails({ table, index, onClose }: { table: Table; index: number; on
     <section class="row-details" aria-label={`Row ${index + 1}`}>
       <div class="table-bar">
         <h3>Row {index + 1}</h3>
-        <Button onClick={onClose}>Close</Button>
+        <Button class="quiet" onClick={onClose}>Close</Button>
       </div>
       <Record fields={table.columns.map(({ name }, at) => [name, table.rows[index]![at] ?? null])} />
     </section>

@@ -90,9 +90,9 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
           <div class="form-head">
             <h2>Arguments</h2>
             <span class="button-row">
-              {tool.example && <Button onClick={() => fill(tool.example)}>Example</Button>}
-              <Button onClick={() => fill(null)}>Empty</Button>
-              <Button onClick={switchForm} pressed={isText}>
+              {tool.example && <Button class="quiet" onClick={() => fill(tool.example)}>Example</Button>}
+              <Button class="quiet" onClick={() => fill(null)}>Empty</Button>
+              <Button class="quiet" onClick={switchForm} pressed={isText}>
                 JSON
               </Button>
             </span>
