@@ -93,7 +93,7 @@ function FinishedRow({ row, slowest }: { row: Row; slowest: number }): JSX.Eleme
           </a>
         ) : (
           <VisibleText text={row.name} />
-        )}
+        )}{" "}
         <span class="kind">
           {row.kind}
           {row.profile && ` at ${row.profile}`}
