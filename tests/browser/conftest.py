@@ -1,0 +1,88 @@
+"""Chromium, one for the tests of a process, and ``toolfold ui`` over the mock API."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.checked_page import CheckedPage
+from tests.browser.explorer import Explorer, running_explorer
+from tests.conftest import KEY
+from toolfold.mock_api.server import MockApi
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+OpenPage = Callable[..., CheckedPage]
+"""Returns a page of an explorer in a context of its own; keyword arguments are options of the context."""
+
+if importlib.util.find_spec("playwright") is None:  # `make test`: they run in .venv-browser
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the path of Chromium."""
+    found = subprocess.run(["scripts/find-chromium", "--find"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, f"There is no Chromium: make browser\n{found.stderr}"
+    return found.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    # As root, which CI is, Chromium starts only without its isolation of processes.
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # No other host can be found, as on a machine without a network.
+    options.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=options)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def upstream(mock_api: MockApi) -> Mapping[str, str]:
+    """Return the variables with which toolfold calls the mock API."""
+    return {
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+        "ALPHA_VANTAGE_API_KEY": KEY,
+        "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
+    }
+
+
+@pytest.fixture(scope="session")
+def explorer(upstream: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """Serve the catalog of the package; check that the log has no key."""
+    with running_explorer(tmp_path_factory.mktemp("explorer"), **upstream) as running:
+        yield running
+    assert KEY not in running.log.read_text()
+
+
+@pytest.fixture
+def open_page(browser: Browser, explorer: Explorer) -> Iterator[OpenPage]:
+    """Return a factory of pages; at the end of the test, each is checked."""
+    opened: list[tuple[Any, CheckedPage]] = []
+
+    def make(of: Explorer = explorer, **options: Any) -> CheckedPage:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        opened.append((context, CheckedPage(context, of)))
+        return opened[-1][1]
+
+    yield make
+    for context, _ in opened:
+        context.close()
+    for _, checked in opened:
+        checked.check()
+
+
+@pytest.fixture
+def checked(open_page: OpenPage) -> CheckedPage:
+    """Return a page of the explorer over the mock API."""
+    return open_page()

@@ -1,0 +1,158 @@
+"""Watch: calls of other clients, as they happen."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import OpenPage
+from tests.browser.explorer import Explorer, running_explorer
+from tests.conformance.helpers import FOLDER
+from toolfold.client import Client
+from toolfold.errors import ToolfoldError
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def watched(upstream: Mapping[str, str], tmp_path: Path) -> Iterator[Explorer]:
+    """Serve a process of its own: its list of calls is empty."""
+    with running_explorer(tmp_path, **upstream) as running:
+        yield running
+
+
+def test_calls_of_another_mcp_client_appear(open_page: OpenPage, watched: Explorer) -> None:
+    page = open_page(watched).open("watch")
+    main = page.locator("main")
+    main.get_by_text("No client has called anything yet").wait_for()
+
+    script = [sys.executable, str(FOLDER / "three_steps.py"), "mcp", "auto", watched.mcp]
+    subprocess.run(script, check=True, capture_output=True, timeout=60)
+
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name="GLOBAL_QUOTE", exact=True))
+    row.wait_for()
+    assert row.count() == 1
+    assert "OK" in row.inner_text()
+    assert re.search(r"\d ms|\d s", row.inner_text())
+    names = main.locator("td.name").all_inner_texts()
+    assert {name.split()[0] for name in names} == {"GLOBAL_QUOTE", "TOOL_LIST", "TOOL_GET", "TOOL_CALL"}
+    figures = main.locator(".stats").inner_text()
+    assert "schemas loaded on demand" in figures
+    assert main.locator(".stat").count() == 7
+
+
+def test_running_call_is_on_top_with_its_time(open_page: OpenPage, watched: Explorer) -> None:
+    checked = open_page(watched)
+    page = checked.open("watch")
+    with Client(watched.mcp) as client:
+        slow = threading.Thread(target=_try_call, args=(client, "FAULT.SLOW.4"))
+        slow.start()
+        running = page.locator("tr.running")
+        running.wait_for()
+        assert "GLOBAL_QUOTE" in running.inner_text()
+        checked.wait_until("parseInt(document.querySelector('tr.running .number')?.innerText) >= 2")
+        slow.join()
+    running.wait_for(state="detached")
+    page.get_by_role("row").filter(has_text="GLOBAL_QUOTE").wait_for()
+
+
+def test_rows_are_filtered_by_tool_kind_and_outcome(open_page: OpenPage, watched: Explorer) -> None:
+    with Client(watched.mcp) as client:
+        client.list("oil price")
+        for symbol in ("IBM", "FAULT.HTTP503"):
+            _try_call(client, symbol)
+        client.call("WTI")
+    page = open_page(watched).open("watch")
+    rows = page.locator("tbody tr")
+    page.get_by_role("link", name="WTI", exact=True).wait_for()
+    everything = rows.count()
+
+    page.get_by_label("Tool").fill("quote")
+    assert {row.split()[1] for row in rows.all_inner_texts()} == {"GLOBAL_QUOTE"}
+    page.get_by_label("Outcome").select_option("errors")
+    assert rows.count() == 1
+    assert "OK" not in rows.inner_text().split()
+    page.get_by_label("Tool").fill("no such tool")
+    page.get_by_role("button", name="Show all").click()
+    assert rows.count() == everything
+    page.get_by_label("Show").select_option("request")
+    assert all(name.startswith("TOOL_") for name in page.locator("td.name").all_inner_texts())
+
+
+def test_search_that_finds_nothing_is_listed_and_leads_to_the_catalog(open_page: OpenPage, watched: Explorer) -> None:
+    with Client(watched.mcp) as client:
+        client.list("xylophone lessons")
+    page = open_page(watched).open("watch")
+
+    section = page.get_by_role("region", name="Searches that found nothing")
+    section.get_by_text("xylophone lessons").click()
+    page.get_by_role("heading", name="Catalog", level=1).wait_for()
+    assert page.get_by_role("searchbox").first.input_value() == "xylophone lessons"
+
+
+def test_pause_stops_requests_and_resume_catches_up(open_page: OpenPage, watched: Explorer) -> None:
+    checked = open_page(watched)
+    page = checked.open("watch")
+    page.get_by_text("live", exact=True).wait_for()
+    page.get_by_role("button", name="Pause").click()
+    before = len(checked.requests)
+    with Client(watched.mcp) as client:
+        client.call("WTI")
+    page.wait_for_timeout(1500)
+    assert len(checked.requests) == before
+    assert page.get_by_role("link", name="WTI", exact=True).count() == 0
+
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("link", name="WTI", exact=True).wait_for()
+
+
+def test_hidden_tab_requests_nothing(open_page: OpenPage, watched: Explorer) -> None:
+    checked = open_page(watched)
+    page = checked.open("watch")
+    page.get_by_text("live", exact=True).wait_for()
+    page.evaluate(_SET_HIDDEN, True)
+    before = len(checked.requests)
+    page.wait_for_timeout(1500)
+    assert len(checked.requests) == before
+
+    page.evaluate(_SET_HIDDEN, False)
+    page.wait_for_timeout(200)
+    assert len(checked.requests) > before
+
+
+# Headless browsers have no tabs that could cover each other.
+_SET_HIDDEN = """(hidden) => {
+  Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_server_that_is_gone_is_reported_until_it_returns(open_page: OpenPage, watched: Explorer) -> None:
+    checked = open_page(watched)
+    page = checked.open("watch")
+    page.get_by_text("live", exact=True).wait_for()
+    page.context.set_offline(True)
+    alert = page.get_by_role("alert")
+    alert.wait_for()
+    assert "cannot be reached" in alert.inner_text()
+    assert not checked.find_violations()
+    page.wait_for_timeout(3500)
+    failed = [problem for problem in checked.problems if "ERR_INTERNET_DISCONNECTED" in problem]
+    assert 2 <= len(failed) <= 4, failed  # after 1, 2 and 4 s, not each second
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try now").click()
+    alert.wait_for(state="detached")
+    page.get_by_text("live", exact=True).wait_for()
+    checked.allow("ERR_INTERNET_DISCONNECTED")
+
+
+def _try_call(client: Client, symbol: str) -> None:
+    with contextlib.suppress(ToolfoldError):
+        client.call("GLOBAL_QUOTE", symbol=symbol)
