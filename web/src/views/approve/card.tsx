@@ -12,7 +12,7 @@ export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (
   const leftS = useSecondsLeft(call);
   const isExpired = leftS <= 0;
   return (
-    <section class="waiting" aria-labelledby={id}>
+    <article class="waiting" aria-labelledby={id}>
       <h2 id={id}>
         <a href={href("tool", call.tool)}>
           <VisibleText text={call.tool} />
@@ -31,7 +31,7 @@ export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (
           Deny …
         </Button>
       </div>
-    </section>
+    </article>
   );
 }
 
