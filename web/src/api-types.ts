@@ -68,6 +68,8 @@ export interface SearchHit {
 export interface QueryTerm {
   term: string;
   weight: number;
+  /** The word of the query that the term comes from. */
+  word: string;
   corrected_from: string | null;
 }
 
@@ -77,6 +79,8 @@ export interface Search {
   terms: QueryTerm[];
   hits: SearchHit[];
   total: number;
+  /** How many of the first hits match about equally well. */
+  best: number;
 }
 
 export type DetailLevel = "full" | "medium" | "minimal";
@@ -92,10 +96,19 @@ export interface Tool {
   category: string;
   effect: string;
   tier: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  /** What a call returns, as a model reads it. */
+  returns: string;
+  needs_approval: boolean;
+  /** Code of the error that every call has here; null for a tool that may be called. */
+  refused: string | null;
   schema: JsonSchema;
   example: { [key: string]: Json } | null;
   columns: { name: string; type: string; unit: string | null }[];
-  relations: { kind: string; name: string }[];
+  /** `via`: what connects the two, or the need for which the other is to be taken; may be empty. */
+  relations: { kind: string; name: string; via: string }[];
   texts: Record<DetailLevel, { text: string; tokens: number }>;
 }
 

@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import type { Catalog, Search } from "../src/api-types";
 import { groupClients, isInstallLink } from "../src/clients";
-import { categoryTitles, corrections, countTools, fieldTitle, makeRows, strongestTerms, termTitle } from "../src/views/catalog/rows";
+import { heading } from "../src/views/start/about";
+import { categoryTitles, countTools, fieldTitle, makeRows, rereadWords, strongestTerms, termTitle } from "../src/views/catalog/rows";
 
 const tool = (name: string, source: string, category: string) => ({ name, source, category, summary: "", effect: "read", tier: "" });
 const catalog: Catalog = {
@@ -18,8 +19,9 @@ const search: Search = {
   query: "x",
   ms: 1,
   terms: [
-    { term: "dividend", weight: 0.8, corrected_from: "dividnds" },
-    { term: "@company", weight: 0.5, corrected_from: null },
+    { term: "dividend", weight: 0.8, word: "dividnds", corrected_from: "dividnds" },
+    { term: "@company", weight: 0.5, word: "apple", corrected_from: null },
+    { term: "stock", weight: 1, word: "stocks", corrected_from: null },
   ],
   hits: [
     { name: "D", score: 3, terms: [{ term: "a", field: "name", weight: 1 }, { term: "b", field: "name", weight: 1.5 }, { term: "a", field: "tags", weight: 1 }] },
@@ -27,6 +29,7 @@ const search: Search = {
     { name: "A", score: 1, terms: [] },
   ],
   total: 3,
+  best: 1,
 };
 const none = { source: "", category: "" };
 
@@ -35,7 +38,7 @@ test("without a search the catalog is listed, with a heading where a category be
 });
 
 test("hits are listed in their order; one that the catalog has no more is left out", () => {
-  assert.deepEqual(makeRows(catalog, search, none).map(({ tool: { name } }) => name), ["D", "A"]);
+  assert.deepEqual(makeRows(catalog, search, none).map(({ tool: { name }, heading }) => [name, heading]), [["D", "Best matches"], ["A", "Weaker matches"]]);
 });
 
 test("filters apply to both", () => {
@@ -52,7 +55,7 @@ test("terms, fields and corrections are said in words", () => {
   assert.deepEqual(strongestTerms(search.hits[0]!, 1), ["a"]);
   assert.equal(termTitle("@stock_index"), "a stock index");
   assert.equal(fieldTitle("parameter_names"), "parameter names");
-  assert.deepEqual([...corrections(search)], [["dividnds", ["dividend"]]]);
+  assert.deepEqual([...rereadWords(search)], [["dividnds", ["dividend"]], ["apple", ["a company"]]]);
   assert.equal(categoryTitles(catalog).get("c3"), "Two");
 });
 
@@ -64,4 +67,11 @@ test("setups are grouped by client, and links that run code are left out", () =>
   ];
   assert.deepEqual(groupClients(setups).map(({ id, setups: own, links }) => [id, own.length, links.length]), [["a", 1, 1], ["b", 0, 0]]);
   for (const text of ["data:text/html,x", "not a link", "", "JAVASCRIPT:x"]) assert.equal(isInstallLink(text), false, text);
+});
+
+test("heading counts the tools that a model sees", () => {
+  assert.equal(heading(3, 129), "Three tools instead of 129");
+  assert.equal(heading(12, 10_000), "12 tools instead of 10,000");
+  assert.equal(heading(3, 2), "toolfold");
+  assert.equal(heading(undefined, 129), "toolfold");
 });

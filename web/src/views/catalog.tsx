@@ -11,9 +11,9 @@ import { href, navigate, replaceQuery, route } from "../router";
 import { announce } from "../state";
 import { FilterBox } from "./catalog/filter-box";
 import { NothingFound } from "./catalog/nothing-found";
-import { type Filters, corrections, countTools, makeRows } from "./catalog/rows";
+import { type Filters, countTools, makeRows, rereadWords } from "./catalog/rows";
 import { ToolRow } from "./catalog/tool-row";
-import { useSearch } from "./catalog/use-search";
+import { LIMIT, useSearch } from "./catalog/use-search";
 
 const NONE: Filters = { source: "", category: "" };
 // The address follows the text when a person pauses: browsers limit how often it may change.
@@ -34,8 +34,9 @@ export function CatalogView(): JSX.Element {
     setFilters(readFilters());
   });
   const data = catalog.value;
-  const isFiltered = filters.source !== "" || filters.category !== "";
-  const [{ found, error }, retry] = useSearch(text, isFiltered);
+  // A large catalog is filtered by the server, which explains some of the hits only.
+  const isLarge = data.state === "ready" && data.value.tools.length > LIMIT;
+  const [{ found, error }, retry] = useSearch(text, isLarge ? filters : NONE);
   const list = useRef<VirtualListHandle>(null);
   const field = useRef<HTMLInputElement>(null);
 
@@ -74,7 +75,7 @@ export function CatalogView(): JSX.Element {
           />
         </form>
         {data.state === "ready" && (
-          <FilterBox catalog={data.value} filters={filters} counts={found && found.total > found.hits.length ? undefined : countTools(data.value, found)} onChange={setFilters} />
+          <FilterBox catalog={data.value} filters={filters} counts={found && isLarge ? undefined : countTools(data.value, found)} onChange={setFilters} />
         )}
       </div>
       {data.state === "loading" && <Skeleton lines={12} label="Loading the catalog" />}
@@ -132,7 +133,7 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
           {found && found.total > found.hits.length ? `the ${formatNumber(rows.length)} best of ${formatCount(found.total, "tool")}` : status}
           {found && ` in ${formatMs(found.ms)}`}
         </span>
-        {found && <Corrected search={found} />}
+        {found && <Reread search={found} />}
       </p>
       <VirtualList
         count={rows.length}
@@ -152,8 +153,8 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
 }
 
 /** Say which words were read as others. */
-function Corrected({ search }: { search: Search }): JSX.Element | null {
-  const found = [...corrections(search)];
+function Reread({ search }: { search: Search }): JSX.Element | null {
+  const found = [...rereadWords(search)];
   if (!found.length) return null;
   return (
     <span class="row">

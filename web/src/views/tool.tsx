@@ -6,13 +6,14 @@ import { useEffect } from "preact/hooks";
 import { getTool } from "../api";
 import type { Tool } from "../api-types";
 import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
-import { Effect, FailureNotice, JsonCode, Page, Skeleton, Tier } from "../components";
+import { Badge, Effect, FailureNotice, JsonCode, Notice, Page, Skeleton, Tier } from "../components";
 import { useResource } from "../resource";
 import { href, navigate, route } from "../router";
 import { loadedStart } from "../start-info";
 import { ModelTexts } from "./tool/model-texts";
 import { ParameterTable } from "./tool/parameter-table";
 import { Relations } from "./tool/relations";
+import { Returns } from "./tool/returns";
 
 export function ToolView(): JSX.Element {
   const { name } = route.value;
@@ -22,7 +23,7 @@ export function ToolView(): JSX.Element {
   const known = catalog.value.state === "ready" ? findTool(catalog.value.value, name) : undefined;
   const tool = resource.state === "ready" ? resource.value : undefined;
   return (
-    <Page title={tool?.name ?? name} lead={known?.summary ?? tool?.title} aside={tool && <Labels tool={tool} />} class="tool">
+    <Page title={tool?.name ?? name} lead={known?.summary ?? tool?.summary} aside={tool && <Labels tool={tool} />} class="tool">
       <Trail source={known?.source ?? tool?.source} category={known?.category ?? tool?.category} />
       {resource.state === "loading" && <Skeleton lines={10} />}
       {resource.state === "failed" && (
@@ -43,6 +44,7 @@ function Labels({ tool }: { tool: Tool }): JSX.Element {
     <span class="row labels">
       <Effect effect={tool.effect} />
       <Tier tier={tool.tier} />
+      {tool.needs_approval && <Badge kind="warning">needs approval</Badge>}
       {loadedStart()?.views.includes("try") && (
         <a class="button primary" href={href("try", tool.name)}>
           Try it
@@ -69,6 +71,16 @@ function Trail({ source, category }: { source: string | undefined; category: str
 function Details({ tool }: { tool: Tool }): JSX.Element {
   return (
     <>
+      <div class="stack about">
+        {tool.description && tool.description !== tool.summary && <p class="description">{tool.description}</p>}
+        {tool.refused && (
+          <Notice kind="warning">
+            <p>
+              This server refuses every call of this tool: <code>{tool.refused}</code>.
+            </p>
+          </Notice>
+        )}
+      </div>
       <section class="section" aria-labelledby="parameters">
         <h2 id="parameters">Parameters</h2>
         <ParameterTable schema={tool.schema} />
@@ -81,44 +93,12 @@ function Details({ tool }: { tool: Tool }): JSX.Element {
               <JsonCode value={{ tool_name: tool.name, arguments: tool.example }} label="the arguments of TOOL_CALL" short />
             </section>
           )}
-          <Columns columns={tool.columns} />
+          <Returns tool={tool} />
           <Relations tool={tool} />
         </div>
         <ModelTexts tool={tool} />
       </div>
     </>
-  );
-}
-
-function Columns({ columns }: { columns: Tool["columns"] }): JSX.Element | null {
-  const hasUnits = columns.some(({ unit }) => unit);
-  if (!columns.length) return null;
-  return (
-    <section class="section" aria-labelledby="columns">
-      <h2 id="columns">Columns of the answer</h2>
-      <div class="scroll-x">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Type</th>
-              {hasUnits && <th scope="col">Unit</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {columns.map(({ name, type, unit }) => (
-              <tr key={name}>
-                <th scope="row">
-                  <code>{name}</code>
-                </th>
-                <td>{type}</td>
-                {hasUnits && <td>{unit}</td>}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
   );
 }
 

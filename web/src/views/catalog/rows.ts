@@ -12,7 +12,7 @@ export interface Row {
   tool: CatalogTool;
   /** Of a search; undefined where all tools are listed. */
   hit: SearchHit | undefined;
-  /** Title of the category that begins with this row; empty in a search. */
+  /** Title of the category, or of the group of hits, that begins with this row; else empty. */
   heading: string;
 }
 
@@ -20,17 +20,26 @@ const fits = (tool: CatalogTool, { source, category }: Filters): boolean => (!so
 
 /** Return the rows: the hits of a search in its order, else the catalog by category. */
 export function makeRows(catalog: Catalog, search: Search | undefined, filters: Filters): Row[] {
-  if (search)
-    return search.hits.flatMap((hit) => {
-      const tool = findTool(catalog, hit.name);
-      return tool && fits(tool, filters) ? [{ tool, hit, heading: "" }] : [];
-    });
+  if (search) return hitRows(catalog, search, filters);
   const titles = categoryTitles(catalog);
   let last: string | undefined;
   return catalog.tools.filter((tool) => fits(tool, filters)).map((tool) => {
     const heading = tool.category === last ? "" : (titles.get(tool.category) ?? tool.category);
     last = tool.category;
     return { tool, hit: undefined, heading };
+  });
+}
+
+function hitRows(catalog: Catalog, search: Search, filters: Filters): Row[] {
+  const headings = search.best > 0 && search.best < search.hits.length;
+  let last = "";
+  return search.hits.flatMap((hit, index) => {
+    const tool = findTool(catalog, hit.name);
+    if (!tool || !fits(tool, filters)) return [];
+    const group = index < search.best ? "Best matches" : "Weaker matches";
+    const heading = headings && group !== last ? group : "";
+    last = group;
+    return [{ tool, hit, heading }];
   });
 }
 
@@ -77,16 +86,33 @@ export const fieldTitle = (field: string): string => FIELDS[field] ?? field.repl
 /** Return a term in words: "@company" is a kind of proper names. */
 export const termTitle = (term: string): string => (term.startsWith("@") ? `a ${term.slice(1).replaceAll("_", " ")}` : term);
 
-/** Return the strongest terms of a hit, each once. */
-export function strongestTerms(hit: SearchHit, most: number): string[] {
-  const weights = new Map<string, number>();
-  for (const { term, weight } of hit.terms) weights.set(term, (weights.get(term) ?? 0) + weight);
-  return [...weights].sort((one, other) => other[1] - one[1]).slice(0, most).flatMap(([term]) => (term ? [termTitle(term)] : []));
+export interface ExplainedTerm {
+  term: string;
+  weight: number;
+  parts: { field: string; weight: number }[];
 }
 
-/** Return the corrections of a query: "dividnds" → ["dividend"]. */
-export function corrections(search: Search): Map<string, string[]> {
+/** Return the terms of a hit, each with its fields, the heaviest first. */
+export function explainHit(hit: SearchHit): ExplainedTerm[] {
+  const terms = new Map<string, ExplainedTerm>();
+  for (const { term, field, weight } of hit.terms) {
+    const found = terms.get(term) ?? { term, weight: 0, parts: [] };
+    found.weight += weight;
+    found.parts.push({ field, weight });
+    terms.set(term, found);
+  }
+  return [...terms.values()].sort((one, other) => other.weight - one.weight);
+}
+
+/** Return the strongest terms of a hit. */
+export const strongestTerms = (hit: SearchHit, most: number): string[] => explainHit(hit).slice(0, most).flatMap(({ term }) => (term ? [termTitle(term)] : []));
+
+/** Return the words of a query that were read as others: corrected spellings, and proper names as what they name. */
+export function rereadWords(search: Search): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const { term, corrected_from: from } of search.terms) if (from) found.set(from, [...(found.get(from) ?? []), termTitle(term)]);
+  for (const { term, word, corrected_from: from } of search.terms) {
+    const original = from ?? (term.startsWith("@") ? word : "");
+    if (original) found.set(original, [...(found.get(original) ?? []), termTitle(term)]);
+  }
   return found;
 }

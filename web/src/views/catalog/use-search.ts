@@ -6,11 +6,10 @@ import { search } from "../../api";
 import type { Search } from "../../api-types";
 import { LatestOnly } from "../../latest-only";
 import { type Failure, type Result, isAborted } from "../../result";
+import type { Filters } from "./rows";
 
-// A screen shows some twenty rows; nobody reads further than this.
-const LIMIT = 200;
-// Filters are applied to the hits, so more of them are needed.
-const FILTERED_LIMIT = 1000;
+/** Most hits that the server explains. A catalog with no more tools is filtered here, so that each filter has a count. */
+export const LIMIT = 200;
 
 export interface SearchState {
   /** The last answer; undefined without text. It stays while the next one is under way. */
@@ -18,27 +17,28 @@ export interface SearchState {
   error: Failure | undefined;
 }
 
-/** Search for `text` as it changes. Returns the state, and a function that tries again. */
-export function useSearch(text: string, isFiltered: boolean): [SearchState, () => void] {
-  const [state, setState] = useState<SearchState>({ found: undefined, error: undefined });
-  const runner = useRef<LatestOnly<{ query: string; limit: number }, Result<Search>>>(undefined);
+const NOTHING: SearchState = { found: undefined, error: undefined };
+
+/** Search for `text` among the tools of `filters` as they change. Returns the state, and a function that tries again. */
+export function useSearch(text: string, filters: Filters): [SearchState, () => void] {
+  const [state, setState] = useState<SearchState>(NOTHING);
+  const runner = useRef<LatestOnly<{ query: string; filters: Filters }, Result<Search>>>(undefined);
   runner.current ??= new LatestOnly(
-    ({ query, limit }) => search(query, limit),
+    (input) => search(input.query, LIMIT, undefined, { ...input.filters }),
     (result) => {
       if (result.ok) setState({ found: result.value, error: undefined });
       else if (!isAborted(result.error)) setState(({ found }) => ({ found, error: result.error }));
     },
   );
   const query = text.trim();
-  const limit = isFiltered ? FILTERED_LIMIT : LIMIT;
-  const start = () => runner.current?.run({ query, limit });
+  const start = () => runner.current?.run({ query, filters });
   useEffect(() => {
     if (query) start();
     else {
       runner.current?.cancel();
-      setState({ found: undefined, error: undefined });
+      setState(NOTHING);
     }
-  }, [query, limit]);
+  }, [query, filters.source, filters.category]);
   useEffect(() => () => runner.current?.cancel(), []);
-  return [query ? state : { found: undefined, error: undefined }, start];
+  return [query ? state : NOTHING, start];
 }

@@ -4,12 +4,12 @@ import type { JSX } from "preact";
 
 import type { SearchHit } from "../../api-types";
 import { formatNumber } from "../../format";
-import { fieldTitle, termTitle } from "./rows";
+import { explainHit, fieldTitle, termTitle } from "./rows";
 
 export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
   const most = Math.max(...hit.terms.map(({ weight }) => weight), 0);
   return (
-    <div class="why scroll-x" id={id} role="region" aria-label={`Why ${hit.name} was found`}>
+    <div class="why scroll-x" id={id} role="region" aria-label={`Why ${hit.name} was found`} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -18,23 +18,29 @@ export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
             <th scope="col" class="number">
               Weight
             </th>
-            <th aria-hidden="true" />
+            <td aria-hidden="true" />
           </tr>
         </thead>
-        <tbody>
-          {hit.terms.map(({ term, field, weight }, index) => (
-            <tr key={index}>
-              <th scope="row">{termTitle(term) || "–"}</th>
-              <td>{fieldTitle(field)}</td>
-              <td class="number">{formatNumber(weight)}</td>
-              <td class="share" aria-hidden="true">
-                <svg viewBox="0 0 100 4" preserveAspectRatio="none">
-                  <rect width={most > 0 ? (100 * Math.max(weight, 0)) / most : 0} height="4" />
-                </svg>
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {explainHit(hit).map(({ term, parts }) => (
+          <tbody key={term}>
+            {parts.map(({ field, weight }, index) => (
+              <tr key={field}>
+                {index === 0 && (
+                  <th scope="rowgroup" rowSpan={parts.length}>
+                    {termTitle(term) || "–"}
+                  </th>
+                )}
+                <td>{fieldTitle(field)}</td>
+                <td class="number">{formatNumber(weight)}</td>
+                <td class="share" aria-hidden="true">
+                  <svg viewBox="0 0 100 4" preserveAspectRatio="none">
+                    <rect width={most > 0 ? (100 * Math.max(weight, 0)) / most : 0} height="4" />
+                  </svg>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        ))}
         <tfoot>
           <tr>
             <th scope="row" colSpan={2}>

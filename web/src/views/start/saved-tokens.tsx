@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import type { Start } from "../../api-types";
 import { formatCount, formatNumber, formatPercent } from "../../format";
 
-export function SavedTokens({ tokens, tools }: { tokens: Start["tokens"]; tools: number }): JSX.Element {
+export function SavedTokens({ tokens, tools, seen }: { tokens: Start["tokens"]; tools: number; seen: number | undefined }): JSX.Element {
   const saves = tokens.definitions < tokens.all_definitions;
   return (
     <section class="section saved" aria-labelledby="saved">
@@ -17,7 +17,7 @@ export function SavedTokens({ tokens, tools }: { tokens: Start["tokens"]; tools:
       )}
       <dl class="bars">
         <Bar label={`All ${formatCount(tools, "definition")}`} value={tokens.all_definitions} most={Math.max(tokens.all_definitions, tokens.definitions)} />
-        <Bar label="The three of toolfold" value={tokens.definitions} most={Math.max(tokens.all_definitions, tokens.definitions)} accent />
+        <Bar label={seen === undefined ? "Those of toolfold" : `The ${formatNumber(seen)} of toolfold`} value={tokens.definitions} most={Math.max(tokens.all_definitions, tokens.definitions)} accent />
       </dl>
       <p class="soft small">Measured from the catalog of this server, as clients receive the definitions.</p>
     </section>

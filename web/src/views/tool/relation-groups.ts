@@ -1,24 +1,36 @@
 // The kinds of relations in words. Pure.
 
+import type { Tool } from "../../api-types";
+
 const TITLES: Record<string, string> = {
   needs_output_of: "Needs the output of",
-  alternative: "Instead of it",
-  use_instead: "Instead of it",
+  alternative: "Similar tools",
+  use_instead: "Call another tool for",
   then: "Often called next",
   see_also: "See also",
 };
 
-export interface RelationGroup {
-  title: string;
-  names: string[];
+export interface RelatedTool {
+  name: string;
+  /** What connects the two, or the need for which the other is called; may be empty. */
+  via: string[];
 }
 
-/** Group relations by their title; each tool once in a group, in the order given. */
-export function groupRelations(relations: readonly { kind: string; name: string }[]): RelationGroup[] {
-  const groups = new Map<string, Set<string>>();
-  for (const { kind, name } of relations) {
-    const title = TITLES[kind] ?? (kind ? kind[0]!.toUpperCase() + kind.slice(1).replaceAll("_", " ") : "Related");
-    groups.set(title, (groups.get(title) ?? new Set()).add(name));
+export interface RelationGroup {
+  title: string;
+  tools: RelatedTool[];
+}
+
+/** Group relations by their kind; each tool once in a group, in the order given. */
+export function groupRelations(relations: Tool["relations"]): RelationGroup[] {
+  const groups = new Map<string, Map<string, RelatedTool>>();
+  for (const { kind, name, via } of relations) {
+    const title = TITLES[kind] ?? (kind ? kind.charAt(0).toUpperCase() + kind.slice(1).replaceAll("_", " ") : "Related");
+    const tools = groups.get(title) ?? new Map<string, RelatedTool>();
+    groups.set(title, tools);
+    const tool = tools.get(name) ?? { name, via: [] };
+    tools.set(name, tool);
+    if (via) tool.via.push(via);
   }
-  return [...groups].map(([title, names]) => ({ title, names: [...names] }));
+  return [...groups].map(([title, tools]) => ({ title, tools: [...tools.values()] }));
 }

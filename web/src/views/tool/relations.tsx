@@ -15,15 +15,15 @@ export function Relations({ tool }: { tool: Tool }): JSX.Element | null {
     <section class="section" aria-labelledby="relations">
       <h2 id="relations">Related tools</h2>
       <dl class="relations">
-        {groups.map(({ title, names }) => (
+        {groups.map(({ title, tools }) => (
           <div key={title}>
             <dt>{title}</dt>
-            {names.map((name) => (
+            {tools.map(({ name, via }) => (
               <dd key={name}>
                 <a href={href("tool", name)}>
                   <code>{name}</code>
                 </a>{" "}
-                <span class="soft small">{known && findTool(known, name)?.summary}</span>
+                <span class="small soft">{via.join("; ") || (known && findTool(known, name)?.summary)}</span>
               </dd>
             ))}
           </div>

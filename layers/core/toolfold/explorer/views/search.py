@@ -1,8 +1,9 @@
-"""``GET ui/api/search?q=…``: the search of TOOL_LIST, and why each tool is found."""
+"""``GET ui/api/search?q=…&source=…&category=…``: the search of TOOL_LIST, and why each tool is found."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.explanation import Explainer
@@ -10,6 +11,7 @@ from toolfold.explorer.answers import json_answer
 from toolfold.explorer.parameters import read_integer, read_text
 
 if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
     from toolfold.explorer.explorer import Explorer
     from toolfold.explorer.page_request import PageRequest
     from toolfold.protocol.http import Response
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["respond"]
 
 MAX_QUERY_CHARS = 2000
+MAX_FILTER_CHARS = 200
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 """Tools that are explained: more than anyone reads, and few enough for 60 ms with 10,000 tools."""
 
@@ -25,9 +28,12 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
     """Return the terms of the request and the tools that match, best first, with the parts of their scores."""
     query = read_text(request, "q", MAX_QUERY_CHARS)
     limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
+    filters = {field: read_text(request, field, MAX_FILTER_CHARS) for field in ("source", "category")}
     catalog = explorer.catalog()
     started = time.perf_counter()
-    explained = catalog.memoize("explainer", lambda: Explainer(catalog)).search(query, limit)
+    explained = catalog.memoize("explainer", lambda: Explainer(catalog)).search(
+        query, limit, _candidates(catalog, filters)
+    )
     hits: list[dict[str, Any]] = [
         {
             "name": catalog.summary(hit.position).name,
@@ -57,6 +63,17 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
             "best": explained.result.top_ties,
         }
     )
+
+
+def _candidates(catalog: Catalog, filters: Mapping[str, str]) -> frozenset[int] | None:
+    """Return the positions of the tools that have all values of ``filters``; None where no value is given."""
+    chosen = [
+        frozenset(positions.get(value, ()))
+        for field, value in filters.items()
+        if value
+        for positions in [catalog.positions_of(field)]
+    ]
+    return frozenset.intersection(*chosen) if chosen else None
 
 
 def _round(value: float) -> float:
