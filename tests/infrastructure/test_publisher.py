@@ -11,7 +11,7 @@ from tests.support import sam_template, stack
 from tests.support.cloudwatch import CloudWatch, Span
 from tests.support.iam import Call, is_allowed
 from tests.support.stack import Stack
-from toolfold.settings import VARIABLES
+from toolfold.settings.variables import VARIABLES
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"

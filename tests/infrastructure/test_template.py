@@ -15,7 +15,7 @@ import pytest
 from cfnlint.api import ManualArgs, lint
 
 from tests.support import sam_template
-from toolfold.settings import VARIABLES
+from toolfold.settings.variables import VARIABLES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"

@@ -8,7 +8,9 @@ import pytest
 
 from toolfold.errors import SettingsError
 from toolfold.protocol.http import OriginPolicy, refuse_caller
-from toolfold.settings import VARIABLES, Settings, check_key_is_guarded
+from toolfold.settings import Settings
+from toolfold.settings.own_keys import check_key_is_guarded
+from toolfold.settings.variables import VARIABLES
 
 
 def test_every_variable_is_a_field() -> None:

@@ -7,7 +7,8 @@ import pytest
 from toolfold import cli
 from toolfold.catalog.store import open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
-from toolfold.settings import Settings, describe_unknown, unknown_names
+from toolfold.settings import Settings
+from toolfold.settings.names import describe_unknown, unknown_names
 
 URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"
 

@@ -18,7 +18,7 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Authorization, OriginPolicy
 from toolfold.protocol.mcp import Server, is_plain
-from toolfold.settings import open_keys
+from toolfold.settings.own_keys import open_keys
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog

@@ -12,7 +12,7 @@ import pytest
 from toolfold import cli
 from toolfold.cli.environment import read_env_file
 from toolfold.errors import SettingsError
-from toolfold.settings import VARIABLES
+from toolfold.settings.variables import VARIABLES
 
 Run = Callable[..., tuple[int, str, str]]
 URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"

@@ -13,7 +13,7 @@ from toolfold import cli
 from toolfold.cli.parser import make_parser
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import VARIABLES
+from toolfold.settings.variables import VARIABLES
 
 DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md")), Path("events/README.md")]
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
-from toolfold.settings import BUILT_IN_SOURCES
+from toolfold.settings.own_keys import BUILT_IN_SOURCES
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Source
@@ -116,7 +116,7 @@ class AllowList:
         named += [(source_id, "KEY") for source_id in self._keyed_sources]
         for source_id, kind in named:
             if source_id not in ids:
-                from toolfold.settings_names import describe_source
+                from toolfold.settings.misspelt_names import describe_source
 
                 raise _misspelt(describe_source(source_id, kind, ids))
         for source in sources:

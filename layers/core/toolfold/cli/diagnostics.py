@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from toolfold import __version__
 from toolfold.errors import CallError, SettingsError
 from toolfold.fuzzy import closest_matches
-from toolfold.settings import Settings, describe_unknown, unknown_names
+from toolfold.settings import Settings
+from toolfold.settings.names import describe_unknown, unknown_names
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog, Source

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from toolfold.errors import SettingsError
-from toolfold.settings import check_names
+from toolfold.settings.names import check_names
 
 __all__ = ["add_env_file", "prepare", "read_env_file"]
 

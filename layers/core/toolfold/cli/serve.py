@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from toolfold.cli.option_types import listen, port_number
 from toolfold.errors import ToolfoldError
-from toolfold.settings import Settings, check_key_is_guarded
+from toolfold.settings import Settings
+from toolfold.settings.own_keys import check_key_is_guarded
 
 if TYPE_CHECKING:
     from toolfold.explorer.local_page import LocalPage

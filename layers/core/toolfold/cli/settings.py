@@ -12,7 +12,9 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.errors import SettingsError
-from toolfold.settings import BUILT_IN_SOURCES, VARIABLES, describe_unknown, source_of, unknown_names
+from toolfold.settings.names import describe_unknown, source_of, unknown_names
+from toolfold.settings.own_keys import BUILT_IN_SOURCES
+from toolfold.settings.variables import VARIABLES
 
 _EXAMPLES = """examples:
   toolfold settings                          what is in force here

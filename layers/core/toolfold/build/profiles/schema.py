@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from toolfold.build.schema import Model, Prose
-from toolfold.settings import KIND_MODE_SYNONYMS, MODE_SYNONYMS
+from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
 
 FILE = "profiles.yaml"
 """Optional file beside the folders of the sources."""
