@@ -13,27 +13,38 @@ gc.set_threshold(20_000)
 import os
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.store import S3Store, open_store
+from toolfold.settings import Settings
+
+settings = Settings.from_environment()
+catalog_store = open_store(settings)
+if isinstance(catalog_store, S3Store):
+    catalog_store.start_reading()  # S3 answers while the modules below are imported
+
 from aws_lambda_powertools.logging import correlation_paths
 
 from toolfold.app import build_app
-from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-settings = Settings.from_environment()
 telemetry = configure(settings)
 logger, metrics = telemetry.logger, telemetry.metrics
 app = build_app(
     settings,
+    catalog_store=catalog_store,
     on_call=telemetry.record_call,
     on_failure=telemetry.record_failure,
     is_public=True,
     logs_audit=True,
 )
 gateway = LambdaHandler(app, telemetry, telemetry.record_request)
+if isinstance(catalog_store, S3Store):
+    # Lambda may stop this environment for minutes once it is initialised, and an open request would fail. Less than the
+    # 10 s that Lambda allows: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+    catalog_store.wait(timeout_s=5)
 
 if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand":
     from toolfold.transports import snapstart  # no request waits for this environment yet

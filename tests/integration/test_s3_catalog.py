@@ -71,6 +71,24 @@ def test_publishing_writes_an_immutable_object_and_then_the_pointer(s3: Any) -> 
     assert keys == [f"toolfold/v1/catalogs/{sha256}.json", "toolfold/v1/current.json"]
 
 
+def test_a_catalog_that_is_read_while_a_process_starts_is_not_read_again(s3: Any) -> None:
+    sha256 = publish(CONTENT, PLACE)
+    store = S3Store(PLACE, max_age_s=60)
+    store.start_reading()
+    store.wait()
+    s3.delete_object(Bucket="catalogs", Key="toolfold/v1/current.json")
+    assert store().sha256 == sha256
+    assert store.published_at is not None
+
+
+def test_what_fails_while_a_process_starts_is_read_by_the_first_call(s3: Any) -> None:
+    store = S3Store(PLACE, max_age_s=60)
+    store.start_reading()
+    store.wait()
+    sha256 = publish(CONTENT, PLACE)
+    assert store().sha256 == sha256
+
+
 def test_a_new_catalog_is_read_after_max_age(s3: Any) -> None:
     publish(CONTENT, PLACE)
     store = S3Store(PLACE, max_age_s=0.000001)

@@ -22,6 +22,7 @@ from toolfold.settings.own_keys import open_keys
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
+    from toolfold.catalog.store import FileStore
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.call_log_file import CallLogFile
     from toolfold.settings import Settings
@@ -92,6 +93,7 @@ class App:
 def build_app(
     settings: Settings,
     *,
+    catalog_store: FileStore | S3Store | None = None,
     hosts: tuple[str, ...] = (),
     port: int | None = None,
     on_call: Callable[[CallLog], None] | None = None,
@@ -106,6 +108,8 @@ def build_app(
 
     Args:
         settings: The settings of this process.
+        catalog_store: What ``open_store`` has returned for them, where the catalog is being read already; None: it is
+            opened here.
         hosts: Host names under which a local HTTP server may be called; empty: any. See
             :class:`toolfold.protocol.http.OriginPolicy`.
         port: The port that must be named with ``hosts``.
@@ -121,8 +125,10 @@ def build_app(
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
     """
+    catalog_store = catalog_store or open_store(settings)
     aws = AwsClients()
-    catalog_store = open_store(settings, aws, on_failure)
+    if isinstance(catalog_store, S3Store):
+        aws, catalog_store.on_failure = catalog_store.aws, on_failure
     call_log = _open_call_log(settings)
     if call_log is not None:
         on_call = _each(call_log.record_call, on_call)

@@ -18,7 +18,8 @@ import os
 import stat
 import time
 from collections.abc import Callable, Sequence
-from threading import Lock
+from contextlib import suppress
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -61,13 +62,11 @@ def object_name(sha256: str) -> str:
     return f"catalogs/{sha256}.json"
 
 
-def open_store(
-    settings: Settings, aws: AwsClients | None = None, on_failure: Callable[[str], None] | None = None
-) -> Callable[[], Catalog]:
-    """Return a function that returns the current catalog of ``settings.catalog``, and refuses what they do not allow.
+def open_store(settings: Settings, aws: AwsClients | None = None) -> FileStore | S3Store:
+    """Return what returns the current catalog of ``settings.catalog`` when called, and refuses what they do not allow.
 
-    Nothing is read before the first call. The function raises :class:`CatalogUnavailable` when the catalog cannot be
-    read.
+    Nothing is read before the first call, or :meth:`S3Store.start_reading`. A call raises :class:`CatalogUnavailable`
+    when the catalog cannot be read.
 
     Raises:
         SettingsError: The location is neither a path nor ``s3://bucket/prefix``.
@@ -77,9 +76,7 @@ def open_store(
     location, allow_list = settings.catalog, AllowList.from_settings(settings)
     if location.startswith("s3://"):
         embedded = FileStore(_bundled(), allow_list)
-        return S3Store(
-            location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded, on_failure
-        )
+        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
     return FileStore(os.path.expanduser(location) if location else _bundled(), allow_list)
@@ -197,9 +194,10 @@ class S3Store:
         aws: Provides credentials that are not in the environment.
         allow_list: What the sources of the catalog may name; None: not checked here.
         embedded: Returns the catalog to use while there is no pointer; None: that is an error.
-        on_failure: Called with ``CATALOG_NOT_REFRESHED`` when S3 cannot be read and the last catalog is used.
 
     Attributes:
+        aws: Provides the credentials.
+        on_failure: Called with ``CATALOG_NOT_REFRESHED`` when S3 cannot be read and the last catalog is used.
         published_at: When the current catalog was published, in seconds since 1970; None before it was read.
 
     Raises:
@@ -214,15 +212,15 @@ class S3Store:
         aws: AwsClients | None = None,
         allow_list: AllowList | None = None,
         embedded: Callable[[], Catalog] | None = None,
-        on_failure: Callable[[str], None] | None = None,
     ) -> None:
-        self._aws, self._allow_list, self._embedded = aws or AwsClients(), allow_list, embedded
+        self.aws, self._allow_list, self._embedded = aws or AwsClients(), allow_list, embedded
         self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not self._bucket:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")
         self._prefix = prefix.strip("/")
         self._max_age_s, self._timeout_s = max_age_s, timeout_s
-        self._on_failure = on_failure
+        self.on_failure: Callable[[str], None] | None = None
+        self._reading: Thread | None = None
         self._client: Any = None
         self._catalog: Catalog | None = None
         self._checked_at = self._check_again_s = 0.0
@@ -234,24 +232,50 @@ class S3Store:
         Raises:
             CatalogUnavailable: There is no catalog that can be read.
         """
+        self.wait()
         # A negative age is possible: the clock of an environment that is restored from a snapshot may be earlier.
-        if self._catalog is not None and 0 <= time.monotonic() - self._checked_at < self._check_again_s:
-            return self._catalog
-        try:
-            self._catalog, self._check_again_s = self._load_current(), self._max_age_s
-        except CatalogUnavailable:
-            if self._catalog is None:
-                raise
-            logger.warning("the catalog in S3 cannot be read; using the last one")
-            if self._on_failure is not None:
-                self._on_failure(CATALOG_NOT_REFRESHED)
-            self._check_again_s = _RETRY_S
-        self._checked_at = time.monotonic()
+        if self._catalog is None or not 0 <= time.monotonic() - self._checked_at < self._check_again_s:
+            self._catalog = self._read_again()
         return self._catalog
+
+    def start_reading(self) -> None:
+        """Read the catalog in a thread, while this process imports what it needs besides.
+
+        Each of the two requests waits for S3. When one fails, the next call sends it again.
+        """
+
+        def read() -> None:
+            with suppress(Exception):  # the next call meets the same error, and can report it
+                self._catalog = self._read_again()
+
+        self._reading = Thread(target=read, name="catalog", daemon=True)
+        self._reading.start()
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Wait, at most ``timeout_s``, until the thread of :meth:`start_reading` has ended; requests have time-outs."""
+        reading = self._reading
+        if reading is not None:
+            reading.join(timeout_s)
+            if not reading.is_alive():
+                self._reading = None
 
     def invalidate(self) -> None:
         """Close the connections to S3, and read the pointer again at the next request."""
         self._client, self._check_again_s = None, 0.0
+
+    def _read_again(self) -> Catalog:
+        """Return the current catalog, or the last one; note when it was read, and when to read it again."""
+        try:
+            catalog, self._check_again_s = self._load_current(), self._max_age_s
+        except CatalogUnavailable:
+            if self._catalog is None:
+                raise
+            catalog, self._check_again_s = self._catalog, _RETRY_S
+            logger.warning("the catalog in S3 cannot be read; using the last one")
+            if self.on_failure is not None:
+                self.on_failure(CATALOG_NOT_REFRESHED)
+        self._checked_at = time.monotonic()
+        return catalog
 
     def _load_current(self) -> Catalog:
         try:
@@ -328,7 +352,7 @@ class S3Store:
                 from toolfold.aws.s3 import open_bucket
 
                 self._client = open_bucket(
-                    self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2, aws=self._aws
+                    self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2, aws=self.aws
                 )
             return send(obstore, self._client)
         except FileNotFoundError as error:
