@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -30,11 +29,15 @@ from tests.benchmarks.calls.replay import (
 )
 from tests.benchmarks.calls.workload import CALLS, Call, generate_calls
 from tests.support.clocks import Clock
+from toolfold.cli import progress
+from toolfold.cli.progress import Steps
 
 PAGE = Path("docs/reference/measurements-calls.md")
 COMMAND = "make bench-calls ARGS=--write"
 QUICK = 200
 PROCESSES = 4
+DAYS = 11
+"""Days that are replayed."""
 
 Make = Callable[[str, Clock], Toolfold | PassThrough]
 
@@ -43,18 +46,17 @@ def main() -> int:
     options = measured_tables.parse_options(__doc__, "--write", "--quick")
     # Refusals of the day are expected here, and are counted.
     logging.getLogger("toolfold").setLevel(logging.ERROR)
-    with memoized_responses():
-        measured = measure(generate_calls(QUICK if options.quick else CALLS))
+    with memoized_responses(), progress.steps(DAYS, has_lines=True, is_animated=False) as steps:
+        measured = measure(generate_calls(QUICK if options.quick else CALLS), steps)
     return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 
-def measure(calls: Sequence[Call]) -> str:
+def measure(calls: Sequence[Call], steps: Steps) -> str:
     def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[CallResult]:
-        clock, started = Clock(DAY), time.monotonic()
+        steps.start(title)
+        clock = Clock(DAY)
         with serve_mock_api(clock, plan) as upstream:
-            found = replay(calls, upstream, clock, make(upstream.url, clock), key)
-        print(f"{title}: {time.monotonic() - started:.0f} s", file=sys.stderr)
-        return found
+            return replay(calls, upstream, clock, make(upstream.url, clock), key)
 
     unlimited = day("passed through", lambda url, _: PassThrough(url))
     ours = day("toolfold", Toolfold)

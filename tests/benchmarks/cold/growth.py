@@ -16,13 +16,14 @@ from typing import Any
 
 from tests.benchmarks.cold import events
 from tests.benchmarks.cold.measured_servers import ROOT
-from tests.benchmarks.cold.measuring import elapsed_ms, peak_memory, report
+from tests.benchmarks.cold.measuring import elapsed_ms, peak_memory
 from tests.benchmarks.cold.packages import COMPILED, FOLDER, Package
 from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.__main__ import catalog
 from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from tests.support.lambda_runtime import LambdaRuntime
 from toolfold.build.publisher import publish
+from toolfold.cli import progress
 
 DELAY_S = 0.02
 FILE, S3 = "file", "S3"
@@ -38,10 +39,9 @@ def measure(package: Package, sizes: Sequence[int], starts: int) -> list[dict[st
     found: dict[tuple[int, str], list[dict[str, float]]] = {(size, place): [] for size in sizes for place in (FILE, S3)}
     with _places(sizes) as variables:
         requests = {size: generate.requests_of(size, WARM + 1) for size in sizes}
-        for number in range(starts):
+        for _ in progress.track(range(starts), lambda number: f"Starts with large catalogs, round {number + 1}"):
             for (size, place), figures in found.items():
                 figures.append(_start(package, variables[size, place], *requests[size]))
-            report(f"growth: {number + 1} of {starts}")
     return [{"tools": size, "place": place, "starts": figures} for (size, place), figures in found.items()]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.support.built_function import LAMBDA_PYTHON
 from tests.support.lambda_runtime import LambdaRuntime
+from toolfold.cli import progress
 
 BLOCK = 50
 """Invocations of one server before those of the next one, so that other load of the machine affects all servers."""
@@ -47,7 +47,7 @@ class Bench:
         found: dict[str, dict[str, list[dict[str, float]]]] = {
             variant: {server.name: [] for server in self.servers} for variant in starts
         }
-        for number in range(max(starts.values())):
+        for number in progress.track(range(max(starts.values())), lambda number: f"Cold starts, round {number + 1}"):
             first = number % len(self.servers)
             for server in (*self.servers[first:], *self.servers[:first]):
                 for variant in (variant for variant, count in starts.items() if number < count):
@@ -55,7 +55,6 @@ class Bench:
                     if server.kind == "toolfold":
                         figures[SEARCH] = self._start(server, variant, (SEARCH,))[SEARCH]
                     found[variant][server.name].append(figures)
-            report(f"cold starts: {number + 1} of {max(starts.values())}")
         return found
 
     def _start(self, server: MeasuredServer, variant: str, methods: Sequence[str]) -> dict[str, float]:
@@ -86,14 +85,13 @@ class Bench:
         }
         with ExitStack() as stack:
             runtimes = {one.name: stack.enter_context(self.runtime(one)) for one in self.servers}
-            for method in METHODS:
+            for method in progress.track(METHODS, lambda method: f"Warm invocations: {method}"):
                 for server in self.servers:  # without the imports of first invocations
                     self._round(server, runtimes[server.name], method, range(3))
                 for first in range(0, invocations, BLOCK):
                     for server in self.servers:
                         block = range(first, min(first + BLOCK, invocations))
                         times[server.name][method] += self._round(server, runtimes[server.name], method, block)
-                report(f"warm: {method}")
             memory = {name: peak_memory(runtime.pid) for name, runtime in runtimes.items()}
         return {name: {"times": times[name], "memory": memory[name]} for name in times}
 
@@ -131,8 +129,3 @@ def peak_memory(pid: int) -> float:
 def elapsed_ms(started: float) -> float:
     """Return the milliseconds since ``started``, by ``time.perf_counter``."""
     return (time.perf_counter() - started) * 1000
-
-
-def report(what: str) -> None:
-    """Print the progress of the run."""
-    print(what, file=sys.stderr, flush=True)

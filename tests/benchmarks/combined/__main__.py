@@ -25,6 +25,7 @@ from scripts import measured_tables
 from scripts.measured_tables import markdown_table
 from tests.benchmarks.cold.services import described, machine
 from toolfold.app import build_app
+from toolfold.cli import progress
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
@@ -203,7 +204,8 @@ def _worker_mb() -> float:
 def measure() -> str:
     logging.getLogger("toolfold").setLevel(logging.WARNING)
     with MockApi() as quick, MockApi(latency_s=LATENCY_S) as slow:
-        parts = [times(quick.url, slow.url), scripts(quick.url)]
+        measured = (("Batches", lambda: times(quick.url, slow.url)), ("Scripts", lambda: scripts(quick.url)))
+        parts = [run() for _, run in progress.track(measured, lambda part: part[0])]
     return "\n".join([*parts, f"Measured on {described(machine())}\n"])
 
 

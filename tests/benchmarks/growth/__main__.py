@@ -23,6 +23,7 @@ from scripts import measured_tables
 from scripts.measured_tables import markdown_table
 from tests.benchmarks.growth.measure import DEADLINE_S
 from tests.benchmarks.growth.shapes import SHAPES
+from toolfold.cli import progress
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/reference/answer-size.md"
@@ -58,7 +59,10 @@ Figures = dict[str, Any]
 def main() -> int:
     options = measured_tables.parse_options(__doc__, "--write", "--quick")
     sizes = SIZES[:3] if options.quick else SIZES
-    measured = [_measure(shape, size, select) for shape, select in _cases() for size in sizes]
+    cases = [(shape, size, select) for shape, select in _cases() for size in sizes]
+    measured = [
+        _measure(*case) for case in progress.track(cases, lambda case: f"{case[0]}, {_size(case[1])} {case[2]}")
+    ]
     FOLDER.mkdir(parents=True, exist_ok=True)
     results = FOLDER / "results.json"
     results.write_text(json.dumps(measured), encoding="utf-8")
@@ -86,7 +90,6 @@ def _measure(shape: str, size: int, select: str) -> Figures:
     figures: Figures = {**runs[0]}
     for name in ("seconds", "cpu_s", "mb"):
         figures[name] = min(run[name] for run in runs)
-    print(f"{_name(figures)}, {figures['bytes']:,} bytes: {figures['cpu_s']:.2f} s", file=sys.stderr)
     return figures
 
 

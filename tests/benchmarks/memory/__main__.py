@@ -17,12 +17,13 @@ from tests.benchmarks.cold import measured_servers, packages, services
 from tests.benchmarks.cold.cost import CORE_MB, MILLION, UPSTREAM_S, of_duration
 from tests.benchmarks.cold.events import CACHED, FRESH, LISTING, RequestSet, request_sets, tool
 from tests.benchmarks.cold.measured_servers import MeasuredServer
-from tests.benchmarks.cold.measuring import elapsed_ms, peak_memory, report
+from tests.benchmarks.cold.measuring import elapsed_ms, peak_memory
 from tests.benchmarks.cold.packages import COMPILED, Package
 from tests.benchmarks.cold.services import Services
 from tests.benchmarks.memory.cpu import capped
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.upstream import Upstream
+from toolfold.cli import progress
 
 PAGE = Path("docs/explanation/decisions/memory-size.md")
 COMMAND = "make bench-memory ARGS=--write"
@@ -40,14 +41,13 @@ def main() -> int:
     package = packages.build([ours])[ours.package]
     found: dict[int, Figures] = {size: {} for size in SIZES}
     with services.running() as running:
-        for number in range(2 if options.quick else 5):
-            for size in SIZES:
-                for name, figure in _one(package, ours, running, request_sets(), size).items():
-                    found[size].setdefault(name, []).append(figure)
-            report(f"round {number + 1}")
-        peaks = {
-            (kind, megabytes): _peak(package, kind, megabytes) for kind in ("csv", "json") for megabytes in ANSWERS
-        }
+        rounds = [(number, size) for number in range(2 if options.quick else 5) for size in SIZES]
+        for _, size in progress.track(rounds, lambda one: f"Round {one[0] + 1}, {one[1]} MB"):
+            for name, figure in _one(package, ours, running, request_sets(), size).items():
+                found[size].setdefault(name, []).append(figure)
+        answers = [(kind, megabytes) for kind in ("csv", "json") for megabytes in ANSWERS]
+        shown = progress.track(answers, lambda one: f"An answer of {one[1]} MB of {one[0]}")
+        peaks = {(kind, megabytes): _peak(package, kind, megabytes) for kind, megabytes in shown}
     return measured_tables.update_page(PAGE if options.write else None, COMMAND, _page(found, peaks))
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from scripts import measured_tables
 from scripts.measured_tables import markdown_table
 from toolfold.catalog.profiles import MODES
+from toolfold.cli import progress
 
 COMMAND = "make bench-modes ARGS=--write"
 PAGE = Path("docs/reference/measurements.md")
@@ -48,7 +49,7 @@ print(json.dumps([first * 1000, sorted(times)[150] * 1000, len(sys.modules) - be
 def measure() -> str:
     """Return the table."""
     rows = []
-    for mode in ("", *MODES):
+    for mode in progress.track(("", *MODES), lambda mode: f"tools/list of {mode or 'the default'}"):
         path = f"/mcp/{mode}" if mode else "/mcp"
         runs = [
             json.loads(subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, check=True).stdout)

@@ -19,6 +19,7 @@ from tests.benchmarks.retrieval.rankers import EveryWord, FullText, Ranker, Tool
 from tests.benchmarks.retrieval.report import answers, misses, tables, times
 from tests.benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.cli import progress
 
 PAGE = Path("docs/reference/retrieval.md")
 COMMAND = "make bench-retrieval ARGS=--write"
@@ -40,7 +41,8 @@ def main() -> int:
             "every word a substring": EveryWord(texts),
         }
         there = fastmcp_rankers(texts, [request.text for request in requests], DEPTH)
-        measured = tables({title: answers(ranker, requests) for title, ranker in {**here, **there}.items()})
+        rankers = progress.track({**here, **there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
+        measured = tables({title: answers(ranker, requests) for title, ranker in rankers})
         if not (options.write or options.check):
             print(measured, times(here, requests), sep="\n", end="")
             return 0

@@ -31,6 +31,7 @@ from tests.benchmarks.retrieval_public.standard_error import with_error
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
+from toolfold.cli import progress
 
 PAGE = Path("docs/reference/retrieval-public.md")
 COMMAND = "make bench-retrieval-public DATA=FOLDER ARGS=--write"
@@ -48,7 +49,7 @@ def main() -> int:
     """Run the command."""
     options = _parse_options()
     rows, costs, listed = [], [], []
-    for public_set in load_all(options.folder):
+    for public_set in progress.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
         reported = _reported(public_set)
         asked = [request for part in reported.values() for request in part]
         rankers: list[tuple[Ranker, str]] = []

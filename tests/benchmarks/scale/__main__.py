@@ -24,6 +24,7 @@ from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from toolfold.build.publisher import publish
 from toolfold.catalog.model import FORMAT
 from toolfold.catalog.store import bundled_path
+from toolfold.cli import progress
 
 PAGE = Path("docs/reference/scale.md")
 COMMAND = "make bench-scale ARGS=--write"
@@ -55,7 +56,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 def main() -> int:
     options = measured_tables.parse_options(__doc__, "--write", "--quick")
     sizes, processes = (SIZES[:-1], 1) if options.quick else (SIZES, 3)
-    paths = {size: catalog(size) for size in sizes}
+    paths = {size: catalog(size) for size in progress.track(sizes, lambda size: f"Making {size:,} tools")}
     files = _times("Catalog in a file", {size: (str(path), {}) for size, path in paths.items()}, processes)
     parts = ["Milliseconds.\n", files, in_slow_s3(paths, processes), in_moto(paths)]
     return measured_tables.update_page(PAGE if options.write else None, COMMAND, "\n".join(parts))
@@ -67,7 +68,6 @@ def catalog(size: int) -> Path:
         return bundled_path()
     path = FOLDER / f"{size}-format-{FORMAT}.json"  # a file of another layout is not used again
     FOLDER.mkdir(parents=True, exist_ok=True)
-    print(f"making {path}", file=sys.stderr)
     generate.write(size, path)
     return path
 
@@ -123,7 +123,7 @@ def in_moto(paths: Mapping[int, Path]) -> str:
 
 def _times(title: str, places: Mapping[int, tuple[str, Mapping[str, str]]], processes: int) -> str:
     rows = []
-    for size, (place, variables) in places.items():
+    for size, (place, variables) in progress.track(places.items(), lambda item: f"{title}: {item[0]:,} tools"):
         measured = [_process(place, size, variables) for _ in range(processes)]
         cells = [statistics.median(_at(figures, way) for figures in measured) for way in COLUMNS.values()]
         rows.append(

@@ -19,6 +19,7 @@ from scripts import measured_tables
 from tests.benchmarks.sources.questions import QUESTIONS
 from tests.support.five_sources import FiveSources, five_sources
 from toolfold.app import App
+from toolfold.cli import progress
 from toolfold.sources.registry import BUILT_IN
 
 PAGE = Path("docs/reference/many-sources.md")
@@ -43,7 +44,13 @@ def main() -> int:
     options = measured_tables.parse_options(__doc__, "--write")
     logging.getLogger("toolfold").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder, five_sources(Path(folder)) as sources:
-        measured = "\n".join((_session(sources), _tokens(sources), _search(sources), _imports()))
+        parts = (
+            ("A session", lambda: _session(sources)),
+            ("Tokens", lambda: _tokens(sources)),
+            ("Requests", lambda: _search(sources)),
+            ("Imports", _imports),
+        )
+        measured = "\n".join(measure() for _, measure in progress.track(parts, lambda part: part[0]))
     return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 

@@ -22,6 +22,7 @@ from tests.benchmarks.stdio.environments import FLOOR, ROOT, MeasuredServer, ins
 from tests.benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start, start
 from tests.conformance.helpers import start_server
 from toolfold import __version__
+from toolfold.cli import progress
 
 PAGE = ROOT / "docs/reference/measurements.md"
 COMMAND = "make bench-stdio ARGS=--write"
@@ -60,7 +61,7 @@ def measure(everyone: Sequence[MeasuredServer], times: int) -> dict[str, list[St
         with start_server(mock_api, env=home, log=Path(folder) / "log") as url:
             given = {**path, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "ALPHA_VANTAGE_API_KEY": "mock-key"}
             starts: dict[str, list[Start]] = {one.name: [] for one in everyone}
-            for _ in range(times + 1):
+            for _ in progress.track(range(times + 1), lambda number: f"Starts over stdio, round {number + 1}"):
                 for one in everyone:
                     starts[one.name].append(start(one, given))
     return {name: all_of_it[1:] for name, all_of_it in starts.items()}

@@ -12,7 +12,7 @@ import base64
 import functools
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ def compile_folder(
     adapters: Collection[str] | None = None,
     left_out: list[str] | None = None,
     notes: list[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Compile every source below ``folder``.
 
@@ -58,6 +59,7 @@ def compile_folder(
         adapters: Names that ``kind`` may have. None: the adapters that ``sources.registry`` finds here.
         left_out: Receives what imported sources describe and no tool can express, each as ``file:line: problem``.
         notes: Receives what imported tools lack without harm, each as ``file:line: sentence``.
+        progress: Called with a sentence before each step that may take long.
 
     Returns:
         The compiled catalog as JSON text, ending in a line feed.
@@ -66,12 +68,13 @@ def compile_folder(
         SourceError: The files have errors. The exception lists all of them, each as ``file:line: problem``.
     """
     problems: list[str] = []
-    loaded = _load(folder, adapter_names() if adapters is None else sorted(adapters), problems)
+    loaded = _load(folder, adapter_names() if adapters is None else sorted(adapters), problems, progress)
     names = _names(loaded)
     left_out = [] if left_out is None else left_out
     left_out += [problem for source in loaded for problem in source.left_out]
     if notes is not None:
         notes += [note for source in loaded for note in source.notes]
+    progress("Checking the tools …")
     definitions = list(_definitions(loaded, names, problems))
     tools, locations = _tool_entries(definitions, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]
@@ -97,6 +100,7 @@ def compile_folder(
     profiles = compile_profiles(folder, CatalogParts(sources, categories, tools, unexposed), problems)
     if problems:
         raise SourceError(problems)
+    progress(f"Building the search index of {len(tools):,} tools …")
     compiled = {
         "sources": sources,
         "categories": categories,
@@ -135,7 +139,9 @@ def _content(file: str | bytes) -> dict[str, str]:
     return {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}
 
 
-def _load(folder: Path, adapters: Collection[str], problems: list[str]) -> list[LoadedSource]:
+def _load(
+    folder: Path, adapters: Collection[str], problems: list[str], progress: Callable[[str], None]
+) -> list[LoadedSource]:
     """Return every source that can be read, sorted by the names of their folders.
 
     Raises:
@@ -147,6 +153,7 @@ def _load(folder: Path, adapters: Collection[str], problems: list[str]) -> list[
         raise SourceError([f"{folder}: {problem}"])
     found: dict[str, LoadedSource] = {}
     for path in paths:
+        progress(f"Reading {path.parent.name} …")
         document = yaml_loader.load(path)
         kind = document.data.get("kind", "http_api") if isinstance(document.data, dict) else "http_api"
         if kind not in adapters:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolfold.cli import output, publish, versions
+from toolfold.cli import output, progress, publish, versions
 from toolfold.cli.remote import RemoteTools
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -245,7 +245,8 @@ def _compile(options: argparse.Namespace) -> int:
     path = options.output or options.folder / "catalog.json"
     left_out: list[str] = []
     notes: list[str] = []
-    compiled = compile_folder(options.folder, left_out=left_out, notes=notes)
+    with progress.steps() as steps:
+        compiled = compile_folder(options.folder, left_out=left_out, notes=notes, progress=steps.start)
     current = read_output_file(path)
     _print_left_out(left_out)
     _print_notes(notes, is_whole=options.notes)

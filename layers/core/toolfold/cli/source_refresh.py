@@ -32,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     if not sources:
         print(f"No source in {options.folder} is read from elsewhere: there is nothing to refresh.")
         return 0
-    reports = {source.id: _refresh(source, settings, check=options.check) for source in sources}
+    with progress.steps(len(sources)) as steps:
+        reports = {source.id: _refresh(source, settings, steps, check=options.check) for source in sources}
     changed = [source_id for source_id, report in reports.items() if report]
     failed = [source_id for source_id, report in reports.items() if report is None]
     if changed and options.check:
@@ -42,13 +43,14 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed or (changed and options.check) else 0
 
 
-def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> RefreshReport | None:
+def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *, check: bool) -> RefreshReport | None:
     """Refresh one source and print what changed; return None where it failed."""
+    steps.start(f"Reading the tools of {source.id} …")
     try:
-        with progress.waiting(f"Reading the tools of {source.id} …"):
-            report = refresh_source(source, settings, check=check)
+        report = refresh_source(source, settings, check=check, progress=steps.describe)
     except ToolfoldError as error:
-        output.print_wrapped(f"{source.id}: {_sentence(source.id, error)}", "  ")
+        with steps.paused():
+            output.print_wrapped(f"{source.id}: {_sentence(source.id, error)}", "  ")
         return None
     except ModuleNotFoundError as error:
         from toolfold.cli.installation import EXTRAS, install_command
@@ -56,9 +58,11 @@ def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> Refres
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        output.print_wrapped(f"{source.id}: this needs {package}: {install_command(EXTRAS[package])}", "  ")
+        with steps.paused():
+            output.print_wrapped(f"{source.id}: this needs {package}: {install_command(EXTRAS[package])}", "  ")
         return None
-    _print_report(source.id, report)
+    with steps.paused():
+        _print_report(source.id, report)
     return report
 
 

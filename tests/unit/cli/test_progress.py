@@ -1,0 +1,88 @@
+"""Progress of long commands: a bar on a terminal, lines or nothing elsewhere, and never anything on stdout."""
+
+import contextlib
+import io
+import sys
+import time
+
+import pytest
+
+from toolfold.cli import progress
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return what stderr is from now on. Not a fixture: pytest sets stderr again before a test."""
+    made = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", made)
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+    return made
+
+
+def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.steps(2) as steps:
+        steps.start("one")
+        steps.describe("more of one")
+        with steps.paused():
+            print("a result")
+    assert capsys.readouterr() == ("a result\n", "")
+
+
+def test_a_measurement_has_one_line_for_each_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(progress.track(("a", "b"), lambda item: f"Measuring {item}")) == ["a", "b"]
+    assert capsys.readouterr() == ("", "1/2 Measuring a\n2/2 Measuring b\n")
+
+
+@pytest.mark.parametrize("is_animated", [True, False])
+def test_a_terminal_shows_text_and_count_and_is_clean_after(is_animated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with progress.steps(3, is_animated=is_animated) as steps:
+        steps.start("first \x1b[31m name")
+        steps.start("second")
+        time.sleep(0.15 if is_animated else 0)
+    shown = terminal.getvalue()
+    assert "second" in shown
+    assert "1/3" in shown
+    assert "\x1b[31m name" not in shown
+    assert shown.endswith(("\x1b[2K", "\x1b[?25h", "\r\x1b[1A\x1b[2K"))  # the line erased, the cursor visible
+
+
+def test_a_short_command_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "DELAY_S", 60.0)
+    with progress.steps(1) as steps:
+        steps.start("quick")
+    assert terminal.getvalue() == ""
+
+
+def test_results_go_to_stdout_while_the_bar_is_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = open_terminal(monkeypatch)
+    with progress.steps(2) as steps:
+        steps.start("one")
+        with steps.paused():
+            print("a result")
+        steps.start("two")
+    assert capsys.readouterr().out == "a result\n"
+    assert "a result" not in terminal.getvalue()
+
+
+def test_an_error_takes_the_bar_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with contextlib.suppress(ValueError), progress.steps(2) as steps:
+        steps.start("one")
+        raise ValueError
+    assert "one" in terminal.getvalue()
+    before = terminal.getvalue()
+    time.sleep(0.15)
+    assert terminal.getvalue() == before
