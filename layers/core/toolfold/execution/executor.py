@@ -174,8 +174,7 @@ class ToolExecutor:
             raise _write_not_allowed(tool)
         tier = ("tools:premium",) if self.settings.oauth_premium_scope and tool.access == "premium" else ()
         credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
-        cached_executor = self.cached_executor()
-        resolved = validator_of(catalog, tool).resolve({**line.arguments, **added}, cached_executor.memo)
+        resolved = validator_of(catalog, tool).resolve({**line.arguments, **added}, self.memo)
         if resolved.problems:
             raise _invalid(tool, resolved)
         line.arguments = resolved.arguments
@@ -186,19 +185,18 @@ class ToolExecutor:
         self._allow_list.check(source)
         admit = self._admission(source, tool, credentials)
         approval = self._approval(source, tool, resolved.arguments, credentials, line)
-        takers = sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
         secrets = self._secret_provider()
         api_key = resolve_api_key(
             source,
             credentials,
             secrets,
-            is_only_one=takers <= 1,
+            is_only_one=_key_takers(catalog) <= 1,
             uses_own=self._uses_own_keys,
             need=tool.call.get("credentials", "required"),
         )
         if approval is not None:
             self.approval_gate().redeem(tool, approval)
-        result = cached_executor.call(
+        result = self.cached_executor().call(
             source,
             tool,
             resolved.arguments,
@@ -421,6 +419,15 @@ class ToolExecutor:
                     read_file=self._read_file,
                 )
             return self._cached_executor
+
+
+def _key_takers(catalog: Catalog) -> int:
+    """Return how many sources take keys of callers."""
+
+    def count() -> int:
+        return sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
+
+    return catalog.memoize("sources that take keys", count)
 
 
 def _write_not_allowed(tool: Tool) -> WriteNotAllowed:
