@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import COMBINING_TOOLS
+from toolfold.catalog.model import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.argument_reader import ArgumentReader
@@ -39,7 +39,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
     if depth > MAX_UNWRAPPED:
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
-    tool = None if find_meta_tool(name) == name else catalog.called_tool(name)
+    tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
     if tool is None and (meta_tool := find_meta_tool(name)) is not None:
         if meta_tool in COMBINING_TOOLS:
             from toolfold.meta_tools.combined_request import read_combined

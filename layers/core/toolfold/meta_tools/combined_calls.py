@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import MAX_BYTES, WorkBudget
+from toolfold.cache.key import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.meta_tools import tool_call
-from toolfold.meta_tools.call import CallBase
+from toolfold.meta_tools.call import Call, CallBase
 from toolfold.meta_tools.call_batch import LATE, thread_count
 from toolfold.meta_tools.combined_request import read_call
 from toolfold.meta_tools.large_answers import LargeAnswerTurn
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Tool
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.result import CallResult
-    from toolfold.meta_tools.call import Answer, Call
+    from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.call_batch import Batch
     from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
 __all__ = ["MAX_CALLS", "MAX_PARALLEL", "USUAL_PARALLEL", "CombinedCalls", "Item"]
@@ -40,6 +42,9 @@ MAX_PARALLEL, USUAL_PARALLEL = 16, 10
 
 _CELL_BYTES = 60
 """What a cell of a document takes about: a number or a short text, and its place."""
+
+_OPENED_BYTES = 4_000
+"""What a call that was read takes beside its texts: four objects and the selection."""
 
 _NEAR_END_S = 0.25
 """A read that ends in a time-out this close to the end of the request was ended by it, and is one of the rest."""
@@ -97,6 +102,16 @@ class _Part:
     outcome: Any = None
 
 
+class _Opened(NamedTuple):
+    """A call that was read, for as many requests as have the same."""
+
+    given: Mapping[str, Any]
+    tool: Tool
+    sent: Mapping[str, Any]
+    options: OutputOptions
+    bypass_cache: bool
+
+
 class CombinedCalls:
     """The calls of one request. A context manager, used by one thread.
 
@@ -145,12 +160,8 @@ class CombinedCalls:
             return Item(id_, {}, error=error)
         item = Item(id_, given)
         try:
-            item.given = read_call(self.request.catalog, given)
-            call, sent = tool_call.open_call(self._base(credentials), item.given)
-            if call.options.raw_by:
-                call, sent = self._without_raw_form(item, call.options.raw_by, credentials)
+            call, sent, item.batch = self._opened(item, credentials)
             item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
-            item.batch, sent = tool_call.plan_parts(call, sent)
             if item.batch is not None:
                 thread_count(call.tool, None)  # refuses a list of writes
                 item.call = tool_call.for_parts(item.call, item.batch)
@@ -175,6 +186,34 @@ class CombinedCalls:
                 continue
             self._perform_group(group, max_parallel, stops_on_error)
             is_stopped = stops_on_error and any(item.error is not None for item in group)
+
+    def _opened(
+        self, item: Item, credentials: RequestCredentials | None
+    ) -> tuple[Call, Mapping[str, Any], Batch | None]:
+        """Return the call of an item, whose ``given`` becomes the documented form; the arguments; what they stand for.
+
+        An equal call of the same catalog is read once.
+        """
+        request, base = self.request, self._base(credentials)
+        memo, owners, text = request.executor.memo, (request.catalog,), _text_of(item.given)
+        found: _Opened | None = None if text is None else memo.get("opened", owners, (text, request.whole))
+        if found is not None:
+            item.given = found.given
+            call = Call(
+                base.catalog, base.executor, found.tool, base.credentials, found.options, found.bypass_cache,
+                base.budget, base.fetch_deadline, base.turn,
+            )  # fmt: skip
+            return call, found.sent, None
+        item.given = read_call(request.catalog, item.given)
+        call, sent = tool_call.open_call(base, item.given)
+        if call.options.raw_by:
+            call, sent = self._without_raw_form(item, call.options.raw_by, credentials)
+            text = None
+        batch, sent = tool_call.plan_parts(call, sent)
+        if text is not None and batch is None and call.credentials is base.credentials:
+            opened = _Opened(item.given, call.tool, sent, call.options, call.bypass_cache)
+            memo.put("opened", owners, (text, request.whole), opened, _OPENED_BYTES + 4 * len(text))
+        return call, sent, batch
 
     def _base(self, credentials: RequestCredentials | None) -> CallBase:
         request = self.request
@@ -274,6 +313,16 @@ class CombinedCalls:
                 item.answer = replace(item.answer, document=document)
         except CallError as error:
             item.error = _with_next_call(self.request, item.given, error)
+
+
+def _text_of(given: Mapping[str, Any]) -> str | None:
+    """Return a text that only equal calls have; None for those with other than simple arguments, or an approval."""
+    arguments = given.get("arguments")
+    inner = simple_text(arguments) if type(arguments) is dict else None
+    if inner is None or "approval_token" in given:
+        return None
+    outer = simple_text({key: value for key, value in given.items() if key != "arguments"})
+    return None if outer is None else outer + inner
 
 
 def _groups(items: Sequence[Item]) -> Iterator[list[Item]]:
