@@ -38,7 +38,7 @@ SET_KEY = Wording(
 SET_DATABASE = Wording(
     "",
     "Ask the user to set {variable} to the connection string of the database.",
-    "Set {variable} to its connection string, e.g. sqlite:///shop.db or postgresql://role:password@host/database.",
+    "Set {variable} to its connection string: {set_database}",
 )
 CHECK_KEY = Wording("", "Ask the user to check the key.", "Check the key in your environment; `toolfold doctor` helps.")
 AUTHORIZE_AGAIN = Wording(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from toolfold.build.refreshes import refresh_source, why_not
 from toolfold.build.source_folders import find_source, list_sources
 from toolfold.cli import output, progress
-from toolfold.errors import ToolfoldError
+from toolfold.errors import CallError, ToolfoldError
 
 if TYPE_CHECKING:
     from toolfold.build.importers.base import RefreshReport
@@ -68,6 +68,10 @@ def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *,
 
 def _sentence(source_id: str, error: ToolfoldError) -> str:
     """Return an error as one sentence or more, with the next step where it has one."""
+    if isinstance(error.__cause__, CallError):  # worded for a model
+        from toolfold.cli.wording import for_person
+
+        return f"{' '.join(for_person(error.__cause__.as_dict()))} Nothing of it was written."
     suggestion = getattr(error, "suggestion", "")
     text = str(error).removeprefix(f"{source_id}: ")
     unchanged = "" if "othing was written" in text else " Nothing of it was written."

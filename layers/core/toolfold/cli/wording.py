@@ -160,6 +160,10 @@ class _Fields(dict[str, str]):
             return _duration(self._error)
         if name == "set_command":
             return f"{'set' if os.name == 'nt' else 'export'} {self['variable']}=YOUR_KEY"
+        if name == "set_database":
+            if os.name == "nt":
+                return f"set {self['variable']}=postgresql://role:password@host/database, or sqlite:///C:/shop.db."
+            return f"export {self['variable']}=postgresql://role:password@host/database, or …=sqlite:///shop.db."
         if name == "source_variable":
             given = [f"{key}" for key in self._environment if re.fullmatch(r"TOOLFOLD_SOURCE_\w+_URL", key)]
             return given[0] if len(given) == 1 else "TOOLFOLD_SOURCE_<ID>_URL"

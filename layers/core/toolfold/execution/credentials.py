@@ -273,11 +273,11 @@ def resolve_api_key(
     if not _is_key(own):
         raise _malformed(source, auth)
     if own.startswith(_REFERENCE_PREFIXES):
-        own = secrets.get_secret(own)
+        own = secrets.get_secret(own, is_database=source.kind == "sql")
         if not own or not _is_key(own):
             raise _unreadable(source, auth)
     elif not own:
-        stored = secrets.source_key(source.id)
+        stored = secrets.source_key(source.id, is_database=source.kind == "sql")
         if stored is None or not _is_key(stored):
             raise _unreadable(source, auth)
         own = stored

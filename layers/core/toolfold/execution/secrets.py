@@ -32,6 +32,9 @@ class _NoField(_UnusableSecret):
     """The JSON object has no field of the name that is requested."""
 
 
+_WANTED_FIELD = "the secret is JSON; name its field after the ARN, as #FIELD"
+
+
 class SecretProvider:
     """Read keys and cache them for ``ttl_s`` seconds. Safe to use from many threads.
 
@@ -57,11 +60,15 @@ class SecretProvider:
         self._last_good: dict[str, str] = {}
         self._last_call_at = 0.0
 
-    def get_secret(self, reference: str) -> str:
+    def get_secret(self, reference: str, *, is_database: bool = False) -> str:
         """Return the key that ``reference`` names.
 
         When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than
         none.
+
+        Args:
+            reference: to the secret.
+            is_database: whether it may be the JSON of a secret of RDS, which no other source receives.
 
         Returns:
             The key; empty when it cannot be read and never was.
@@ -70,26 +77,34 @@ class SecretProvider:
             self._refresh(reference, "API key")
         except _NoField as error:
             self._report("API key", str(error))
-        return self._last_good.get(reference, "")
+        return self._checked(self._last_good.get(reference, ""), "API key", is_database)
 
-    def source_key(self, source_id: str) -> str | None:
+    def source_key(self, source_id: str, *, is_database: bool = False) -> str | None:
         """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
 
         As with a single key, the one that was read last is used while AWS does not answer. A key that was removed from
         the object is not.
+
+        Args:
+            source_id: the source.
+            is_database: see :meth:`get_secret`.
 
         Returns:
             The key; empty where this source has none, None where it cannot be read and never was.
         """
         if not self.source_keys:
             return ""
-        reference = f"{self.source_keys}#{source_id}"
+        reference, subject = (
+            f"{self.source_keys}#{source_id}",
+            f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS",
+        )
         try:
-            self._refresh(reference, f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS")
+            self._refresh(reference, subject)
         except _NoField:
             self._last_good.pop(reference, None)
             return ""
-        return self._last_good.get(reference)
+        key = self._last_good.get(reference)
+        return None if key is None else self._checked(key, subject, is_database) or None
 
     def last_source_key(self, source_id: str) -> str:
         """Return what ``source_key`` returned last, without calling AWS; empty when there was none."""
@@ -123,6 +138,13 @@ class SecretProvider:
             # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
             self._report(subject, error_code(error.__context__ or error))
 
+    def _checked(self, key: str, subject: str, is_database: bool) -> str:
+        """Return ``key``; empty where it is the JSON of a database, and the source is not one."""
+        if is_database or not key.startswith("{") or not _is_json(key):
+            return key
+        self._report(subject, _WANTED_FIELD)
+        return ""
+
     def _report(self, subject: str, reason: str) -> None:
         logger.error("%s cannot be read from AWS: %s", subject, reason)
         if self._on_failure is not None:
@@ -140,10 +162,11 @@ class SecretProvider:
         if not key:
             raise _UnusableSecret("the secret is empty")
         if key[0] in "{[" and _is_json(key):
-            wanted = (
-                "the field is not a text" if field else "the secret is JSON; name its field after the ARN, as #FIELD"
-            )
-            raise _UnusableSecret(wanted)
+            from toolfold.sources.sql.connection_secret import is_database_secret
+
+            if not is_database_secret(json.loads(key)):
+                raise _UnusableSecret("the field is not a text" if field else _WANTED_FIELD)
+            key = json.dumps(json.loads(key))  # one line of ASCII
         if reference.startswith(f"{self.source_keys}#") and key.startswith(("arn:", "ssm:")):
             raise _UnusableSecret("the field is a reference, not a key")
         if not (key.isascii() and key.isprintable()):
@@ -184,6 +207,11 @@ def _field_of(stored: Any, field: str) -> str:
     found = stored[field]
     if isinstance(found, str):
         return found
+    if isinstance(found, dict):
+        from toolfold.sources.sql.connection_secret import is_database_secret
+
+        if is_database_secret(found):
+            return json.dumps(found)
     if found is None or isinstance(found, bool | dict | list):
         raise _UnusableSecret("the field is not a text")
     return json.dumps(found)

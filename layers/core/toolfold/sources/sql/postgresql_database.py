@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from toolfold.sources.sql.connection_secret import connection_values
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.postgresql_errors import connection_failure, result_failure
 from toolfold.sources.sql.postgresql_parameters import encode_parameters
@@ -64,7 +65,7 @@ class PostgresqlDatabase:
     """One connection to a PostgreSQL database. Used by one thread at a time.
 
     Args:
-        connection_string: a URL, or ``name=value`` pairs, as libpq reads them.
+        connection_string: a URL, or ``name=value`` pairs, as libpq reads them; or the JSON of a secret of RDS.
         tables: the tables that may be read.
         max_bytes: bytes of one answer, as JSON.
         deadline: when the connection must be there, by the monotonic clock.
@@ -205,8 +206,9 @@ def _connect(connection_string: str, deadline: float) -> Connection[Any]:
     if remaining_s <= 0:
         raise DatabaseFailure(FailureKind.TIMEOUT)
     try:
-        values: dict[str, Any] = conninfo_to_dict(_without_driver(connection_string))
-    except (psycopg.Error, UnicodeError):
+        stored = connection_values(connection_string)
+        values: dict[str, Any] = conninfo_to_dict(_without_driver(connection_string)) if stored is None else {**stored}
+    except (psycopg.Error, ValueError):
         raise DatabaseFailure(FailureKind.CONNECTION_STRING) from None
     values.update(client_encoding="utf8", connect_timeout=max(2, int(min(remaining_s, _MAX_CONNECT_S))))
     values.setdefault("application_name", "toolfold")

@@ -131,7 +131,7 @@ def _ask(
         step = " Run its command at a terminal: that shows what it writes." if settings.command else ""
         raise _failure(settings.id, f"{found.message}{says}{step}") from None
     except CallError as error:
-        raise _failure(settings.id, f"{error.message} {error.suggestion}") from None
+        raise _failure(settings.id, f"{error.message} {error.suggestion}") from error
 
 
 def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> str:
@@ -239,7 +239,7 @@ def _key(source: Source, process: Settings) -> str:
         )
         return secrets.get_secret(value) if value else secrets.source_key(source.id) or ""
     except CallError as error:
-        raise _failure(source.id, f"{error.message} {error.suggestion}") from None
+        raise _failure(source.id, f"{error.message} {error.suggestion}") from error
 
 
 def _old_snapshot(path: Path) -> Snapshot | None:

@@ -23,6 +23,7 @@ _PARAMETERS = {"sqlite": "?", "postgresql": "$1"}
 _MAX_NAMED = 1400
 """Characters of the tables that the description of ``query`` names: what a model chooses and searches by."""
 
+_NOW = {"postgresql": "CURRENT_DATE and now() are", "sqlite": "CURRENT_DATE is"}
 _MAX_SUMMARY = 70
 """Characters of the tables and the title in the summary of ``query``, beside 30 of its own words."""
 
@@ -104,6 +105,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, where: str) -> l
             title=f"Query {title} with SQL",
             summary=f"Rows of one SQL SELECT over {title}: {_listed(shown, _MAX_SUMMARY - len(title))}",
             description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
+            f"{_NOW[settings.dialect]} in UTC. "
             f"Tables: {_outlines(tables, schema)}",
             call={"action": "query"},
             returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",

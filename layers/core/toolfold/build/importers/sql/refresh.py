@@ -69,7 +69,7 @@ def refresh(
             ),
         )
     except CallError as error:
-        raise _error(folder, f"{error.message} {error.suggestion}") from None
+        raise _error(folder, f"{error.message} {error.suggestion}") from error
     progress(f"Reading the tables of {source.title} …")
     schema = _read_schema(folder, source, settings.max_bytes, connection_string)
     if not schema.tables:
@@ -111,7 +111,7 @@ def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string
         error = to_call_error(
             failure, title=source.title, dialect=settings.dialect, max_bytes=max_bytes, statement="", schema=None
         )
-        raise _error(folder, f"{error.message} {error.suggestion}") from None
+        raise _error(folder, f"{error.message} {error.suggestion}") from error
 
 
 def _previous(path: Path) -> Snapshot | None:
