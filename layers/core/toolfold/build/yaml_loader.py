@@ -8,10 +8,17 @@ from typing import Any
 
 import yaml
 
+from toolfold.build.yaml_limits import UnreadableYaml, check_aliases, check_depth
 from toolfold.errors import SourceError
 
 Location = tuple[str | int, ...]
 """Keys and indexes from the root of a document to a value, like the locations of pydantic."""
+
+MAX_BYTES = 8 << 20
+"""Of one file. The largest of Alpha Vantage has 40 kB."""
+
+MAX_ALIASED = 100_000
+"""Values that the aliases of one file may add."""
 
 # libyaml is ten times as fast; not every build of PyYAML has it.
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -48,9 +55,11 @@ def load(path: Path) -> Document:
     """Read one YAML file.
 
     Raises:
-        SourceError: The file cannot be read, is not YAML, or repeats a key in one mapping.
+        SourceError: The file cannot be read, is not YAML, is too large, or repeats a key in one mapping.
     """
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise SourceError([f"{path}:1: is larger than {MAX_BYTES >> 20} MB"])
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SourceError([f"{path}:1: cannot be read: {error.strerror}"]) from None
@@ -69,24 +78,39 @@ def parse(path: Path, text: str, first_line: int = 1) -> Document:
         first_line: The line of the file at which it begins.
 
     Raises:
-        SourceError: It is not YAML, or repeats a key in one mapping.
+        SourceError: It is not YAML, is nested too deeply, or repeats a key in one mapping.
     """
     try:
+        _check_depth(path, text, first_line)
         loader = _Loader(text)
     except yaml.reader.ReaderError as error:  # PyYAML's own reader checks the text here, libyaml's below
         raise _not_printable(path, text, error, first_line) from None
     lines: dict[Location, int] = {}
     try:
         root = loader.get_single_node()
+        if root is not None:
+            check_aliases(root, MAX_ALIASED)
         data = None if root is None else _build(loader, root, (), lines, path, first_line)
     except yaml.MarkedYAMLError as error:
         line = first_line if error.problem_mark is None else error.problem_mark.line + first_line
         raise SourceError([f"{path}:{line}: is not valid YAML: {error.problem or error.context}"]) from None
+    except UnreadableYaml as error:
+        raise SourceError([f"{path}:{error.line - 1 + first_line}: {error.problem}"]) from None
     except yaml.reader.ReaderError as error:
         raise _not_printable(path, text, error, first_line) from None
     finally:
         loader.dispose()
     return Document(path, data, lines)
+
+
+def _check_depth(path: Path, text: str, first_line: int) -> None:
+    """Raise an error for YAML that is nested too deeply to be composed; what is not YAML is found later."""
+    try:
+        check_depth(text, _Loader)
+    except UnreadableYaml as error:
+        raise SourceError([f"{path}:{error.line - 1 + first_line}: {error.problem}"]) from None
+    except yaml.MarkedYAMLError:
+        pass
 
 
 def _not_printable(path: Path, text: str, error: yaml.reader.ReaderError, first_line: int) -> SourceError:

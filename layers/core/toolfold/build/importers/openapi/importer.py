@@ -95,6 +95,7 @@ class _Reader:
         self._data = api.data
         self._references = References(api.data, settings.document)
         self._findings = Findings()
+        self._states_security = False  # whether any operation states requirements of its own
         self._requests = SchemaConverter(self._references, "request", self._findings.note)
         self._responses = SchemaConverter(self._references, "response", self._findings.note)
 
@@ -102,7 +103,9 @@ class _Reader:
         """Return the source, or None, with the reasons in ``problems``."""
         check_version(self._api)
         default_server = self._default_server()
-        operations = self._select(find_operations(self._data, self._references, self._findings), problems)
+        found = find_operations(self._data, self._references, self._findings)
+        self._states_security = any(one.value.get("security") for one in found)
+        operations = self._select(found, problems)
         schemes = self._schemes()
         chosen, auth, taken = self._authentication(operations, schemes)
         tools = [tool for one in operations if (tool := self._bind(one, default_server, chosen, taken)) is not None]
@@ -211,12 +214,6 @@ class _Reader:
         if settings.base_url and urlsplit(server)[:2] in self._main_origins:
             return default
         raise DocumentError(at, f"has a server of its own, {server[:100]}; make another source with base_url for it")
-
-    @cached_property
-    def _states_security(self) -> bool:
-        """Whether any operation states requirements of its own."""
-        operations = find_operations(self._data, self._references, Findings())
-        return any(one.value.get("security") for one in operations)
 
     @cached_property
     def _main_origins(self) -> set[tuple[str, str]]:

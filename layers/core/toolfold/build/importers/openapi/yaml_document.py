@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from toolfold.build.yaml_limits import UnreadableYaml, check_aliases, check_depth
+
 __all__ = ["UnreadableYaml", "load_yaml"]
 
 Location = tuple[str | int, ...]
@@ -20,12 +22,7 @@ Location = tuple[str | int, ...]
 MAX_ALIASED = 500_000
 """Values that aliases may add. Nested aliases reach any number in ten lines."""
 
-MAX_DEPTH = 200
-"""Levels of nesting. Real documents have up to 40."""
-
 _MAX_DIGITS = 300
-_BRACKETS = re.compile(r"[\[\]{}]")
-_INDENTATION = re.compile(r"^[ ?-]+", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
 
@@ -53,14 +50,6 @@ for _kind, _pattern, _first in _RESOLVERS:
         _entries.append((f"{_TAG}{_kind}", re.compile(f"(?:{_pattern})\\Z")))
 
 
-class UnreadableYaml(Exception):
-    """The text is not YAML, or not a document that can be expressed as JSON."""
-
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line, self.problem = line, problem
-
-
 def load_yaml(text: str) -> tuple[Any, Callable[[Iterable[Location]], Mapping[Location, int]]]:
     """Return the data of ``text``, and a function that returns the lines of given locations.
 
@@ -70,14 +59,13 @@ def load_yaml(text: str) -> tuple[Any, Callable[[Iterable[Location]], Mapping[Lo
     root = _compose(text)
     if root is None:
         return None, lambda _: {}
-    _check_size(root)
+    check_aliases(root, MAX_ALIASED)
     return _construct(root, {}), lambda wanted: _lines(root, wanted)
 
 
 def _compose(text: str) -> yaml.Node | None:
     try:
-        if _may_be_deep(text):
-            _check_depth(text)
+        check_depth(text, _Loader)
         loader = _Loader(text)
         try:
             root: yaml.Node | None = loader.get_single_node()
@@ -93,61 +81,6 @@ def _compose(text: str) -> yaml.Node | None:
         raise UnreadableYaml(line, "contains a character that YAML does not allow") from None
     except RecursionError:
         raise UnreadableYaml(1, "is not valid YAML: values are nested too deeply") from None
-
-
-def _may_be_deep(text: str) -> bool:
-    """Return whether ``text`` can have more than :data:`MAX_DEPTH` levels, by its brackets and its indentation."""
-    depth = most = 0
-    for bracket in _BRACKETS.findall(text):
-        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
-        most = max(most, depth)
-    indentation = max((len(found) for found in _INDENTATION.findall(text)), default=0)
-    return most + indentation > MAX_DEPTH
-
-
-def _check_depth(text: str) -> None:
-    """Check the depth of nesting from events: PyYAML composes nodes by recursion in C, without a limit."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            line = 1 if event.start_mark is None else event.start_mark.line + 1
-            raise UnreadableYaml(line, f"has values nested more than {MAX_DEPTH} levels deep")
-
-
-def _children(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return [child for pair in node.value for child in pair]
-    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
-
-
-def _check_size(root: yaml.Node) -> None:
-    """Count the values below ``root`` with aliases expanded, without expanding them."""
-    sizes: dict[int, int] = {}
-    open_: list[tuple[yaml.Node, int, bool]] = [(root, 0, False)]
-    active: set[int] = set()
-    while open_:
-        node, depth, is_done = open_.pop()
-        key = id(node)
-        if is_done:
-            active.discard(key)
-            sizes[key] = 1 + sum(sizes[id(child)] for child in _children(node))
-            if sizes[key] > MAX_ALIASED + 2 * len(sizes):
-                raise UnreadableYaml(_line(node), f"has aliases that add more than {MAX_ALIASED:,} values")
-        elif key in active:
-            raise UnreadableYaml(_line(node), "has an alias inside the value that it refers to")
-        elif key not in sizes:
-            if depth > MAX_DEPTH:
-                raise UnreadableYaml(_line(node), f"has values nested more than {MAX_DEPTH} levels deep")
-            if isinstance(node, yaml.ScalarNode):
-                sizes[key] = 1
-                continue
-            active.add(key)
-            open_.append((node, depth, True))
-            open_ += [(child, depth + 1, False) for child in _children(node)]
 
 
 def _line(node: yaml.Node) -> int:
