@@ -107,13 +107,16 @@ measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements
 picture: .venv/.dev ## draw the architecture from template.yaml: docs/images/architecture.svg
 	$(bin)/python -m scripts.architecture_picture
 
-wheel: .venv/.dev ## build the wheel, install it into an empty environment and read its catalog
+wheel: .venv/.dev ui ## build the wheel, install it into an empty environment, read its catalog and its page
 	rm -rf dist build/wheel-check
 	$(bin)/python -m build --quiet --wheel --no-isolation
 	$(bin)/uv venv --quiet --python $(bin)/python build/wheel-check
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --no-deps dist/*.whl
 	build/wheel-check/bin/toolfold catalog get GLOBAL_QUOTE --json > /dev/null
+	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -c requirements/dev.txt \
+		$$(grep -oE '^(click|h11|uvicorn)==[^ ]+' requirements/dev.txt)
+	$(bin)/python -m scripts.check_page build/wheel-check/bin/toolfold
 
 lock: .venv/bin/uv ## pin every dependency again, with hashes
 	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \

@@ -25,12 +25,12 @@ e2e_build := .aws-sam/e2e
 
 .PHONY: build validate e2e deploy publish local lock-aws
 
-build: .venv-sam/.installed ## build the deployment package for Lambda (arm64)
+build: .venv-sam/.installed ui ## build the deployment package for Lambda (arm64)
 	$(with_sam) $(any_region) sam build
 
 # The same build with the packages of this machine, so that it can run here.
 .PHONY: build-e2e
-build-e2e: .venv-sam/.installed
+build-e2e: .venv-sam/.installed ui
 	$(with_sam) $(any_region) TOOLFOLD_PLATFORM=host sam build --build-dir $(e2e_build)
 
 validate: .venv-sam/.installed ## lint the template, as written and as CloudFormation will see it

@@ -5,6 +5,7 @@ web_static := layers/core/toolfold/explorer/static
 web_sources := $(wildcard web/*.mjs web/tsconfig.json web/src/* web/src/*/* web/src/*/*/* web/test/*)
 
 web/node_modules/.installed: web/package-lock.json web/.npmrc
+	@command -v npm > /dev/null || { echo "make ui needs Node.js 20 or newer, with npm." >&2; exit 2; }
 	cd web && npm ci --loglevel=error
 	touch $@
 
@@ -12,9 +13,12 @@ web/node_modules/.installed: web/package-lock.json web/.npmrc
 $(web_static)/index.html: web/node_modules/.installed $(web_sources)
 	cd web && npm run --silent lint && npm run --silent types && npm run --silent build
 
-.PHONY: ui ui-test ui-watch lock-ui clean-ui
+.PHONY: page ui ui-test ui-watch lock-ui clean-ui
 
 ui: $(web_static)/index.html ## build the page of the web explorer (needs npm)
+
+page: .venv/.dev ui ## build the page and open it, with the catalog of this checkout: make page ARGS="--port 0"
+	@$(bin)/toolfold ui $(ARGS)
 
 ui-test: web/node_modules/.installed ## check the page's source and run its unit tests (needs npm)
 	cd web && npm run --silent check

@@ -59,6 +59,6 @@ def test_the_publisher_layer_has_the_compiler_and_the_sources_without_the_comman
     assert "-r requirements/publisher.txt" in log.read_text().splitlines()[0]
     core = {path.name for path in (layer / "python/toolfold").iterdir()}
     assert {"build", "catalog", "telemetry.py"} <= core
-    assert core.isdisjoint({"cli", "mock_api", "transports", "__pycache__"})
+    assert core.isdisjoint({"cli", "explorer", "mock_api", "transports", "__pycache__"})
     shipped = {path.relative_to(layer / "catalog") for path in (layer / "catalog").rglob("*.yaml")}
     assert shipped == {path.relative_to("catalog") for path in Path("catalog").rglob("*.yaml")}

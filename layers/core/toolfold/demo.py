@@ -89,7 +89,21 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
     client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
     screen.print("A request that no tool can answer has no matches:\n")
     client.step("TOOL_LIST", {"query": "book me a flight"})
-    return int(compared["isError"] or not _compare_ten(client, screen))
+    has_failed = bool(compared["isError"]) or not _compare_ten(client, screen)
+    screen.print(f"\nThe same catalog as a page in a browser: {_page()}.")
+    return int(has_failed)
+
+
+def _page() -> str:
+    """Return how the web explorer is opened here, and where it will be."""
+    from toolfold.explorer import LOCAL_PORT
+    from toolfold.explorer.static_files import FOLDER
+
+    url = f"http://127.0.0.1:{LOCAL_PORT}/"
+    if (FOLDER.parents[4] / "Makefile").is_file():  # in a checkout, where the page may not be built
+        return f"make page builds it and opens {url}"
+    missing = "" if importlib.util.find_spec("uvicorn") else ", after pip install 'toolfold[serve]'"
+    return f"toolfold ui opens {url}{missing}"
 
 
 def _compare_ten(client: _Client, screen: _Screen) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from toolfold.cli.option_types import port_number
 from toolfold.cli.serve import check_settings, start_server
+from toolfold.explorer import LOCAL_PORT
 
 _EXAMPLES = """examples:
   toolfold ui                          open the page in a browser
@@ -23,9 +24,6 @@ without that token; docs/how-to/explore.md.
 """
 
 _IN_USE = "--port 0 takes any free one. A `toolfold ui` that runs already has printed its URL in its terminal."
-
-DEFAULT_PORT = 8790
-"""Not that of `toolfold serve`: both may run at the same time."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,8 +42,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--port",
         type=port_number,
-        default=DEFAULT_PORT,
-        help=f"port to listen on (default {DEFAULT_PORT}; 0: any free)",
+        default=LOCAL_PORT,
+        help=f"port to listen on (default {LOCAL_PORT}; 0: any free)",
     )
     parser.add_argument("--no-open", action="store_true", help="open no browser; print the URL only")
     parser.add_argument("--log", metavar="FILE", default="", help="show the calls in FILE, a call log, as well")

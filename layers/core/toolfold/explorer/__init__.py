@@ -15,7 +15,11 @@ May import ``app`` and below. Only ``transports`` and ``cli.ui`` import it, wher
 function whose explorer is off imports nothing of it.
 """
 
+LOCAL_PORT = 8790
+"""The port of ``toolfold ui``. Not that of ``toolfold serve``: both may run at the same time."""
+
 __all__ = [
+    "LOCAL_PORT",
     "access",
     "answers",
     "explorer",
