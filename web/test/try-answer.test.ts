@@ -129,6 +129,7 @@ test("what has no times, no numbers or one row is no series", () => {
 test("characters that hide or turn text are marks", () => {
   assert.deepEqual(piecesOf("a\u202eb\u0000"), [{ text: "a", isMark: false }, { text: "U+202E", isMark: true }, { text: "b", isMark: false }, { text: "U+0000", isMark: true }]);
   assert.deepEqual(piecesOf("😀 ok\n\t"), [{ text: "😀 ok\n\t", isMark: false }]);
+  assert.ok(hasMarks("a\u202eb") && piecesOf("c\u202ed")[1]?.isMark); // the one does not disturb the other
   for (const text of ["\u200b", "\u2066", "\ufeff", "\u{e0041}", "\ud800", "\u0085", "\r"]) assert.ok(hasMarks(text), JSON.stringify(text));
   assert.deepEqual(wrapLines("ab😀cd", 3), ["ab😀", "cd"]);
 });

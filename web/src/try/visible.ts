@@ -21,8 +21,8 @@ export function piecesOf(text: string): Piece[] {
 
 /** Whether a text has a character that is shown as a mark. */
 export function hasMarks(text: string): boolean {
-  UNSAFE.lastIndex = 0;
-  return UNSAFE.test(text);
+  // Not test(): it moves lastIndex, from which the next matchAll() would begin.
+  return text.search(UNSAFE) >= 0;
 }
 
 function markOf(character: string): string {
