@@ -12,4 +12,3 @@ export { PollFailure, PollSwitch } from "./poll-status";
 export { Skeleton } from "./skeleton";
 export { type Tab, Tabs, type TabsProps } from "./tabs";
 export { VirtualList, type VirtualListHandle, type VirtualListProps } from "./virtual-list";
-export { VisibleText } from "./visible-text";

@@ -4,8 +4,9 @@ import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 
 import type { Json, WaitingCall } from "../../api-types";
-import { Button, VisibleText, formatSeconds, useNow } from "../../components";
+import { Button, formatSeconds, useNow } from "../../components";
 import { href } from "../../router";
+import { SafeText } from "../../try/safe-text";
 
 export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (approve: boolean) => void }): JSX.Element {
   const id = useId();
@@ -15,11 +16,11 @@ export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (
     <article class="waiting" aria-labelledby={id}>
       <h2 id={id}>
         <a href={href("tool", call.tool)}>
-          <VisibleText text={call.tool} />
+          <SafeText text={call.tool} />
         </a>
       </h2>
       <p class="effect-text">
-        <VisibleText text={call.effect} />
+        <SafeText text={call.effect} />
       </p>
       <CallTerms call={call} />
       <p class={`time-left ${leftS < 60 ? "urgent" : ""}`}>{isExpired ? "Expired. Let the client make the call again." : `Expires in ${formatSeconds(leftS)}`}</p>
@@ -43,17 +44,17 @@ export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
       <div>
         <dt>source</dt>
         <dd>
-          <VisibleText text={call.source} />
+          <SafeText text={call.source} />
         </dd>
       </div>
       <div>
         <dt>caller</dt>
-        <dd>{call.caller ? <VisibleText text={call.caller} /> : "not known: no access token and no key in the request"}</dd>
+        <dd>{call.caller ? <SafeText text={call.caller} /> : "not known: no access token and no key in the request"}</dd>
       </div>
       {given.map(([name, value]) => (
         <div key={name} class="argument">
           <dt>
-            <VisibleText text={name} />
+            <SafeText text={name} />
           </dt>
           <dd>
             <ArgumentValue value={value} />
@@ -74,7 +75,7 @@ export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
 function ArgumentValue({ value }: { value: Json }): JSX.Element {
   return (
     <code class="argument-value">
-      <VisibleText text={JSON.stringify(value, null, 2)} />
+      <SafeText text={JSON.stringify(value, null, 2)} />
     </code>
   );
 }

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
 import type { WaitingCall } from "../../api-types";
-import { Button, VisibleText } from "../../components";
+import { Button } from "../../components";
+import { SafeText } from "../../try/safe-text";
 import { CallTerms, useSecondsLeft } from "./card";
 
 export interface ApprovalDialogProps {
@@ -30,10 +31,10 @@ export function ApprovalDialog({ call, approve, onConfirm, onClose }: ApprovalDi
   return (
     <dialog ref={dialog} class="approval-dialog" aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>
-        {approve ? "Approve" : "Deny"} this call of <VisibleText text={call.tool} />?
+        {approve ? "Approve" : "Deny"} this call of <SafeText text={call.tool} />?
       </h2>
       <p class="effect-text">
-        <VisibleText text={call.effect} />
+        <SafeText text={call.effect} />
       </p>
       <CallTerms call={call} />
       {isExpired && <p class="time-left urgent">It has expired. Let the client make the call again.</p>}

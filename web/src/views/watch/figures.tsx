@@ -3,9 +3,10 @@
 import type { JSX } from "preact";
 
 import type { Watch } from "../../api-types";
-import { Bar, TimeOfDay, VisibleText } from "../../components";
+import { Bar, TimeOfDay } from "../../components";
 import { formatCount, formatNumber, formatPercent } from "../../format";
 import { href } from "../../router";
+import { SafeText } from "../../try/safe-text";
 import { readFigure } from "./feed";
 
 interface Meaning {
@@ -56,7 +57,7 @@ export function WatchFigures({ answer }: { answer: Watch }): JSX.Element {
           <ul class="limits plain-list">
             {limits.map(({ source, used_percent: used }) => (
               <li key={source}>
-                <VisibleText text={source} />
+                <SafeText text={source} />
                 <span class="number">{formatPercent(Math.max(0, 100 - used))} left</span>
                 <Bar share={1 - used / 100} />
               </li>
@@ -74,7 +75,7 @@ export function WatchFigures({ answer }: { answer: Watch }): JSX.Element {
               <li key={`${time} ${query}`}>
                 <TimeOfDay time={time} />{" "}
                 <a href={href("catalog", "", { q: query })}>
-                  <VisibleText text={query} />
+                  <SafeText text={query} />
                 </a>
               </li>
             ))}

@@ -3,9 +3,10 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { Badge, Bar, Button, Empty, Field, TimeOfDay, VisibleText, formatSeconds, useNow } from "../../components";
+import { Badge, Bar, Button, Empty, Field, TimeOfDay, formatSeconds, useNow } from "../../components";
 import { formatMs, formatNumber } from "../../format";
 import { href } from "../../router";
+import { SafeText } from "../../try/safe-text";
 import { type Feed, type Filter, NO_FILTER, type Row, filterRows } from "./feed";
 
 // Rows that are drawn; a filter finds older ones.
@@ -69,7 +70,7 @@ function RunningRow({ tool, ms, receivedAt, isLive }: { tool: string; ms: number
     <tr class="running">
       <td>now</td>
       <td class="name">
-        <VisibleText text={tool} />
+        <SafeText text={tool} />
       </td>
       <td>
         <Badge kind="accent">running</Badge>
@@ -89,10 +90,10 @@ function FinishedRow({ row, slowest }: { row: Row; slowest: number }): JSX.Eleme
       <td class="name">
         {row.kind === "call" ? (
           <a href={href("tool", row.name)}>
-            <VisibleText text={row.name} />
+            <SafeText text={row.name} />
           </a>
         ) : (
-          <VisibleText text={row.name} />
+          <SafeText text={row.name} />
         )}{" "}
         <span class="kind">
           {row.kind}
