@@ -128,7 +128,7 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
     });
   return (
     <>
-      <p class="result-line soft small">
+      <p class="result-line soft small" data-query={found?.query}>
         <span>
           {found && found.total > found.hits.length ? `the ${formatNumber(rows.length)} best of ${formatCount(found.total, "tool")}` : status}
           {found && ` in ${formatMs(found.ms)}`}

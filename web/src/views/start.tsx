@@ -40,7 +40,7 @@ function Sentence({ start }: { start: Start }): JSX.Element {
   const from = sources.length === 1 ? sources[0]?.title || "one source" : formatCount(sources.length, "source");
   return (
     <>
-      toolfold is an MCP server between a model and the tools of {from}: the model searches them, reads one description, and calls, and its context holds nothing else of them.
+      toolfold is an MCP server. A model searches the tools of {from}, reads the description of one and calls it, instead of carrying every definition in its context.
     </>
   );
 }

@@ -1,6 +1,7 @@
 // One tool of the list: a link, its summary, and why a search found it.
 
 import type { JSX } from "preact";
+import { useId } from "preact/hooks";
 
 import { Effect, Tier } from "../../components";
 import { href } from "../../router";
@@ -18,7 +19,7 @@ export interface ToolRowProps {
 }
 
 export function ToolRow({ row: { tool, hit, heading }, showTier, isOpen, onToggle }: ToolRowProps): JSX.Element {
-  const id = `why-${tool.name}`;
+  const id = useId();
   return (
     <div class="tool-row">
       {heading && <h2>{heading}</h2>}

@@ -3,13 +3,14 @@
 import type { JSX } from "preact";
 
 import type { SearchHit } from "../../api-types";
+import { Scroll } from "../../components";
 import { formatNumber } from "../../format";
 import { explainHit, fieldTitle, termTitle } from "./rows";
 
 export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
   const most = Math.max(...hit.terms.map(({ weight }) => weight), 0);
   return (
-    <div class="why scroll-x" id={id} role="region" aria-label={`Why ${hit.name} was found`} tabIndex={0}>
+    <Scroll class="why" id={id} label={`Why ${hit.name} was found`}>
       <table>
         <thead>
           <tr>
@@ -51,6 +52,6 @@ export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
           </tr>
         </tfoot>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 
 import type { SourceStatus, Start } from "../../api-types";
-import { Badge, Notice } from "../../components";
+import { Badge, Notice, Scroll } from "../../components";
 import { formatNumber } from "../../format";
 import { href } from "../../router";
 
@@ -13,7 +13,7 @@ export function SourceTable({ start }: { start: Start }): JSX.Element {
   return (
     <section class="section" aria-labelledby="sources">
       <h2 id="sources">Sources</h2>
-      <div class="scroll-x">
+      <Scroll label="Table of sources">
         <table>
           <thead>
             <tr>
@@ -40,7 +40,7 @@ export function SourceTable({ start }: { start: Start }): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {missing.length > 0 && start.calls && (
         <Notice>
           <p>

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 
 import type { Tool } from "../../api-types";
+import { Scroll } from "../../components";
 
 export function Returns({ tool: { columns, returns } }: { tool: Tool }): JSX.Element | null {
   if (!columns.length && !returns) return null;
@@ -31,7 +32,7 @@ function Names({ columns }: { columns: Tool["columns"] }): JSX.Element {
 function Table({ columns }: { columns: Tool["columns"] }): JSX.Element {
   const hasUnits = columns.some(({ unit }) => unit);
   return (
-    <div class="scroll-x">
+    <Scroll label="Table of columns">
       <table>
         <thead>
           <tr>
@@ -52,6 +53,6 @@ function Table({ columns }: { columns: Tool["columns"] }): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
