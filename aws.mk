@@ -87,13 +87,19 @@ publish: .venv/.dev ## make the compiled catalog the current one: make publish T
 local: build ## serve the built package on http://127.0.0.1:3000 (needs Docker)
 	$(with_sam) $(any_region) sam local start-api $(ARGS)
 
-lock-aws: .venv/bin/uv ## pin the packages of the layer and of the AWS tools again
+# What the dependencies layer has is left out of the other layers.
+in_dependencies := cffi cryptography idna pycparser typing-extensions
+
+lock-aws: .venv/bin/uv ## pin the packages of the layers and of the AWS tools again
 	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock-aws" && \
 	compile="../.venv/bin/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13" && \
 	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: \
 		--no-emit-package botocore --no-emit-package python-dateutil --no-emit-package six lambda.in -o lambda.txt && \
-	$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: -c lambda.txt -c dev.txt \
-		--no-emit-package typing-extensions publisher.in -o publisher.txt && \
+	extra="$$compile --python-platform aarch64-manylinux_2_34 --only-binary :all: -c lambda.txt -c dev.txt \
+		$(in_dependencies:%=--no-emit-package %)" && \
+	$$extra extras-sources.in -o extras-sources.txt && \
+	$$extra extras-scripts.in -o extras-scripts.txt && \
+	$$extra -c extras-sources.txt publisher.in -o publisher.txt && \
 	$$compile --universal -c uv.txt sam.in -o sam.txt && \
 	$$compile --universal -c uv.txt scanners.in -o scanners.txt && \
 	$$compile --universal runtime.in -o runtime.txt

@@ -45,6 +45,45 @@ def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
     assert "compileall" in compiled
 
 
+@pytest.mark.parametrize(
+    ("target", "packages", "kept"),
+    [("SourcesLayer", "extras-sources", []), ("ScriptsLayer", "extras-scripts", ["monty"])],
+)
+def test_a_layer_of_extras_keeps_the_programs_that_its_packages_run(
+    tmp_path: Path, target: str, packages: str, kept: list[str]
+) -> None:
+    binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
+    binaries.mkdir()
+    (binaries / "python3.13").write_text(RECORD.format(log=log))
+    (binaries / "python3.13").chmod(0o755)
+    for tool in ("make", "rm", "sh", "basename", "mkdir", "mv"):
+        (binaries / tool).symlink_to(shutil.which(tool) or "")
+    (layer / "python/bin").mkdir(parents=True)
+    for name in ("monty", "uvicorn"):
+        (layer / "python/bin" / name).touch()
+    command = ["make", "-f", "layers/extras/Makefile", f"build-{target}"]
+    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    install, compiled = log.read_text().splitlines()
+    assert f"-r requirements/{packages}.txt" in install
+    assert "compileall" in compiled
+    assert [path.name for path in (layer / "bin").glob("*")] == kept
+    assert not (layer / "python/bin").exists()
+
+
+def test_no_package_is_in_two_layers_of_a_function() -> None:
+    def pinned(name: str) -> dict[str, str]:
+        lines = Path(f"requirements/{name}.txt").read_text().splitlines()
+        return dict(line.split()[0].split("==") for line in lines if "==" in line.split("#")[0])
+
+    dependencies, sources = pinned("lambda"), pinned("extras-sources")
+    for functions in ([dependencies, sources, pinned("extras-scripts")], [dependencies, pinned("publisher")]):
+        names = [name for layer in functions for name in layer]
+        assert len(names) == len(set(names))
+    # What a refresh of the publisher has read is called with the same versions.
+    assert pinned("publisher").items() >= sources.items()
+
+
 def test_the_publisher_layer_has_the_compiler_and_the_sources_without_the_command_line(tmp_path: Path) -> None:
     binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
     binaries.mkdir()

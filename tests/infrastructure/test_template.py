@@ -15,6 +15,7 @@ import pytest
 from cfnlint.api import ManualArgs, lint
 
 from tests.support import sam_template
+from tests.support.stack import deployed
 from toolfold.settings.variables import VARIABLES
 
 ROOT = Path(__file__).parents[2]
@@ -209,15 +210,33 @@ class TestFunction:
 
     def test_its_layers_are_built_for_its_architecture(self, resources: dict[str, Resource]) -> None:
         function = resources["GatewayFunction"]["Properties"]
-        layers = [resources[layer["Ref"]]["Properties"] for layer in function["Layers"]]
-
-        assert [layer["LayerName"]["Fn::Sub"] for layer in layers] == [
-            "${AWS::StackName}-dependencies",
-            "${AWS::StackName}-core",
-        ]
-        for layer in layers:
+        for layer in (one["Properties"] for one in resources.values() if one["Type"] == "AWS::Lambda::LayerVersion"):
             assert layer["CompatibleRuntimes"] == [function["Runtime"]]
             assert layer["CompatibleArchitectures"] == function["Architectures"]
+
+    @pytest.mark.parametrize(
+        ("extras", "added"),
+        [
+            ("none", []),
+            ("sources", ["sources"]),
+            ("scripts", ["scripts"]),
+            ("all", ["sources", "scripts"]),
+        ],
+    )
+    def test_the_parameter_extras_adds_layers_behind_the_two_of_the_gateway(
+        self, extras: str, added: list[str]
+    ) -> None:
+        stack = deployed(Extras=extras)
+        names = [
+            arn.rpartition("layer:toolfold-")[2] for arn in stack.resources["GatewayFunction"]["Properties"]["Layers"]
+        ]
+        assert [re.sub(r"layer[0-9a-f]{10}:1$", "", name) for name in names] == ["dependencies", "core", *added]
+        made = {name for name, one in stack.resources.items() if one["Type"] == "AWS::Lambda::LayerVersion"}
+        assert len(made) == 2 + len(added)
+        # A plain `sam deploy` publishes a version when one of them has changed.
+        numbers = ["1" if layer in added else "-" for layer in ("sources", "scripts")]
+        description = stack.resources["GatewayVersion"]["Properties"]["Description"]
+        assert description == " ".join(["unstamped layers 1 1", *numbers])
 
     def test_it_has_the_memory_of_the_decision_record(self, resources: dict[str, Resource]) -> None:
         page = (ROOT / "docs/explanation/decisions/memory-size.md").read_text()

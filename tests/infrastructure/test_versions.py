@@ -39,7 +39,7 @@ class TestVersion:
     def test_the_stamp_changes_the_version_and_the_function(self, snap_start: str, preference: str) -> None:
         """CloudFormation replaces a version whose description changes; Lambda makes none when nothing has changed."""
         stack = deployed(SnapStart=snap_start, DeploymentPreference=preference)
-        assert stack.resources["GatewayVersion"]["Properties"]["Description"] == "unstamped layers 1 1"
+        assert stack.resources["GatewayVersion"]["Properties"]["Description"] == "unstamped layers 1 1 - -"
         function = stack.resources["GatewayFunction"]["Properties"]
         assert function["Description"].endswith(" unstamped")
         assert len(function["Description"]) + len("20260101-000000-0123456789ab") < 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +45,10 @@ class BuiltFunction:
     memory_mb: int
     environment: Mapping[str, str]
 
-    def runtime(self, variables: Mapping[str, str]) -> LambdaRuntime:
+    def runtime(self, variables: Mapping[str, str], launcher: Sequence[str] = ()) -> LambdaRuntime:
         """Return an execution environment with the template's variables, overridden by ``variables``."""
         return LambdaRuntime(
+            launcher=launcher,
             function=self.function,
             layers=self.layers,
             python=LAMBDA_PYTHON,
@@ -58,18 +59,21 @@ class BuiltFunction:
         )
 
 
-def load_built_function(build: Path, name: str = "GatewayFunction") -> BuiltFunction:
-    """Return the function ``name`` of the folder that `sam build` wrote.
+def load_built_function(build: Path, name: str = "GatewayFunction", **parameters: str) -> BuiltFunction:
+    """Return the function ``name`` of the folder that `sam build` wrote, with these parameters of the template.
 
     Raises:
         FileNotFoundError: The folder has no build.
     """
     from tests.support import sam_template  # a second to import: not when the tests of the build are skipped
+    from tests.support.stack import deciding
 
     template = sam_template.load(build / "template.yaml")
     resources = template["Resources"]
     properties = resources[name]["Properties"]
+    layers = deciding(template, {"Publisher": "true", **parameters}).template["Resources"][name]["Properties"]["Layers"]
     defaults = {key: str(value["Default"]) for key, value in template["Parameters"].items() if "Default" in value}
+    defaults |= parameters
     environment: dict[str, str] = {}
     for key, value in properties["Environment"]["Variables"].items():
         if isinstance(value, str):
@@ -78,7 +82,7 @@ def load_built_function(build: Path, name: str = "GatewayFunction") -> BuiltFunc
             environment[key] = defaults[value["Ref"]]
     return BuiltFunction(
         function=build / properties["CodeUri"],
-        layers=tuple(build / resources[layer["Ref"]]["Properties"]["ContentUri"] for layer in properties["Layers"]),
+        layers=tuple(build / resources[layer["Ref"]]["Properties"]["ContentUri"] for layer in layers),
         handler=properties["Handler"],
         timeout_s=float(properties["Timeout"]),
         memory_mb=int(properties["MemorySize"]),

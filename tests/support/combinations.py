@@ -49,6 +49,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "PublisherAlarms": {"Publisher": "true", "AlarmTopicArn": TOPIC},
     "PublisherOn": {"Publisher": "true"},
     "PublisherScheduled": {"Publisher": "true", "PublishSchedule": "rate(1 day)"},
+    "ScriptsOn": {"Extras": "all"},
     "SnapStartOn": {"SnapStart": "true"},
     "SourceKeysHaveKmsKey": {
         "SourceKeys": "arn:aws:secretsmanager:us-east-1:123456789012:secret:sources-Ab12Cd",
@@ -59,6 +60,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "SourceKeys": "arn:aws:secretsmanager:us-east-1:123456789012:secret:sources-Ab12Cd",
         "AnyoneMayUseTheKey": "true",
     },
+    "SourcesOn": {"Extras": "all"},
     "StaleCatalogAlarmOn": {"Publisher": "true", "PublishSchedule": "rate(1 day)", "AlarmTopicArn": TOPIC},
     "TableLimited": {"TableMaxReadUnits": "50"},
     "TableReadsLimited": {"TableMaxReadUnits": "50", "TableMaxWriteUnits": "50"},

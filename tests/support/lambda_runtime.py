@@ -72,6 +72,7 @@ class LambdaRuntime:
         timeout_s: Seconds that an invocation may take.
         memory_mb: The value of the memory setting; it has no effect.
         managed: Folders with the packages of the managed runtime, searched before those of ``python``.
+        launcher: Command that is given the one of the process, and runs it; see ``lambda_file_system``.
     """
 
     def __init__(
@@ -85,13 +86,14 @@ class LambdaRuntime:
         timeout_s: float = 29.0,
         memory_mb: int = 512,
         managed: Sequence[Path] = (),
+        launcher: Sequence[str] = (),
     ) -> None:
         self.timeout_s = timeout_s
         self.init_times_s: list[float] = []
         """Seconds from the start of a process to its first request for an event, one entry per process."""
         self.duration_s = 0.0
         """Seconds of the last invocation, from handing out the event to receiving the result."""
-        self._command = [str(python), "-m", "awslambdaric", handler]
+        self._command = [*launcher, str(python), "-m", "awslambdaric", handler]
         self._function = function
         self.variables: Mapping[str, str] = _lambda_variables(function, layers, handler, memory_mb, managed) | dict(
             environment or {}
@@ -280,7 +282,7 @@ def _lambda_variables(
 ) -> dict[str, str]:
     """Return the environment variables that Lambda itself sets, as far as a handler may read them."""
     return {
-        "PATH": os.defpath,
+        "PATH": os.pathsep.join([os.defpath, *(str(layer / "bin") for layer in layers)]),
         "PYTHONPATH": os.pathsep.join(map(str, [function, *(layer / "python" for layer in layers), *managed])),
         "PYTHONDONTWRITEBYTECODE": "1",  # code is mounted read-only there: no .pyc appears after the build
         "LANG": "en_US.UTF-8",

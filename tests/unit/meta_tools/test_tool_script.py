@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from toolfold import extras
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import ScriptsUnavailable
 from toolfold.execution.executor import ToolExecutor
@@ -264,6 +267,48 @@ def test_script_ends_with_the_request(tools: MetaTools) -> None:
     result = tools.call("TOOL_SCRIPT", {"script": "while True:\n    pass"}, deadline=began + 2)
     assert failure(result)["limit"] in ("time", "deadline")
     assert time.monotonic() - began < 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_process_that_ended_between_two_scripts_is_replaced(tools: MetaTools) -> None:
+    for _ in range(5):
+        assert run(tools, "1 + 1").structured["result"] == 2
+        for children in Path("/proc/self/task").glob("*/children"):
+            for process in children.read_text().split():
+                if Path(f"/proc/{process}/comm").read_text().strip() == "monty":
+                    os.kill(int(process), signal.SIGKILL)
+    assert run(tools, "1 + 1").structured["result"] == 2
+
+
+def test_a_process_that_does_not_start_is_reported(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MONTY_BIN", "/nowhere/monty")
+    found = failure(run(make_tools(), "1"))
+    assert (found["code"], found["message"]) == (
+        ScriptsUnavailable.code,
+        "Scripts cannot be run here: their process does not start.",
+    )
+    assert "the process of scripts does not start" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("extra", "other", "step"),
+    [
+        ("mcp", "", "Extras=sources"),
+        ("sql", "pydantic_monty", "Extras=all"),
+        ("scripts", "", "Extras=scripts"),
+        ("scripts", "mcp", "Extras=all"),
+    ],
+)
+def test_on_lambda_a_missing_package_is_added_by_a_parameter(
+    extra: str, other: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "gateway")
+    monkeypatch.setattr(extras, "find_spec", lambda name: name == other or None)
+    assert extras.how_to_add(extra) == f"deploy the stack with the parameter {step}"
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
+    assert extras.how_to_add(extra) == f"run: pip install 'toolfold[{extra}]'"
 
 
 def test_without_the_package_the_error_says_how_to_install_it(

@@ -17,7 +17,6 @@ other. An entry ``ID=NAME`` in a setting binds a variable or a host to one sourc
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Source
     from toolfold.settings import Settings
 
-__all__ = ["IN_ERROR", "AllowList", "Refusal", "command_of", "on_lambda", "own_variable"]
+__all__ = ["IN_ERROR", "AllowList", "Refusal", "command_of", "own_variable"]
 
 logger = logging.getLogger("toolfold")
 
@@ -185,6 +184,8 @@ class AllowList:
         )
 
     def _check_command(self, source: Source) -> None:
+        from toolfold.extras import on_lambda  # few catalogs have commands
+
         if on_lambda():
             raise UpstreamError(
                 f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
@@ -200,6 +201,8 @@ class AllowList:
 
     def _warn_of_command(self, source: Source) -> None:
         """Log that calls of a source will be refused. The other sources of the catalog are not affected."""
+        from toolfold.extras import on_lambda
+
         refusal = self._refusal_of_command(source)
         if on_lambda():
             logger.warning("source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
@@ -229,11 +232,6 @@ def command_of(source: Source) -> list[str]:
     """Return program and arguments of a source that is a program; empty for any other, or where they are damaged."""
     command = source.connection.get("command")
     return command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
-
-
-def on_lambda() -> bool:
-    """Return whether this process is a Lambda function, which starts no programs."""
-    return bool(os.environ.get("AWS_LAMBDA_FUNCTION_NAME"))
 
 
 def _of_command(refusal: Refusal) -> tuple[str, str, str]:

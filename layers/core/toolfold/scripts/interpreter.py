@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptsUnavailable, ScriptSyntax
+from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptSyntax
+from toolfold.scripts.processes import open_session, start_processes
 
 if TYPE_CHECKING:
     import pydantic_monty
@@ -34,16 +35,8 @@ _MAX_RECURSION = 200
 _MAX_SUSPENSIONS = 2_000
 """Calls, look-ups of names and imports of one script: fifty calls and what a loop of look-ups takes."""
 
-_GRACE_S = 0.05
-"""After its limit, a process that has not stopped is ended."""
-
-_MAX_PROCESSES = max(2, os.cpu_count() or 2)
 _MAX_MESSAGE = 300
 """Characters of a script's own message in an error."""
-
-_UNAVAILABLE = (
-    "Scripts need the extra: pip install 'toolfold[scripts]'. Use TOOL_BATCH or TOOL_PIPE, which work without it."
-)
 
 
 class ScriptCall(NamedTuple):
@@ -141,7 +134,7 @@ class Interpreter:
         }
         hosted = {name: monty.ExternalModule(dict.fromkeys(functions, _unused)) for name, functions in modules.items()}
         try:
-            with pool.checkout(script_name="script.py", limits=limits, external_modules=hosted) as session:
+            with open_session(monty, pool, limits=limits, external_modules=hosted) as session:
                 output.process_id = session.worker_pid
                 if hosted:
                     session.feed_run("import " + ", ".join(hosted))
@@ -173,31 +166,8 @@ class Interpreter:
     def _open(self) -> pydantic_monty.Monty:
         with self._lock:
             if self._pool is None:
-                self._pool = _start()
+                self._pool = start_processes()
             return self._pool
-
-
-def _start() -> pydantic_monty.Monty:
-    """Start the processes.
-
-    Raises:
-        ScriptsUnavailable: the package is missing, or no process starts.
-    """
-    try:
-        import pydantic_monty as monty
-    except ImportError:
-        raise ScriptsUnavailable("Scripts cannot be run here: a package is missing.", _UNAVAILABLE) from None
-    pool = monty.Monty(
-        min_processes=1,
-        max_processes=_MAX_PROCESSES,
-        checkout_timeout=5.0,
-        feed_duration_limit_grace=_GRACE_S,
-        turn_duration_limit_grace=_GRACE_S,
-    )
-    try:
-        return pool.__enter__()
-    except Exception:  # noqa: BLE001 - of the operating system: no memory, no right to start a process
-        raise ScriptsUnavailable("Scripts cannot be run here: their process does not start.", _UNAVAILABLE) from None
 
 
 LATER = object()

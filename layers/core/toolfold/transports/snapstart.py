@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import importlib.util
 import json
 import logging
 import os
@@ -70,6 +71,7 @@ _USED_BY_TOOL_CALL = (
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
 
 
+_USED_BY_SCRIPTS = ("pydantic_monty", "toolfold.meta_tools.tool_script", "toolfold.meta_tools.combined_request")
 _USED_BY_TOKENS = ("joserfc.jwk", "joserfc.jws", "joserfc.jwt")
 
 
@@ -121,6 +123,10 @@ def _import_libraries(app: App) -> None:
     app.executor.http_client.load_certificates()
     if app.authorization is not None:
         for name in _USED_BY_TOKENS:
+            importlib.import_module(name)
+    if importlib.util.find_spec(_USED_BY_SCRIPTS[0]) is not None:
+        # No process is started: copies of a snapshot would share its random numbers.
+        for name in _USED_BY_SCRIPTS:
             importlib.import_module(name)
     services = _aws_services(app)
     if {"secretsmanager", "ssm"} & services:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import threading
 import time
 import weakref
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from toolfold import call_context
 from toolfold.catalog.reader import damaged
 from toolfold.errors import TRY_AGAIN, AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
+from toolfold.extras import how_to_add, on_lambda
 from toolfold.messages import READ_NOTICE
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from toolfold.sources.mcp.sessions import Sessions
 
 __all__ = ["MAX_ARGUMENT_BYTES", "McpAdapter", "import_sdk"]
+
+_USED_BY_HTTP = "toolfold.sources.mcp.http_transport"
+_USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.sessions")
 
 MAX_ARGUMENT_BYTES = 4_000_000
 """Of one call: the size that servers of the SDK accept, less what surrounds the arguments."""
@@ -182,8 +188,12 @@ class McpAdapter:
         return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
 
     def warm_up(self) -> None:
-        """Import what a call needs. Nothing is opened."""
-        import_sdk(self.source.title)
+        """Import what a call needs, where it is installed. Nothing is opened."""
+        if self._connection.command and on_lambda():
+            return
+        with suppress(ImportError):
+            for name in _USED_BY_CALL if self._connection.command else (*_USED_BY_CALL, _USED_BY_HTTP):
+                importlib.import_module(name)
 
     def _open_session(self, api_key: str) -> Session:
         from toolfold.network.ssrf import address_check
@@ -266,5 +276,5 @@ def import_sdk(title: str) -> None:
     except ImportError:
         raise CatalogUnavailable(
             f"{title} cannot be called: the package mcp is not installed here.",
-            'Tell the operator to run: pip install "toolfold[mcp]"',
+            f"Tell the operator to {how_to_add('mcp')}",
         ) from None

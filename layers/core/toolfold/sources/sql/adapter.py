@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import time
 from collections.abc import Mapping
@@ -94,11 +95,16 @@ class SqlAdapter:
     def warm_up(self) -> None:
         """Import what a query needs. Nothing is opened."""
         with suppress(ImportError):
-            import toolfold.sources.sql.guard
+            from toolfold.sources.sql.guard import check_statement
+            from toolfold.sources.sql.schema import DatabaseSchema
+
+            # sqlglot imports a dialect when it reads the first statement in it.
+            check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())
         if self._settings.dialect == "sqlite":
             import toolfold.sources.sql.sqlite_database
         else:
             with suppress(ImportError):
+                importlib.import_module("psycopg")
                 import toolfold.sources.sql.postgresql_database  # noqa: F401
 
     def quota_resets_at(self, now: float) -> float:

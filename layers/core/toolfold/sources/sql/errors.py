@@ -109,7 +109,7 @@ _CONNECTION: dict[FailureKind, _Failed] = {
     FailureKind.DRIVER_MISSING: _Failed(
         ConnectionNotPossible,
         "{title} cannot be read: a package for SQL databases is not installed here.",
-        f"{_OPERATOR} to run: pip install 'toolfold[sql]'",
+        f"{_OPERATOR} to {{how_to_add}}",
     ),
     FailureKind.NO_DATABASE: _Failed(
         ConnectionNotPossible,
@@ -199,6 +199,10 @@ def to_call_error(
         "postgresql": "postgresql://role:password@host:5432/database",
     }
     fields = {"title": title, "dialect": names[dialect], "form": forms[dialect], "max_bytes": max_bytes}
+    if failure.kind is FailureKind.DRIVER_MISSING:
+        from toolfold.extras import how_to_add
+
+        fields["how_to_add"] = how_to_add("sql")
     details = {"retryable": True} if failed.retryable else {}
     return failed.error(failed.message.format_map(fields), failed.suggestion.format_map(fields), **details)
 

@@ -1,0 +1,267 @@
+"""The built package with the layers of ``Extras``, in AWS's runtime client: MCP servers, databases and scripts.
+
+The sources are real ones of this machine. Where the machine allows it, the function has the file system of Lambda.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import built_function, lambda_file_system
+from tests.support.built_function import DEPLOYED_BUILD, LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support.lambda_runtime import LambdaRuntime
+from tests.support.lambda_sources import LambdaSources, serve
+from tests.support.mcp_requests import message
+from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
+
+pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+
+MAX_UNZIPPED_BYTES = 262_144_000
+"""Of a function with its layers: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html."""
+
+OF_EXTRAS = ("mcp", "pydantic", "pydantic_monty", "psycopg", "sqlglot", "anyio", "asyncio")
+LOCKS = "import multiprocessing\nmultiprocessing.Lock()\n"
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LambdaSources]:
+    with serve(tmp_path_factory.mktemp("sources")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def start(sources: LambdaSources) -> Callable[..., LambdaRuntime]:
+    """Makes a runtime with the parameter ``Extras``, and further variables."""
+    launcher = lambda_file_system.launcher()
+
+    def make(extras: str, **variables: str) -> LambdaRuntime:
+        built = built_function.load_built_function(LOCAL_BUILD, Extras=extras)
+        return built.runtime({**sources.variables, **variables}, launcher)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def runtime(start: Callable[..., LambdaRuntime]) -> Iterator[LambdaRuntime]:
+    with start("all") as runtime:
+        yield runtime
+
+
+def event(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "events/tool-call.json").read_text())
+    return {**found, "body": json.dumps(message(method, dict(params)))}
+
+
+def call(runtime: LambdaRuntime, tool: str, arguments: Mapping[str, Any] | None = None, **beside: Any) -> Any:
+    """The structured content of a TOOL_CALL."""
+    given = {"tool_name": tool, "arguments": dict(arguments or {}), **beside}
+    answer = runtime.invoke(event("tools/call", {"name": "TOOL_CALL", "arguments": given}))
+    return json.loads(answer["body"])["result"]["structuredContent"]
+
+
+def script(runtime: LambdaRuntime, text: str, **inputs: Any) -> Any:
+    return call(runtime, "TOOL_SCRIPT", {"script": text, "inputs": inputs})
+
+
+def children(runtime: LambdaRuntime) -> dict[int, str]:
+    """The processes that the function has started, with their states."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, _, rest = path.read_text().rpartition(") ")
+        except OSError:
+            continue
+        state, parent = rest.split()[:2]
+        if int(parent) == runtime.pid:
+            found[int(path.parent.name)] = state
+    return found
+
+
+class TestSources:
+    @pytest.mark.parametrize("source", ["weather", "handshake"])
+    def test_a_tool_of_an_mcp_server_is_called_in_both_eras(self, runtime: LambdaRuntime, source: str) -> None:
+        answer = call(runtime, f"{source}__temperature", {"city": "Oslo"})
+        assert answer["result"] == {"city": "Oslo", "celsius": 7.5}
+
+    @pytest.mark.parametrize("source", ["shop", "stock"])
+    def test_a_database_is_read_and_not_written(self, runtime: LambdaRuntime, source: str) -> None:
+        joined = "customers JOIN orders ON customer_id = customers.id"
+        sql = f"SELECT name, sum(total) AS spent FROM {joined} GROUP BY name ORDER BY spent DESC"
+        rows = call(runtime, f"{source}__query", {"sql": sql})["result"]["rows"]
+        assert [(name, float(spent)) for name, spent in rows] == [("Ann", 30.5), ("Bob", 7.25)]
+        for statement in ("DELETE FROM orders", "SELECT 1; DROP TABLE orders", "SELECT * FROM secrets"):
+            assert call(runtime, f"{source}__query", {"sql": statement})["error"]["code"] == "INVALID_ARGUMENTS"
+
+    def test_a_role_that_may_write_is_refused_and_the_log_says_what_to_change(self, runtime: LambdaRuntime) -> None:
+        error = call(runtime, "owner__list_tables")["error"]
+        assert "may do more than read" in error["message"]
+        assert any("source owner is not used" in line for line in runtime.log)
+
+    def test_a_program_is_refused(self, runtime: LambdaRuntime) -> None:
+        error = call(runtime, "clock__echo", {"text": "a"})["error"]
+        assert error["code"] == "UPSTREAM_ERROR"
+        assert "which a Lambda function cannot do" in error["message"]
+
+    def test_connections_that_ended_while_the_environment_was_frozen_are_opened_again(
+        self, runtime: LambdaRuntime, sources: LambdaSources
+    ) -> None:
+        query = {"sql": "SELECT count(*) AS n FROM orders"}
+        assert call(runtime, "shop__query", query, fresh=True)["result"]["rows"] == [[3]]
+        assert call(runtime, "harbour__echo", {"text": "before"})["result"] == "before"
+        os.kill(runtime.pid, signal.SIGSTOP)
+        try:
+            sources.database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
+            sources.harbour.forget_sessions()
+            time.sleep(0.2)
+        finally:
+            os.kill(runtime.pid, signal.SIGCONT)
+        assert call(runtime, "shop__query", query, fresh=True)["result"]["rows"] == [[3]]
+        assert call(runtime, "harbour__echo", {"text": "after"})["result"] == "after"
+
+    def test_no_secret_is_in_the_log(self, runtime: LambdaRuntime, sources: LambdaSources) -> None:
+        written = "\n".join(runtime.log)
+        for name, value in sources.variables.items():
+            assert not (name.endswith("_KEY") and len(value) > 4 and value in written), name
+
+
+class TestScripts:
+    def test_a_script_calls_tools_of_all_sources(self, runtime: LambdaRuntime) -> None:
+        text = (
+            "city = call('weather__temperature', city='Oslo')\n"
+            "rows = call('shop__query', sql='SELECT id FROM customers')['rows']\n"
+            "{'celsius': city['celsius'], 'customers': len(rows), 'sum': sum(inputs['values'])}"
+        )
+        answer = script(runtime, text, values=[1, 2, 3])
+        assert answer["result"] == {"celsius": 7.5, "customers": 3, "sum": 6}
+
+    @pytest.mark.parametrize(
+        ("text", "limit"),
+        [
+            ("while True: pass", "time"),
+            ("x = []\nwhile True: x.append('a' * 100000)", "memory"),
+            ("while True: print('a' * 1000)", "output"),
+            ("def f(): return f()\nf()", "recursion"),
+            ("[call('stock__list_tables') for _ in range(51)]", "calls"),
+        ],
+    )
+    def test_a_script_ends_at_its_limit_and_the_next_one_runs(
+        self, runtime: LambdaRuntime, text: str, limit: str
+    ) -> None:
+        error = script(runtime, text)["error"]
+        assert (error["code"], error["limit"]) == ("SCRIPT_LIMIT", limit)
+        assert script(runtime, "1 + 1")["result"] == 2
+        assert "Z" not in children(runtime).values()
+        assert len(children(runtime)) <= 2
+
+    def test_a_script_runs_after_the_environment_was_frozen(self, runtime: LambdaRuntime) -> None:
+        assert script(runtime, "1 + 1")["result"] == 2
+        stopped = [runtime.pid, *children(runtime)]
+        for process in stopped:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(1)
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+        assert script(runtime, "2 + 2")["result"] == 4
+        assert len(children(runtime)) <= 2
+
+    def test_a_process_that_was_ended_in_between_is_replaced(self, runtime: LambdaRuntime) -> None:
+        assert script(runtime, "1 + 1")["result"] == 2
+        for process in children(runtime):
+            os.kill(process, signal.SIGKILL)
+        assert script(runtime, "2 + 2")["result"] == 4
+
+    def test_the_file_system_is_the_one_of_lambda(self, runtime: LambdaRuntime) -> None:
+        if not lambda_file_system.launcher():
+            pytest.skip("this machine does not let its users make namespaces")
+        process = Path(f"/proc/{runtime.pid}")
+        mounts = {line.split()[4]: line.split()[5] for line in (process / "mountinfo").read_text().splitlines()}
+        assert all(mounts[place].startswith("ro") for place in ("/", "/dev/shm", str(ROOT)))
+        assert mounts["/tmp"].startswith("rw")
+
+
+class TestWithoutTheLayers:
+    @pytest.mark.parametrize(
+        ("extras", "tool", "arguments", "parameter"),
+        [
+            ("none", "weather__temperature", {"city": "Oslo"}, "Extras=sources"),
+            ("none", "shop__query", {"sql": "SELECT 1 FROM orders"}, "Extras=sources"),
+            ("none", "TOOL_SCRIPT", {"script": "1"}, "Extras=scripts"),
+            ("sources", "TOOL_SCRIPT", {"script": "1"}, "Extras=all"),
+            ("scripts", "weather__temperature", {"city": "Oslo"}, "Extras=all"),
+            ("scripts", "stock__query", {"sql": "SELECT 1 FROM orders"}, "Extras=all"),
+        ],
+    )
+    def test_one_sentence_names_the_parameter(
+        self, start: Callable[..., LambdaRuntime], extras: str, tool: str, arguments: dict[str, Any], parameter: str
+    ) -> None:
+        with start(extras) as runtime:
+            error = call(runtime, tool, arguments)["error"]
+            assert f"deploy the stack with the parameter {parameter}" in error["suggestion"]
+            assert "pip" not in json.dumps(error)
+            quote = call(runtime, "GLOBAL_QUOTE", {"symbol": "IBM"})
+            assert quote["result"]["symbol"] == "IBM"
+
+
+class TestColdStart:
+    @pytest.mark.parametrize("extras", ["none", "all"])
+    def test_neither_the_first_response_nor_a_call_of_an_api_imports_anything_of_them(
+        self, start: Callable[..., LambdaRuntime], extras: str
+    ) -> None:
+        with start(extras, PYTHONPROFILEIMPORTTIME="1") as runtime:
+            runtime.invoke(event("tools/list", {}))
+            modules = imported(runtime)
+            assert not forbidden(modules)
+            assert 0 < len(ours(modules)) <= MAX_TOOLFOLD_MODULES
+            assert call(runtime, "GLOBAL_QUOTE", {"symbol": "IBM"})["result"]["symbol"] == "IBM"
+            found = {name.partition(".")[0] for name in imported(runtime)}
+            assert not found.intersection(OF_EXTRAS)
+
+    def test_a_warm_environment_has_imported_what_its_catalog_uses(self, start: Callable[..., LambdaRuntime]) -> None:
+        with start("all", PYTHONPROFILEIMPORTTIME="1", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start") as runtime:
+            runtime.start()
+            prepared = imported(runtime)
+            assert {"mcp.client", "sqlglot", "psycopg.pq", "pydantic_monty._monty"} <= prepared
+            assert not children(runtime)
+            assert call(runtime, "weather__temperature", {"city": "Oslo"})["result"]["celsius"] == 7.5
+            assert call(runtime, "shop__query", {"sql": "SELECT id FROM customers"})["result"]["rows"]
+            assert script(runtime, "1 + 1")["result"] == 2
+            later = imported(runtime) - prepared
+            assert sorted(name for name in later if name.partition(".")[0] in (*OF_EXTRAS[:5], "toolfold")) == []
+
+
+def imported(runtime: LambdaRuntime) -> set[str]:
+    """The modules that the handler has imported."""
+    lines = [line.rpartition("|")[2].strip() for line in runtime.log if line.startswith("import time:")]
+    first = next(number for number, name in enumerate(lines) if name.startswith("aws_lambda_powertools"))
+    return set(lines[first:])
+
+
+class TestLayers:
+    @pytest.mark.parametrize("function", ["GatewayFunction", "PublisherFunction"])
+    def test_a_function_with_all_layers_fits_and_has_each_package_once(self, function: str) -> None:
+        built = built_function.load_built_function(DEPLOYED_BUILD, function, Extras="all")
+        assert len(built.layers) <= 5
+        sizes = [path.stat().st_size for folder in (built.function, *built.layers) for path in folder.rglob("*")]
+        assert sum(sizes) < MAX_UNZIPPED_BYTES * 0.8
+        distributions = [
+            re.sub(r"[-_.]+", "-", path.name.partition("-")[0]).lower()
+            for layer in built.layers
+            for path in (layer / "python").glob("*.dist-info")
+        ]
+        assert len(distributions) == len(set(distributions))
+
+    def test_the_interpreter_of_scripts_is_a_program_for_the_platform_of_the_function(self) -> None:
+        built = built_function.load_built_function(DEPLOYED_BUILD, Extras="all")
+        [program] = [path for layer in built.layers for path in (layer / "bin").glob("*")]
+        assert program.name == "monty"
+        assert program.stat().st_mode & 0o111 == 0o111
+        assert program.read_bytes()[:20][18:] == b"\xb7\x00"  # EM_AARCH64 of the ELF header
