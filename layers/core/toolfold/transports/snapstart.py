@@ -43,6 +43,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.execution.secrets",
     "toolfold.execution.validation",
     "toolfold.meta_tools.answer_notes",
+    "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.argument_reader",
     "toolfold.meta_tools.call_envelope",
     "toolfold.meta_tools.call_metadata",
