@@ -127,6 +127,7 @@ test("what has no times, no numbers or one row is no series", () => {
 });
 
 test("characters that hide or turn text are marks", () => {
+  assert.ok(hasMarks("a\u202eb") && hasMarks("a\u202eb") && !hasMarks("plain"));
   assert.deepEqual(piecesOf("a\u202eb\u0000"), [{ text: "a", isMark: false }, { text: "U+202E", isMark: true }, { text: "b", isMark: false }, { text: "U+0000", isMark: true }]);
   assert.deepEqual(piecesOf("😀 ok\n\t"), [{ text: "😀 ok\n\t", isMark: false }]);
   assert.ok(hasMarks("a\u202eb") && piecesOf("c\u202ed")[1]?.isMark); // the one does not disturb the other

@@ -44,7 +44,7 @@ test("names that are words of the language are quoted", () => {
   assert.deepEqual(["close", "date", "a b", "1. open", 'x"y', "Last"].map(quoteName), ["close", '"date"', '"a b"', '"1. open"', `'x"y'`, '"Last"']);
 });
 
-const request: Request = { tool: "GLOBAL_QUOTE", arguments: { symbol: "O'Neil $HOME `id` \u202e\n😀" }, select: " price ", maxTokens: null, fresh: false };
+const request: Request = { tool: "GLOBAL_QUOTE", isRead: true, arguments: { symbol: "O'Neil $HOME `id` \u202e\n😀" }, select: " price ", maxTokens: null, fresh: false };
 const endpoint: Endpoint = { url: "http://127.0.0.1:8080/mcp", keySource: "alpha_vantage", isNamed: false, sendsToken: true };
 
 test("snippets name the variable of a key, and quote for their language", () => {
@@ -58,5 +58,8 @@ test("snippets name the variable of a key, and quote for their language", () => 
   assert.match(python, /\\u202e\\n\\U0001f600/);
   assert.match(pythonOf(request, { ...endpoint, isNamed: true }), /source_keys=\{"alpha_vantage": os\.environ/);
   assert.equal(pythonOf({ ...request, arguments: {}, select: "" }, { ...endpoint, keySource: "", sendsToken: false }).includes("import os"), false);
+  const write = { ...request, isRead: false };
+  assert.match(curlOf(write, endpoint), /"name":"TOOL_CALL_WRITE"/);
+  assert.match(pythonOf(write, endpoint), /client\.call_meta_tool\(\n {8}"TOOL_CALL_WRITE"/);
   assert.equal(keyVariable("3d-maps"), "_3D_MAPS_API_KEY");
 });

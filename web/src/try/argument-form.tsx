@@ -127,7 +127,7 @@ function List({ field, value, onChange, path, problems }: FormProps<ListField>):
       <Legend field={field} />
       <GroupHint field={field} error={problemOf({ field, path, problems })} />
       {items.map((item, index) => (
-        <div key={index} class="list-item">
+        <div key={index} class={isSimple(field.item) ? "list-item" : "list-item stacked"}>
           <Control field={{ ...field.item, title: `${field.title || "Value"} ${index + 1}`, required: false }} value={item} onChange={(next) => change(index, next)} path={[...path, String(index)]} problems={problems} />
           <Button class="quiet" onClick={() => onChange(items.filter((_, at) => at !== index))} label={`Remove ${field.title} ${index + 1}`}>
             Remove
@@ -139,6 +139,10 @@ function List({ field, value, onChange, path, problems }: FormProps<ListField>):
       </Button>
     </fieldset>
   );
+}
+
+function isSimple(field: FieldModel): boolean {
+  return field.kind !== "object" && field.kind !== "list" && field.kind !== "variant" && field.kind !== "json";
 }
 
 function Variant({ field, value, onChange, path, problems }: FormProps<VariantField>): JSX.Element {
@@ -159,7 +163,7 @@ function Variant({ field, value, onChange, path, problems }: FormProps<VariantFi
           </select>
         )}
       </Field>
-      <Control key={variant} field={{ ...chosen, title: chosen.title || field.title, required: field.required }} value={inner} onChange={(next) => onChange({ variant, value: next })} path={path} problems={problems} />
+      <Control key={variant} field={{ ...chosen, title: "Value", required: field.required }} value={inner} onChange={(next) => onChange({ variant, value: next })} path={path} problems={problems} />
     </fieldset>
   );
 }

@@ -4,11 +4,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { countTokens } from "../api";
 import type { Json } from "../api-types";
-import { type ToolAnswer, toolCall } from "../mcp";
+import { type ToolAnswer, callTool } from "../mcp";
 import { type Failure, isAborted } from "../result";
 import { announce } from "../state";
 import { formatMs } from "../format";
 import { type Answer, answerOf } from "./answer";
+import { metaTool } from "./snippets";
 
 export type Answered = {
   answer: Answer;
@@ -35,8 +36,11 @@ export type Caller = {
   clear: () => void;
 };
 
-/** Return the state of calls, and what begins and cancels one. A new call cancels the one that runs. */
-export function useCall(what = "Answer"): Caller {
+/**
+ * Return the state of calls, and what begins and cancels one. A new call cancels the one that runs.
+ * `isRead`: whether calls of the tool only read; `what`: what is announced.
+ */
+export function useCall(isRead: boolean, what = "Answer"): Caller {
   const [state, setState] = useState<CallState>(IDLE);
   const controller = useRef<AbortController>(undefined);
   useEffect(() => () => controller.current?.abort(), []);
@@ -46,7 +50,7 @@ export function useCall(what = "Answer"): Caller {
     const own = new AbortController();
     controller.current = own;
     setState((old) => ({ ...old, running: { since: performance.now(), sent }, failure: null, cancelled: false }));
-    const result = await toolCall(sent, own.signal);
+    const result = await callTool(metaTool({ isRead }), sent, own.signal);
     if (controller.current !== own) return null; // another call has begun, or the view is left
     if (!result.ok) {
       const cancelled = isAborted(result.error);

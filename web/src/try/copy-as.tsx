@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import type { Start } from "../api-types";
 import { Code, Tabs } from "../components";
 import { apiKeys } from "../state";
-import { type Endpoint, type Request, curlOf, keyVariable, pythonOf, toolCallArguments } from "./snippets";
+import { type Endpoint, type Request, curlOf, keyVariable, metaTool, pythonOf, toolCallArguments } from "./snippets";
 
 export function CopyAs({ request, start, source }: { request: Request; start: Start; source: string }): JSX.Element {
   const endpoint = endpointOf(start, source);
@@ -16,7 +16,7 @@ export function CopyAs({ request, start, source }: { request: Request; start: St
       <Tabs
         label="Copy the call as"
         tabs={[
-          { id: "call", title: "TOOL_CALL", content: () => <Code text={JSON.stringify(toolCallArguments(request), null, 2)} label="the arguments of TOOL_CALL" wrap short /> },
+          { id: "call", title: metaTool(request), content: () => <Code text={JSON.stringify(toolCallArguments(request), null, 2)} label={`the arguments of ${metaTool(request)}`} wrap short /> },
           {
             id: "curl",
             title: "curl",

@@ -17,16 +17,15 @@ const PAUSE_MS = 350;
 export type LiveSelectProps = {
   /** The answer without a select. */
   base: Answered;
+  /** A tool whose calls only read, so that they may be repeated. */
   tool: string;
-  /** Whether calls of the tool only read, so that they may be repeated without a question. */
-  isRead: boolean;
   select: string;
   onSelect: (select: string) => void;
 };
 
-export function LiveSelect({ base, tool, isRead, select, onSelect }: LiveSelectProps): JSX.Element {
-  const { state, call, clear } = useCall("Selected answer");
-  const [isLive, setLive] = useState(isRead);
+export function LiveSelect({ base, tool, select, onSelect }: LiveSelectProps): JSX.Element {
+  const { state, call, clear } = useCall(true, "Selected answer");
+  const [isLive, setLive] = useState(true);
   const [applied, setApplied] = useState("");
   const paused = usePaused(select.trim(), PAUSE_MS);
   const apply = async (text: string) => {
@@ -54,7 +53,7 @@ export function LiveSelect({ base, tool, isRead, select, onSelect }: LiveSelectP
               <Button kind="primary" onClick={() => void apply(select.trim())}>
                 Apply
               </Button>
-              <span class="hint">{isRead ? "Answers of this tool are not cached, so each change would be a request to the source." : "This tool does more than read: applying a select calls it again."}</span>
+              <span class="hint">Answers of this tool are not cached, so each change would be a request to the source.</span>
             </p>
           )}
         </SelectBuilder>

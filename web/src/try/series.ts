@@ -102,12 +102,16 @@ function withAxes(lines: Line[]): Line[] {
     const fitting = sizes.findIndex((other) => size === 0 || other === 0 || Math.max(size, other) / Math.min(size, other) <= MAX_RATIO);
     line.axis = fitting < 0 ? sizes.push(size) - 1 : fitting;
   }
-  const names = new Set(lines.map(({ name }) => name.replace(/^\W*\d+\W+/, "").toLowerCase()));
-  // Of the four prices of a day, the last is what people look for.
-  let left = PRICES.every((name) => names.has(name)) ? 1 : MAX_SHOWN;
-  for (const line of ordered) line.shown = line.axis === 0 && left-- > 0;
+  // Of the four prices of a bar, the last is what people look for.
+  const isBars = PRICES.every((price) => lines.some(({ name }) => endsWith(name, price)));
+  let left = MAX_SHOWN;
+  for (const line of ordered) line.shown = line.axis === 0 && (!isBars || endsWith(line.name, "close")) && left-- > 0;
   for (const [style, line] of [...lines].sort((one, other) => Number(other.shown) - Number(one.shown)).entries()) line.style = style;
   return lines;
+}
+
+function endsWith(name: string, price: string): boolean {
+  return name.toLowerCase().split(/[^a-z]+/).at(-1) === price;
 }
 
 /** Return the typical size of values: their mean distance from 0. */

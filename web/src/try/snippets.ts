@@ -4,6 +4,8 @@ import type { Json } from "../api-types";
 
 export type Request = {
   tool: string;
+  /** Whether its calls only read; else TOOL_CALL_WRITE makes them. */
+  isRead: boolean;
   arguments: { [name: string]: Json };
   select: string;
   maxTokens: number | null;
@@ -29,7 +31,12 @@ export function keyVariable(source: string): string {
   return `${source.toUpperCase().replace(/[^A-Z0-9]+/g, "_").replace(/^(?=\d)/, "_")}_API_KEY`;
 }
 
-/** Return the arguments of TOOL_CALL. */
+/** Return the meta-tool that makes a call. */
+export function metaTool({ isRead }: Pick<Request, "isRead">): "TOOL_CALL" | "TOOL_CALL_WRITE" {
+  return isRead ? "TOOL_CALL" : "TOOL_CALL_WRITE";
+}
+
+/** Return the arguments of TOOL_CALL, or TOOL_CALL_WRITE. */
 export function toolCallArguments({ tool, arguments: given, select, maxTokens, fresh }: Request): { [name: string]: Json } {
   return {
     tool_name: tool,
@@ -42,7 +49,7 @@ export function toolCallArguments({ tool, arguments: given, select, maxTokens, f
 
 /** Return the command that makes the call. */
 export function curlOf(request: Request, { url, keySource, isNamed, sendsToken }: Endpoint): string {
-  const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "TOOL_CALL", arguments: toolCallArguments(request) } };
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: metaTool(request), arguments: toolCallArguments(request) } };
   const header = isNamed ? `x-api-key-${keySource.replaceAll("_", "-")}` : "x-api-key";
   const lines = [
     `curl -sS ${quoteShell(url)}`,
@@ -63,19 +70,18 @@ export function pythonOf(request: Request, { url, keySource, isNamed, sendsToken
     ...(keySource ? [isNamed ? `source_keys={${quotePython(keySource)}: ${key}}` : `api_key=${key}`] : []),
   ];
   const { tool_name: _name, arguments: given, ...options } = toolCallArguments(request);
-  const call = [
-    quotePython(request.tool),
-    ...(Object.keys(request.arguments).length ? [literal(given!, 8)] : []),
-    ...Object.entries(options).map(([name, value]) => `${name}=${literal(value, 8)}`),
-  ];
-  const line = `    answer = client.call(${call.join(", ")})`;
+  const call = request.isRead
+    ? [quotePython(request.tool), ...(Object.keys(request.arguments).length ? [literal(given!, 8)] : []), ...Object.entries(options).map(([name, value]) => `${name}=${literal(value, 8)}`)]
+    : [quotePython(metaTool(request)), literal(toolCallArguments(request), 8)];
+  const method = request.isRead ? "call" : "call_meta_tool";
+  const line = `    answer = client.${method}(${call.join(", ")})`;
   const isShort = line.length <= MAX_LINE && !line.includes("\n");
   return [
     ...(keySource || sendsToken ? ["import os", ""] : []),
     "from toolfold import Client",
     "",
     `with Client(${settings.join(", ")}) as client:`,
-    ...(isShort ? [line] : ["    answer = client.call(", ...call.map((part) => `        ${part},`), "    )"]),
+    ...(isShort ? [line] : [`    answer = client.${method}(`, ...call.map((part) => `        ${part},`), "    )"]),
     "    print(answer.text)",
   ].join("\n");
 }

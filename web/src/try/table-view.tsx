@@ -24,7 +24,8 @@ export function TableView({ table, label }: { table: Table; label: string }): JS
   const [active, setActive] = useState(0);
   const columns = table.columns.slice(0, MAX_COLUMNS);
   const indexes = useMemo(() => orderOf(table, order), [table, order]);
-  const widths = useMemo(() => columnWidths(table), [table]);
+  const widths = useMemo(() => columnWidths(table).slice(0, MAX_COLUMNS), [table]);
+  const width = widths.reduce((sum, one) => sum + one, 0);
   const { scroller, first, last, before, after, scrollTo } = useWindow(table.rows.length, ROW_HEIGHT, HEAD_HEIGHT);
   const body = useRef<HTMLTableSectionElement>(null);
   const pending = useRef<number | null>(null);
@@ -68,11 +69,11 @@ export function TableView({ table, label }: { table: Table; label: string }): JS
         <CopyButton text={() => csvOf(table)} what="table as CSV" />
       </div>
       <div class="table-scroll" ref={scroller as never} role="region" aria-label={label} tabIndex={0}>
-        <table aria-rowcount={table.rows.length + 1} ref={(element) => element?.style.setProperty("min-width", `${widths.slice(0, MAX_COLUMNS).reduce((sum, one) => sum + one, 5)}ch`)}>
+        <table aria-rowcount={table.rows.length + 1} ref={(element) => element?.style.setProperty("min-width", `calc(3.5rem + ${width}ch)`)}>
           <colgroup>
             <col class="row-number" />
             {columns.map((_, index) => (
-              <col key={index} ref={(element) => element?.style.setProperty("width", `${widths[index]}ch`)} />
+              <col key={index} ref={(element) => element?.style.setProperty("width", `${((widths[index] ?? 0) / width) * 100}%`)} />
             ))}
           </colgroup>
           <thead>

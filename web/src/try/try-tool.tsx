@@ -26,6 +26,7 @@ type Written = { arguments: { [name: string]: Json }; problems: Problem[] };
 
 export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.Element {
   const form = formOf(tool.schema);
+  const isRead = tool.effect === "read";
   const first = given ?? tool.example ?? {};
   const [values, setValues] = useState<Value>(() => valueOf(form, first));
   const [text, setText] = useState(() => JSON.stringify(first, null, 2));
@@ -33,20 +34,22 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
   const [options, setOptions] = useState({ maxTokens: "", fresh: false });
   const [select, setSelect] = useState(givenSelect);
   const [isChecked, setChecked] = useState(false);
-  const caller = useCall();
+  const caller = useCall(isRead);
+  const { state } = caller;
   const answerPlace = useRef<HTMLDivElement>(null);
   const formElement = useRef<HTMLFormElement>(null);
 
   const found: Written = isText ? writtenText(text) : written(form, values);
   const maxTokens = /^\d+$/.test(options.maxTokens.trim()) ? Number(options.maxTokens) : null;
-  const request: Request = { tool: tool.name, arguments: found.arguments, select, maxTokens, fresh: options.fresh };
+  const request: Request = { tool: tool.name, isRead, arguments: found.arguments, select, maxTokens, fresh: options.fresh };
   const problems = isChecked ? found.problems : [];
   const send = (more: { [name: string]: Json } = {}) => {
     const { select: _select, ...whole } = toolCallArguments(request);
     // The answer without the select is what a select is built for; for tools that write, one call is made and no more.
-    return caller.call({ ...(tool.effect === "read" ? whole : toolCallArguments(request)), ...more });
+    return caller.call({ ...(isRead ? whole : toolCallArguments(request)), ...more });
   };
   const submit = () => {
+    if (state.running) return;
     setChecked(true);
     if (found.problems.length) {
       announce(found.problems.length === 1 ? "1 problem in the form" : `${found.problems.length} problems in the form`);
@@ -65,7 +68,6 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
     setText(JSON.stringify(json ?? {}, null, 2));
     setChecked(false);
   };
-  const { state } = caller;
   useEffect(() => {
     if (state.answered && window.innerWidth < 800) answerPlace.current?.scrollIntoView({ block: "start" });
   }, [state.answered?.sent]);
@@ -106,7 +108,7 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
           ) : (
             <p class="hint">This tool takes no arguments.</p>
           )}
-          <Options options={options} onChange={setOptions} isRead={tool.effect === "read"} select={select} onSelect={setSelect} />
+          <Options options={options} onChange={setOptions} isRead={isRead} select={select} onSelect={setSelect} />
           {start.calls ? (
             <CallButton state={state} effect={tool.effect} problems={problems} onCancel={caller.cancel} onAnyway={() => void send()} />
           ) : (
@@ -147,7 +149,7 @@ function AnswerPlace({ tool, state, calls, select, onSelect, onRepeat, onRetry }
           {answered.answer.error || tool.effect !== "read" ? (
             <AnswerView answered={answered} tool={tool.name} />
           ) : (
-            <LiveSelect key={JSON.stringify(answered.sent)} base={answered} tool={tool.name} isRead select={select} onSelect={onSelect} />
+            <LiveSelect key={JSON.stringify(answered.sent)} base={answered} tool={tool.name} select={select} onSelect={onSelect} />
           )}
         </div>
       )}
@@ -177,7 +179,7 @@ function Options({ options, onChange, isRead, select, onSelect }: { options: Opt
 function CallButton({ state, effect, problems, onCancel, onAnyway }: { state: CallState; effect: string; problems: Problem[]; onCancel: () => void; onAnyway: () => void }): JSX.Element {
   return (
     <div class="call-bar">
-      <Button type="submit" kind={effect === "read" ? "primary" : "danger"} disabled={state.running !== null}>
+      <Button type="submit" kind={effect === "read" ? "primary" : "danger"}>
         {effect === "read" ? "Call" : `Call (${effect})`}
       </Button>
       {state.running && <Button onClick={onCancel}>Cancel</Button>}
