@@ -29,7 +29,7 @@ export function AnswerView({ answered, tool, onSelect }: AnswerViewProps): JSX.E
   return (
     <section class="answer" aria-label={`Answer of ${tool}`}>
       <Notes notes={answer.notes} selects={onSelect ? proposedSelects(answer.json) : []} onSelect={onSelect} />
-      {answer.error && <ErrorView error={answer.error} />}
+      {answer.error && !answer.error.approval && <ErrorView error={answer.error} />}
       <Origin answered={answered} />
       <Tabs label="Forms of the answer" tabs={tabs} selected={tab} onSelect={setTab} />
     </section>
@@ -115,7 +115,7 @@ function tabsOf({ answer, tokens }: Answered, tool: string): Tab[] {
   const warning = answer.notes.some(({ kind }) => kind === "preview") ? "The answer is a preview: a part of the points is missing, and the line between them is straight." : "";
   const name = (position: number) => answer.tables[position]!.name || tool;
   return [
-    ...(answer.error ? [] : [{ id: "data", title: answer.tables.length || !answer.fields.length ? "Table" : "Fields", content: () => <Data answer={answer} tool={tool} /> }]),
+    ...(answer.error ? [] : [{ id: "data", title: answer.tables.length ? "Table" : answer.fields.length ? "Fields" : "Answer", content: () => <Data answer={answer} tool={tool} /> }]),
     ...(withSeries.length
       ? [{ id: "chart", title: "Chart", content: () => <Several count={answer.tables.length} skip={(index) => !series[index]} name={name} view={(index) => <ChartView key={index} series={series[index]!} label={name(index)} warning={warning} />} /> }]
       : []),

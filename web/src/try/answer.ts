@@ -134,11 +134,11 @@ function notesOf(structured: { [name: string]: Json }): Note[] {
 function previewText(preview: { [name: string]: Json }): string {
   const total = num(preview.rows_total);
   const shown = num(preview.rows_shown);
-  const rows = total ? `${count(shown ?? 0)} of ${count(total)} rows. ` : "";
+  const rows = total ? `: ${count(shown ?? 0)} of ${count(total)} rows` : "";
   const full = isObject(preview.full) ? num(preview.full.tokens) : null;
   const tokens = full === null ? "" : ` All of it has about ${count(full)} tokens.`;
   const link = isObject(preview.full) ? str(preview.full.url) || str(preview.full.path) : "";
-  return `This is a preview: ${rows}Left out: ${str(preview.left_out)}.${tokens}${link ? ` The whole answer: ${link}` : ""}${preview.limit ? ` ${str(preview.limit)}` : ""}`;
+  return `This is a preview${rows}. Left out: ${str(preview.left_out)}.${tokens}${link ? ` The whole answer: ${link}` : ""}${preview.limit ? ` ${str(preview.limit)}` : ""}`;
 }
 
 /** Return the `select` expressions that a preview proposes for a smaller answer. */

@@ -144,7 +144,7 @@ function AnswerPlace({ tool, state, calls, select, onSelect, onRepeat, onRetry }
         <p class="placeholder">{calls ? "The answer appears here: as a table, as a chart, as the text that a model gets, and as JSON." : "This page makes no calls. Copy the call, and make it from a client."}</p>
       )}
       {answered && (
-        <div class={running ? "is-loading" : ""}>
+        <div class={`answer-parts ${running ? "is-loading" : ""}`}>
           {approval && <ApprovalPanel error={answered.answer.error!} sent={answered.sent} onRepeat={onRepeat} />}
           {answered.answer.error || tool.effect !== "read" ? (
             <AnswerView answered={answered} tool={tool.name} />
