@@ -53,8 +53,10 @@ class Memo:
             key: what else it was computed from, compared by equality.
         """
         with self._lock:
-            found = self._stored.get((kind, key, *map(id, owners)))
-        return None if found is None else found.value
+            try:
+                return self._stored[(kind, key, *map(id, owners))].value
+            except KeyError:
+                return None
 
     def put(self, kind: str, owners: tuple[object, ...], key: Hashable, value: Any, size: int) -> None:
         """Store ``value``, which takes ``size`` bytes, unless it is too large."""

@@ -174,4 +174,4 @@ def _form(document: Document) -> tuple[str, ...] | None:
     fields = document.metadata
     if document.tables or not isinstance(fields, dict) or not fields:
         return None
-    return None if any(isinstance(value, dict | list) for value in fields.values()) else ("fields", *fields)
+    return ("fields", *fields) if {type(value) for value in fields.values()}.isdisjoint((dict, list)) else None

@@ -90,10 +90,11 @@ def has_number_sign_line(text: str) -> bool:
 
 def table_to_text(table: Table) -> str:
     """Return a table as CSV, null as an empty cell; as lines of JSON arrays where a cell holds a list or an object."""
-    if any(isinstance(cell, list | dict) for row in table.rows for cell in row):
+    types = {type(cell) for row in table.rows for cell in row}
+    if not types.isdisjoint((list, dict)):
         return "\n".join(escape_unsafe(dumps_compact(line)) for line in (table.columns, *table.rows))
     rows = table.rows
-    if any(isinstance(cell, bool) for row in rows for cell in row):
+    if bool in types:
         rows = [[str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in rows]
     text = _write_csv([table.columns, *rows])
     if _is_safe(text, len(rows)):
