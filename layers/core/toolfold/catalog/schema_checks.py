@@ -71,6 +71,8 @@ def check_value(value: Any, depth: int = 0, count: list[int] | None = None) -> N
     if depth > _MAX_DEPTH or count[0] > _MAX_VALUES:
         raise ValueError("has a value that is nested too deeply or too large")
     if isinstance(value, str):
+        if value.isascii() and value.isprintable():
+            return  # what else is wrong with a text is allowed in a value
         # Line breaks and tabs may be part of a value, which is shown as JSON.
         if problem := text_problem(value.translate(_WHITE_SPACE).lstrip("# ").replace("://", "")):
             raise ValueError(f"has a value that {problem}")

@@ -6,7 +6,6 @@ not valid: the client starts again.
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 __all__ = ["PAGE_SIZE", "decode_cursor", "encode_cursor", "list_id"]
@@ -20,6 +19,8 @@ _CURSOR = re.compile(r"([0-9a-f]{16})\.([1-9][0-9]{0,8})")
 
 def list_id(*parts: str) -> str:
     """Return the hash that names a list, from everything that its entries depend on."""
+    import hashlib  # loads a compiled library, which a list of one page does not need
+
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_HASH_DIGITS]
 
 

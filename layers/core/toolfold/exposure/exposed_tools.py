@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ from toolfold.errors import CallError
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.exposure.cursor import PAGE_SIZE, decode_cursor, encode_cursor, list_id
 from toolfold.exposure.modes import expose
-from toolfold.exposure.stand_ins import call_of
 from toolfold.meta_tools.definitions import instructions
 from toolfold.meta_tools.dispatcher import MetaTools, ToolPage, UnknownCursor
 from toolfold.meta_tools.result import Result, dumps_compact, error_result
@@ -54,12 +54,16 @@ class ExposedTools(MetaTools):
         self._base, self._catalog_of_profile, self.resolution = base, catalog, resolution
         self.exposed = expose(catalog, resolution)
         self._whole = catalog.base
-        self._list_id = list_id(self._whole.fingerprint, resolution.profile.name, self.exposed.mode)
         self._pages: dict[int, ToolPage] = {}
 
     def interpreter(self) -> Interpreter:
         """Return what runs scripts: one for all profiles."""
         return self._base.interpreter()
+
+    @functools.cached_property
+    def _list_id(self) -> str:
+        """What the cursors of this list have in common. A list of one page needs none, and no module of hashes."""
+        return list_id(self._whole.fingerprint, self.resolution.profile.name, self.exposed.mode)
 
     def list_page(self, cursor: object = None) -> ToolPage:
         """Return the page of ``tools/list`` that ``cursor`` names, or the first.
@@ -109,6 +113,8 @@ class ExposedTools(MetaTools):
         stand_in = self.exposed.stand_ins.get(name.lower())
         if stand_in is None:
             return super().resolve(name, arguments)
+        from toolfold.exposure.stand_ins import call_of
+
         try:
             return call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError:
@@ -129,6 +135,8 @@ class ExposedTools(MetaTools):
         if stand_in is None:
             return super().call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
         credentials.require_scopes("tools:read")
+        from toolfold.exposure.stand_ins import call_of
+
         try:
             meta_call = call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError as error:
