@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.build import importers
+from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
 from toolfold.build.yaml_loader import Document
@@ -67,7 +67,7 @@ def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and
     tool = compiled(tmp_path, [{"name": "get-weather"}]).get("toy__get_weather")
     assert tool is not None
     assert tool.call["function"] == "get-weather"
-    assert tool.example == {"city": "city"}
+    assert tool.example == {"city": "Berlin"}
     assert (tool.title, tool.summary, tool.category) == ("Get weather", "Get weather (Toy)", "toy")
     assert tool.parameters["properties"]["city"]["description"] == "A city. See example.com"
     assert "$schema" not in tool.parameters
@@ -127,3 +127,37 @@ def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
 def test_a_key_that_the_kind_does_not_have_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"source.yaml:1: ur: Extra inputs are not permitted"):
         compiled(tmp_path, [], ur="https://toy.test")
+
+
+GOOD = "Return the depth of the water at a berth, in metres, at low tide."
+LARGE = {"properties": {f"field_{number}": {"type": "string", "description": GOOD} for number in range(90)}}
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ([{"name": "depth", "description": GOOD}], []),
+        ([{"name": "do_it"}], ["too-short"]),
+        ([{"name": "list_deep_water_berths", "description": "Deep water berths"}], ["says-the-name"]),
+        ([{"name": name, "description": GOOD} for name in ("depth", "level")], ["too-alike"]),
+        (
+            [{"name": name, "description": f"{GOOD} {name} is {name}."} for name in ("morning", "evening")],
+            ["same-summary"],
+        ),
+        ([{"name": "depth", "description": GOOD, "parameters": LARGE}], ["schema-tokens"]),
+        ([{"name": f"do_{number}"} for number in range(30)], ["too-short"] * 21),
+    ],
+)
+def test_texts_of_others_are_warned_about_and_never_stop_a_catalog(
+    tools: list[dict[str, Any]], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolfold.build.compiler.adapter_names", lambda: ["toy"])
+    compiled(tmp_path, tools)
+    found = lint.check(tmp_path)
+    assert [finding.rule for finding in found] == expected
+    assert all(
+        finding.is_warning and "overlay.yaml" in finding.advice for finding in found if "tokens" not in finding.rule
+    )
+    assert all(finding.file.endswith("snapshot.json") for finding in found)
+    if len(tools) == 30:
+        assert "10 more tools of toy have the same problem" in " ".join(map(str, found))

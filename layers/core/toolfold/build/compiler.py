@@ -50,6 +50,7 @@ def compile_folder(
     adapters: Collection[str] | None = None,
     left_out: list[str] | None = None,
     notes: list[str] | None = None,
+    imported: dict[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Compile every source below ``folder``.
@@ -59,6 +60,7 @@ def compile_folder(
         adapters: Names that ``kind`` may have. None: the adapters that ``sources.registry`` finds here.
         left_out: Receives what imported sources describe and no tool can express, each as ``file:line: problem``.
         notes: Receives what imported tools lack without harm, each as ``file:line: sentence``.
+        imported: Receives the name of each imported tool → ``file:line`` of its description.
         progress: Called with a sentence before each step that may take long.
 
     Returns:
@@ -78,6 +80,8 @@ def compile_folder(
     definitions = list(_definitions(loaded, names, problems))
     tools, locations = _tool_entries(definitions, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]
+    if imported is not None:
+        imported |= {entry.tool.name: locations[entry.tool.name] for entry in definitions if entry.source.is_imported}
     if len({entry.source.settings.id for entry in definitions}) < len(loaded):
         problems += left_out  # a source without any tool that is valid
     written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolfold.build.example_texts import number_for, text_for
 from toolfold.catalog import json_schema
 
 __all__ = ["example_arguments"]
 
 _MAX_DEPTH = 6
-_FORMATS = {
-    "date": "2025-01-31",
-    "date-time": "2025-01-31T12:00:00Z",
-    "time": "12:00:00Z",
-    "email": "name@example.com",
-    "uri": "https://example.com",
-    "uuid": "00000000-0000-4000-8000-000000000000",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-}
+_MAX_PATTERN = 500
 _PLAIN: Mapping[str, Any] = {"boolean": True, "array": [], "object": {}, "null": None}
 
 
@@ -58,14 +51,17 @@ def _of_type(root: Mapping[str, Any], rule: Any, name: str, type_: str, depth: i
     if type_ in ("integer", "number"):
         least, most = given("minimum"), given("maximum")
         if isinstance(least, int | float):
-            return least
+            found = number_for(name, lambda value: least <= value and (type_ == "number" or isinstance(value, int)))
+            is_within = found >= least and not (isinstance(most, int | float) and found > most)
+            return found if is_within and found != 1 else least
         over = given("exclusiveMinimum")
         if isinstance(over, int | float) and not isinstance(over, bool):
             return over + 1
-        return most if isinstance(most, int | float) and most < 1 else 1
+        found = number_for(name, lambda value: type_ == "number" or isinstance(value, int))
+        return most if isinstance(most, int | float) and most < found else found
     if type_ == "string":
-        text = _FORMATS.get(str(given("format")), name)
         least, most = given("minLength"), given("maxLength")
+        text = text_for(name, given, lambda text: _fits(text, given("pattern"), least, most))
         text = text.ljust(least, "x") if isinstance(least, int) and least < 1000 else text
         return text[:most] if isinstance(most, int) else text
     if type_ == "object" and depth < _MAX_DEPTH:
@@ -74,3 +70,13 @@ def _of_type(root: Mapping[str, Any], rule: Any, name: str, type_: str, depth: i
     if type_ == "array" and depth < _MAX_DEPTH and isinstance(given("minItems"), int) and given("minItems") > 0:
         return [_example(root, given("items") or {}, name, depth + 1)] * min(given("minItems"), 10)
     return _PLAIN.get(type_, name)
+
+
+def _fits(text: str, pattern: Any, least: Any, most: Any) -> bool:
+    """Return whether a text is within the bounds of a schema. A pattern that Python cannot read does not count."""
+    if (isinstance(least, int) and len(text) < least) or (isinstance(most, int) and len(text) > most):
+        return False
+    try:
+        return not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN or re.search(pattern, text) is not None
+    except (re.error, RecursionError):
+        return True

@@ -21,7 +21,11 @@ _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
 _USER_NAME = re.compile(r"(?<=://)[^/\s@]*@")
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,200}>|`{1,3}|\*\*")
+_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][A-Za-z0-9-]{0,20})(?P<rest>(?:\s[^<>]{0,200})?/?)>")
+_FENCE = re.compile(r"`{1,3}|\*\*")
+_ALONE = frozenset(("br", "dd", "dt", "hr", "iframe", "img", "li", "p", "script", "style", "td", "th", "tr", "wbr"))
+"""Elements of HTML that are written without an end tag. Any other ``<word>`` is a placeholder unless it is closed."""
+
 _LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()\s]{0,500}\)")
 _SENTENCE_END = re.compile(
     r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
@@ -47,12 +51,30 @@ def _clean(text: str, most: int) -> str:
         for character in text
         if character.isspace() or unicodedata.category(character)[0] != "C"
     )
-    plain = _MARKUP.sub(" ", _LINK.sub(r"\1", visible))
+    plain = _FENCE.sub(" ", _without_tags(_LINK.sub(r"\1", visible)))
     plain = _USER_NAME.sub("", _INSECURE.sub("", plain))
     plain = " ".join(plain.split()).lstrip("#＃﹟ ").strip()
     if len(plain) > most:
         plain = plain[: most - 1].rsplit(" ", 1)[0].rstrip() + "…"
     return "" if text_problem(plain) else plain
+
+
+def _without_tags(text: str) -> str:
+    """Return ``text`` without the tags of HTML. ``<path>`` and ``<your name>`` are placeholders, and stay.
+
+    >>> _without_tags("<p>Run <code>git show &lt;rev&gt;</code> or git show <rev>:<path><br/>")
+    '  Run  git show &lt;rev&gt;  or git show <rev>:<path> '
+    """
+    if "<" not in text:
+        return text
+    ends = {found["name"].lower() for found in _TAG.finditer(text) if found["slash"]}
+
+    def replaced(found: re.Match[str]) -> str:
+        name, rest = found["name"].lower(), found["rest"]
+        is_tag = found["slash"] or rest.endswith("/") or "=" in rest or name in ends or name in _ALONE
+        return " " if is_tag else found[0]
+
+    return _TAG.sub(replaced, text)
 
 
 def first_sentence(text: str, most: int = SUMMARY_LIMIT) -> str:

@@ -18,6 +18,8 @@ from typing import Any
 
 from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_folder
+from toolfold.build.findings import Finding
+from toolfold.build.lint_imported import GENERIC, check_imported
 from toolfold.catalog import json_schema
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.model import Tool as Compiled
@@ -72,15 +74,6 @@ WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
 EXAMPLE_QUERIES = range(8, 16)
 """Allowed number of example queries. With fewer, requests are missed; with more, a tool outranks similar tools."""
 
-GENERIC = frozenset(
-    stems(
-        "api data dataset endpoint feature function information info item method object operation output query record "
-        "request response result service tool utility value various thing return fetch retrieve provide allow enable "
-        "use useful helper general generic main new"
-    )
-)
-"""Terms that apply to every tool."""
-
 _EMPTY = re.compile(
     r"\bthis (?:tool|function|endpoint|api|method|service)\b|\b(?:is|are|can be) used (?:to|for|by)\b"
     r"|\b(?:allows?|enables?|lets?|helps?) (?:you|one|users?|the user)\b"
@@ -90,25 +83,6 @@ _EMPTY = re.compile(
     re.IGNORECASE,
 )
 """Phrases without information: references to the tool, praise, placeholders, and open-ended lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One violation of a rule. ``str()`` is ``file:line: rule: problem; advice``.
-
-    A warning is about a tool whose texts may be generated: it does not keep a catalog from being published.
-    """
-
-    file: str
-    line: int
-    rule: str
-    problem: str
-    advice: str
-    is_warning: bool = False
-
-    def __str__(self) -> str:
-        warning = "warning: " if self.is_warning else ""
-        return f"{self.file}:{self.line}: {warning}{self.rule}: {self.problem}; {self.advice}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +135,8 @@ def check(folder: Path) -> list[Finding]:
     """
     try:
         left_out: list[str] = []
-        catalog = parse_catalog(compile_folder(folder, left_out=left_out).encode())
+        imported: dict[str, str] = {}
+        catalog = parse_catalog(compile_folder(folder, left_out=left_out, imported=imported).encode())
     except SourceError as error:
         return [_from_compiler(problem) for problem in error.problems]
     documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)]
@@ -173,6 +148,8 @@ def check(folder: Path) -> list[Finding]:
     lines = {str(document.path): document.path.read_text(encoding="utf-8").splitlines() for document in documents}
     kept = [finding for finding in found if not _is_waived(finding, lines[finding.file][finding.line - 1])]
     kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in left_out]
+    written = {tool.name for tool in tools}
+    kept += check_imported(catalog, {name: where for name, where in imported.items() if name not in written})
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
 
 

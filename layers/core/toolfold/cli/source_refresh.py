@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolfold.build.refreshes import refresh_source, why_not
@@ -63,7 +66,22 @@ def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *,
         return None
     with steps.paused():
         _print_report(source.id, report)
+    if report and not check:
+        _print_warnings(source)
     return report
+
+
+def _print_warnings(source: SourceFolder) -> None:
+    """Print how many texts of a source do not help a model, where it can be compiled."""
+    from toolfold.build import lint
+
+    with tempfile.TemporaryDirectory(prefix="toolfold-lint-") as scratch:
+        shutil.copytree(source.folder, Path(scratch) / source.folder.name)
+        warnings = [finding for finding in lint.check(Path(scratch)) if finding.is_warning]
+    if warnings:
+        rules = ", ".join(sorted({finding.rule for finding in warnings}))
+        counted = f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}"
+        print(f"{source.id}: {counted} about texts ({rules}): toolfold catalog lint lists them", file=sys.stderr)
 
 
 def _sentence(source_id: str, error: ToolfoldError) -> str:

@@ -1,0 +1,100 @@
+"""Texts of others as a catalog has them: placeholders stay, markup goes, and examples are values that servers take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolfold.build.example_arguments import example_arguments
+from toolfold.build.imported_texts import clean_text
+
+PLACEHOLDERS = ("rev", "path", "owner", "repo", "your name", "user-id", "name", "title", "source", "option", "T", "b")
+PAIRED = ("b", "i", "em", "strong", "code", "pre", "div", "span", "ul", "ol", "table", "h2", "details", "summary", "a")
+WORDS = st.text("abcdefgh :;,()", min_size=1, max_size=12).map(lambda text: f"x{text}x")
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("git show <rev>:<path>", "git show <rev>:<path>"),
+        ("Pass <owner>/<repo>, or <your name>.", "Pass <owner>/<repo>, or <your name>."),
+        ("A Map<K, V> of Vec<String>", "A Map<K, V> of Vec<String>"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("<p>Run <b>now</b><br>or <a href='x'>later</a>", "Run now or later"),
+        ("<details><summary>More</summary>text</details>", "More text"),
+        ("<div class='x'>open", "open"),
+        ("<img src=x> <script>", ""),
+        ("see <Name/>", "see"),
+    ],
+)
+def test_placeholders_stay_and_tags_of_html_go(text: str, cleaned: str) -> None:
+    assert clean_text(text) == cleaned
+
+
+@given(st.lists(st.tuples(WORDS, st.sampled_from(PLACEHOLDERS)), min_size=1, max_size=5))
+def test_no_placeholder_is_lost(parts: list[tuple[str, str]]) -> None:
+    text = "".join(f"{words}<{name}>" for words, name in parts)
+    assert clean_text(text) == " ".join(text.split())
+
+
+@given(st.lists(st.tuples(WORDS, st.sampled_from(PAIRED), st.sampled_from(("", " class='x'"))), min_size=1, max_size=5))
+def test_no_tag_of_html_is_left(parts: list[tuple[str, str, str]]) -> None:
+    text = "".join(f"<{name}{more}>{words}</{name}>" for words, name, more in parts)
+    cleaned = clean_text(text)
+    assert "<" not in cleaned
+    assert cleaned == " ".join(" ".join(words for words, _, _ in parts).split())
+
+
+@given(st.text())
+def test_a_clean_text_is_clean(text: str) -> None:
+    once = clean_text(text)
+    assert "\n" not in once
+    assert len(once) <= len(" ".join(text.split())) + 1
+
+
+TEXT = {"type": "string"}
+
+
+def described(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": text, **more}
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "example"),
+    [
+        ("timezone", TEXT, "Europe/Berlin"),
+        ("timezone", described("IANA name (e.g., 'America/New_York', 'Europe/London')"), "America/New_York"),
+        ("tz", described("Such as `UTC`."), "UTC"),
+        ("time", described("In 24-hour format (HH:MM)"), "12:00"),
+        ("startDate", TEXT, "2025-01-31"),
+        ("day", described("The day. Example: 2024-05-01."), "2024-05-01"),
+        ("updated_at", TEXT, "2025-01-31T12:00:00Z"),
+        ("callback_url", TEXT, "https://example.com"),
+        ("contact_email", TEXT, "name@example.com"),
+        ("country_code", TEXT, "DE"),
+        ("from_currency", TEXT, "EUR"),
+        ("to_currency", TEXT, "USD"),
+        ("repo_path", TEXT, "."),
+        ("file", TEXT, "README.md"),
+        ("user_id", TEXT, "1"),
+        ("revision", TEXT, "HEAD"),
+        ("latitude", {"type": "number", "minimum": -90, "maximum": 90}, 52.52),
+        ("year", {"type": "integer", "minimum": 1900}, 2025),
+        ("limit", {"type": "integer", "maximum": 5}, 5),
+        ("limit", {"type": "integer", "minimum": 50}, 50),
+        ("page", {"type": "integer"}, 1),
+        ("when", {"type": "string", "format": "date-time"}, "2025-01-31T12:00:00Z"),
+        ("country", {"type": "string", "pattern": "^[A-Z]{3}$", "description": "e.g. 'NOR'"}, "NOR"),
+        ("country", {"type": "string", "pattern": "^[A-Z]{3}$"}, "country"),
+        ("country", {"type": "string", "pattern": "["}, "DE"),
+        ("question", described("What to ask, e.g. something nice."), "question"),
+        ("note", described("Like any other text"), "note"),
+        ("unit", {"enum": ["c", "f"], "description": "e.g. 'x'"}, "c"),
+        ("city", {"type": "string", "default": "Oslo"}, "Oslo"),
+    ],
+)
+def test_an_example_is_a_value_that_a_server_takes(name: str, schema: dict[str, Any], example: Any) -> None:
+    assert example_arguments({"properties": {name: schema}, "required": [name]}) == {name: example}
