@@ -39,7 +39,9 @@ async function request<T>(path: string, init: RequestInit, signal?: AbortSignal)
 }
 
 function readError(status: number, body: unknown): Result<never> {
-  const error = (body as { error?: Partial<Failure> } | null)?.error;
+  const { error, error_description: described } = (body ?? {}) as { error?: Partial<Failure> | string; error_description?: string };
+  // The form of RFC 6750, section 3.1: an access token is missing or not accepted.
+  if (typeof error === "string") return failure(status, error, described ?? "The access token is not accepted.", "Enter an access token.");
   return failure(status, error?.code ?? `HTTP_${status}`, error?.message ?? `The server answered with HTTP ${status}.`, error?.next_step ?? "");
 }
 

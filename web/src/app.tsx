@@ -28,6 +28,9 @@ const VIEWS: Record<Exclude<View, "not-found">, ComponentType> = {
   approve: ApproveView,
 };
 
+// On this machine a URL with a token is opened; there is no access token to enter.
+const OPEN_AGAIN = "TOKEN_REQUIRED";
+
 const NAVIGATION: readonly { view: Exclude<View, "not-found" | "tool">; title: string }[] = [
   { view: "start", title: "Start" },
   { view: "catalog", title: "Catalog" },
@@ -103,7 +106,7 @@ function CurrentView(): JSX.Element {
     return (
       <Page title="toolfold">
         <FailureNotice error={info.error} onRetry={() => void loadStart()} />
-        {info.error.status === 401 && <AccessToken />}
+        {info.error.status === 401 && info.error.code !== OPEN_AGAIN && <AccessToken />}
       </Page>
     );
   if (info.state === "ready" && !info.value.views.includes(view))

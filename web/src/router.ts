@@ -49,12 +49,18 @@ export function href(view: Exclude<View, "not-found">, name = "", query: Record<
 
 export const route = signal<Route>({ view: "start", name: "", query: new URLSearchParams() });
 
+let previous: Route | undefined;
+
+/** Return where a person came from; undefined on the first view. */
+export const previousRoute = (): Route | undefined => previous;
+
 /** Follow the address bar. Returns what ends that. */
 export function startRouter(): () => void {
   const read = () => {
+    previous = route.peek();
     route.value = parseRoute(location.hash);
   };
-  read();
+  route.value = parseRoute(location.hash);
   addEventListener("hashchange", read);
   return () => removeEventListener("hashchange", read);
 }

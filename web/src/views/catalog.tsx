@@ -7,11 +7,11 @@ import type { Catalog, Search } from "../api-types";
 import { catalog, lastSearch, loadCatalog } from "../catalog-data";
 import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
 import { formatCount, formatMs, formatNumber } from "../format";
-import { href, navigate, replaceQuery, route } from "../router";
+import { href, navigate, previousRoute, replaceQuery, route } from "../router";
 import { announce } from "../state";
 import { FilterBox } from "./catalog/filter-box";
 import { NothingFound } from "./catalog/nothing-found";
-import { type Filters, countTools, makeRows, rereadWords } from "./catalog/rows";
+import { type Filters, type Row, countTools, makeRows, rereadWords } from "./catalog/rows";
 import { ToolRow } from "./catalog/tool-row";
 import { LIMIT, useSearch } from "./catalog/use-search";
 
@@ -108,6 +108,7 @@ interface ResultsProps {
 
 function Results({ catalog: data, found, text, filters, list, onLeave, onClearFilters }: ResultsProps): JSX.Element {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const shownQuery = useRef(found?.query);
   const rows = useMemo(() => makeRows(data, found, filters), [data, found, filters.source, filters.category]);
   const showTier = useMemo(() => new Set(data.tools.map(({ tier }) => tier)).size > 1, [data]);
   const status = found ? `${formatCount(rows.length, "tool")} found` : formatCount(rows.length, "tool");
@@ -116,8 +117,10 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
     return () => clearTimeout(timer);
   }, [status, found?.query]);
   useEffect(() => {
-    if (scrollY > COVERED_PX) scrollTo(0, 0);
+    if (scrollY > COVERED_PX && found?.query !== shownQuery.current) scrollTo(0, 0);
+    shownQuery.current = found?.query;
   }, [found?.query, filters]);
+  useFocusOnReturn(rows, !text.trim() || found !== undefined, list);
   if (rows.length === 0 && (found || !text.trim()))
     return <NothingFound catalog={data} query={found?.query ?? ""} filters={filters} unfiltered={found?.total ?? 0} onClearFilters={onClearFilters} />;
   const toggle = (name: string) =>
@@ -166,6 +169,19 @@ function Reread({ search }: { search: Search }): JSX.Element | null {
       ))}
     </span>
   );
+}
+
+/** Focus the tool whose page a person comes back from, once its row is there. */
+function useFocusOnReturn(rows: readonly Row[], isReady: boolean, list: { current: VirtualListHandle | null }): void {
+  const name = useRef(previousRoute()?.view === "tool" ? previousRoute()?.name : undefined);
+  useEffect(() => {
+    if (!isReady || name.current === undefined) return undefined;
+    const index = rows.findIndex(({ tool }) => tool.name === name.current);
+    name.current = undefined;
+    // After the frame has focused the heading.
+    const timer = setTimeout(() => list.current?.focusItem(index));
+    return () => clearTimeout(timer);
+  }, [isReady]);
 }
 
 const readFilters = (): Filters => ({ source: route.peek().query.get("source") ?? "", category: route.peek().query.get("category") ?? "" });

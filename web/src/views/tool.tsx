@@ -10,6 +10,7 @@ import { Badge, Effect, FailureNotice, JsonCode, Notice, Page, Skeleton, Tier } 
 import { useResource } from "../resource";
 import { href, navigate, route } from "../router";
 import { loadedStart } from "../start-info";
+import { SafeText } from "../try/safe-text";
 import { ModelTexts } from "./tool/model-texts";
 import { ParameterTable } from "./tool/parameter-table";
 import { Relations } from "./tool/relations";
@@ -23,7 +24,7 @@ export function ToolView(): JSX.Element {
   const known = catalog.value.state === "ready" ? findTool(catalog.value.value, name) : undefined;
   const tool = resource.state === "ready" ? resource.value : undefined;
   return (
-    <Page title={tool?.name ?? name} lead={known?.summary ?? tool?.summary} aside={tool && <Labels tool={tool} />} class="tool">
+    <Page title={tool?.name ?? name} lead={<SafeText text={known?.summary ?? tool?.summary ?? ""} />} aside={tool && <Labels tool={tool} />} class="tool">
       <Trail source={known?.source ?? tool?.source} category={known?.category ?? tool?.category} />
       {resource.state === "loading" && <Skeleton lines={10} />}
       {resource.state === "failed" && (
@@ -72,7 +73,11 @@ function Details({ tool }: { tool: Tool }): JSX.Element {
   return (
     <>
       <div class="stack about">
-        {tool.description && tool.description !== tool.summary && <p class="description">{tool.description}</p>}
+        {tool.description && tool.description !== tool.summary && (
+          <p class="description">
+            <SafeText text={tool.description} />
+          </p>
+        )}
         {tool.refused && (
           <Notice kind="warning">
             <p>

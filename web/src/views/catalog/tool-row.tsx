@@ -5,6 +5,7 @@ import { useId } from "preact/hooks";
 
 import { Effect, Tier } from "../../components";
 import { href } from "../../router";
+import { SafeText } from "../../try/safe-text";
 import { type Row, strongestTerms } from "./rows";
 import { Why } from "./why";
 
@@ -24,8 +25,12 @@ export function ToolRow({ row: { tool, hit, heading }, showTier, isOpen, onToggl
     <div class="tool-row">
       {heading && <h2>{heading}</h2>}
       <div class="tool-line">
-        <a href={href("tool", tool.name)}>{tool.name}</a>
-        <span class="tool-summary">{tool.summary}</span>
+        <a href={href("tool", tool.name)}>
+          <SafeText text={tool.name} />
+        </a>
+        <span class="tool-summary">
+          <SafeText text={tool.summary} />
+        </span>
         {hit && hit.terms.length > 0 && <span class="terms">{strongestTerms(hit, SHOWN_TERMS).join(" · ")}</span>}
         <span class="tool-badges">
           {tool.effect !== "read" && <Effect effect={tool.effect} />}

@@ -4,8 +4,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import type { DetailLevel, Tool } from "../../api-types";
-import { Button, Code, Tabs, Tokens } from "../../components";
+import { Button, Tabs, Tokens } from "../../components";
 import { replaceQuery, route } from "../../router";
+import { TextBlock } from "../../try/safe-text";
 
 const LEVELS: readonly DetailLevel[] = ["full", "medium", "minimal"];
 
@@ -34,7 +35,7 @@ export function ModelTexts({ tool }: { tool: Tool }): JSX.Element {
               {name} <Tokens count={tool.texts[name].tokens} />
             </>
           ),
-          content: () => <Code text={(isIndented && indent(tool.texts[name].text)) || tool.texts[name].text} label={`what TOOL_GET says at level ${name}`} wrap />,
+          content: () => <TextBlock text={(isIndented && indent(tool.texts[name].text)) || tool.texts[name].text} label={`what TOOL_GET says at level ${name}`} />,
         }))}
       />
       <p class="soft small">

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Json, JsonSchema } from "../../api-types";
 import { formatJson } from "../../format";
 import { type Parameter, readParameters } from "../../schema";
+import { SafeText } from "../../try/safe-text";
 
 const SHOWN_VALUES = 12;
 
@@ -31,7 +32,9 @@ export function ParameterTable({ schema }: { schema: JsonSchema }): JSX.Element 
         {parameters.map((parameter, index) => (
           <tr key={`${parameter.path} ${index}`} role="row">
             <th scope="row" role="rowheader" class={`depth-${parameter.depth}`}>
-              <code title={parameter.path}>{parameter.name}</code>
+              <code title={parameter.path}>
+                <SafeText text={parameter.name} />
+              </code>
               {parameter.required && <span class="required"> required</span>}
             </th>
             <td role="cell" class="type">
@@ -50,7 +53,11 @@ export function ParameterTable({ schema }: { schema: JsonSchema }): JSX.Element 
 function Meaning({ parameter: { description, values, bounds, default: byDefault, examples } }: { parameter: Parameter }): JSX.Element {
   return (
     <>
-      {description && <p>{description}</p>}
+      {description && (
+        <p>
+          <SafeText text={description} />
+        </p>
+      )}
       {values.length > 0 && (
         <p class="rule">
           one of <Values values={values} />
@@ -93,7 +100,9 @@ function CodeList({ values }: { values: Json[] }): JSX.Element {
       {values.map((value, index) => (
         <span key={index}>
           {index > 0 && " "}
-          <code class="value">{typeof value === "string" && value !== "" ? value : formatJson(value)}</code>
+          <code class="value">
+            <SafeText text={typeof value === "string" && value !== "" ? value : formatJson(value)} />
+          </code>
         </span>
       ))}
     </>

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Tool } from "../../api-types";
 import { catalog, findTool } from "../../catalog-data";
 import { href } from "../../router";
+import { SafeText } from "../../try/safe-text";
 import { groupRelations } from "./relation-groups";
 
 export function Relations({ tool }: { tool: Tool }): JSX.Element | null {
@@ -23,7 +24,9 @@ export function Relations({ tool }: { tool: Tool }): JSX.Element | null {
                 <a href={href("tool", name)}>
                   <code>{name}</code>
                 </a>{" "}
-                <span class="small soft">{via.join("; ") || (known && findTool(known, name)?.summary)}</span>
+                <span class="small soft">
+                  <SafeText text={via.join("; ") || (known && findTool(known, name)?.summary) || ""} />
+                </span>
               </dd>
             ))}
           </div>
