@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 
 import { CopyButton } from "./button";
+import { SafeText } from "./safe-text";
 
 export interface CodeProps {
   text: string;
@@ -19,7 +20,7 @@ export function Code({ text, label, copy = true, wrap = false, short = false }: 
     <div class={`code ${wrap ? "wrap" : ""} ${short ? "short" : ""}`}>
       {copy && <CopyButton text={text} what={label} />}
       <pre tabIndex={0} role="region" aria-label={label}>
-        {text}
+        <SafeText text={text} />
       </pre>
     </div>
   );

@@ -9,6 +9,7 @@ export { Field, type FieldIds, type FieldProps } from "./field";
 export { Empty, FailureNotice, Notice, type NoticeProps } from "./notice";
 export { Page, type PageProps } from "./page";
 export { PollFailure, PollSwitch } from "./poll-status";
+export { SafeText } from "./safe-text";
 export { Scroll } from "./scroll";
 export { Skeleton } from "./skeleton";
 export { type Tab, Tabs, type TabsProps } from "./tabs";

@@ -3,32 +3,16 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { CopyButton } from "../components";
-import { hasMarks, piecesOf, wrapLines } from "./visible";
+import { CopyButton, SafeText } from "../components";
+import { wrapLines } from "./visible";
 import { useWindow } from "./window";
+
+export { SafeText };
 
 /** Characters of a text that is rendered as a whole; of a longer one, the lines in view are. */
 const MAX_WHOLE = 60_000;
 
 const LINE_HEIGHT = 20;
-
-/** A piece of text within a line. */
-export function SafeText({ text }: { text: string }): JSX.Element {
-  if (!hasMarks(text)) return <bdi>{text}</bdi>;
-  return (
-    <bdi>
-      {piecesOf(text).map(({ text: piece, isMark }, index) =>
-        isMark ? (
-          <span key={index} class="mark-character" title="A character that is invisible or changes the text around it">
-            {piece}
-          </span>
-        ) : (
-          piece
-        ),
-      )}
-    </bdi>
-  );
-}
 
 /** A text of any length, in a fixed-width font, with a button that copies all of it. */
 export function TextBlock({ text, label }: { text: string; label: string }): JSX.Element {

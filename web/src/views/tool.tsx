@@ -6,11 +6,10 @@ import { useEffect } from "preact/hooks";
 import { getTool } from "../api";
 import type { Tool } from "../api-types";
 import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
-import { Badge, Effect, FailureNotice, JsonCode, Notice, Page, Skeleton, Tier } from "../components";
+import { Badge, Effect, FailureNotice, JsonCode, Notice, Page, SafeText, Skeleton, Tier } from "../components";
 import { useResource } from "../resource";
 import { href, navigate, route } from "../router";
 import { loadedStart } from "../start-info";
-import { SafeText } from "../try/safe-text";
 import { ModelTexts } from "./tool/model-texts";
 import { ParameterTable } from "./tool/parameter-table";
 import { Relations } from "./tool/relations";
@@ -30,9 +29,11 @@ export function ToolView(): JSX.Element {
       {resource.state === "failed" && (
         <div class="stack">
           <FailureNotice error={resource.error} onRetry={reload} />
-          <p>
-            <a href={href("catalog", "", { q: name.replaceAll(/[_./]+/g, " ") })}>Search the catalog for it</a>
-          </p>
+          {resource.error.status === 404 && (
+            <p>
+              <a href={href("catalog", "", { q: name.replaceAll(/[_./]+/g, " ") })}>Search the catalog for it</a>
+            </p>
+          )}
         </div>
       )}
       {tool && <Details tool={tool} />}

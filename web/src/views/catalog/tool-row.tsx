@@ -3,9 +3,8 @@
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 
-import { Effect, Tier } from "../../components";
+import { Effect, SafeText, Tier } from "../../components";
 import { href } from "../../router";
-import { SafeText } from "../../try/safe-text";
 import { type Row, strongestTerms } from "./rows";
 import { Why } from "./why";
 

@@ -4,9 +4,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import type { DetailLevel, Tool } from "../../api-types";
-import { Button, Tabs, Tokens } from "../../components";
+import { Button, Code, Tabs, Tokens } from "../../components";
 import { replaceQuery, route } from "../../router";
-import { TextBlock } from "../../try/safe-text";
 
 const LEVELS: readonly DetailLevel[] = ["full", "medium", "minimal"];
 
@@ -35,7 +34,7 @@ export function ModelTexts({ tool }: { tool: Tool }): JSX.Element {
               {name} <Tokens count={tool.texts[name].tokens} />
             </>
           ),
-          content: () => <TextBlock text={(isIndented && indent(tool.texts[name].text)) || tool.texts[name].text} label={`what TOOL_GET says at level ${name}`} />,
+          content: () => <Code text={(isIndented && indent(tool.texts[name].text)) || tool.texts[name].text} label={`what TOOL_GET says at level ${name}`} wrap />,
         }))}
       />
       <p class="soft small">

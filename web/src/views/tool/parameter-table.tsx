@@ -3,9 +3,9 @@
 import type { JSX } from "preact";
 
 import type { Json, JsonSchema } from "../../api-types";
+import { SafeText } from "../../components";
 import { formatJson } from "../../format";
 import { type Parameter, readParameters } from "../../schema";
-import { SafeText } from "../../try/safe-text";
 
 const SHOWN_VALUES = 12;
 

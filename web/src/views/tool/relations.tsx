@@ -4,8 +4,8 @@ import type { JSX } from "preact";
 
 import type { Tool } from "../../api-types";
 import { catalog, findTool } from "../../catalog-data";
+import { SafeText } from "../../components";
 import { href } from "../../router";
-import { SafeText } from "../../try/safe-text";
 import { groupRelations } from "./relation-groups";
 
 export function Relations({ tool }: { tool: Tool }): JSX.Element | null {
