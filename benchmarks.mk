@@ -23,6 +23,11 @@ bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/refer
 	$(bin)/python -m tests.benchmarks.modes $(ARGS)
 
 # Half a minute.
+.PHONY: bench-explorer
+bench-explorer: .venv/.dev ## what the JSON of the web explorer costs: docs/reference/explorer-api.md; ARGS=--write
+	$(bin)/python -m tests.benchmarks.explorer $(ARGS)
+
+# Half a minute.
 .PHONY: bench-combined
 bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements-combined.md; ARGS=--write
 	$(bin)/python -m tests.benchmarks.combined $(ARGS)

@@ -42,13 +42,14 @@ def parts_of(explanation: Explanation, name: str, catalog: Catalog = CATALOG) ->
 @given(REQUESTS)
 def test_parts_add_up_to_the_score_of_the_search(query: str) -> None:
     found = search(CATALOG, query)
-    for by_field in (True, False):
-        explained = EXPLAINER.search(query, 15, by_field=by_field)
+    for divided in (None, 3):
+        explained = EXPLAINER.search(query, 15, divided=divided)
         assert explained.result == found
         assert [(hit.position, hit.score) for hit in explained.hits] == list(found.hits[:15])
         for hit in explained.hits:
             assert sum(part.score for part in hit.parts) == pytest.approx(hit.score)
-            assert all(part.score > 0 and bool(part.field) >= by_field for part in hit.parts)
+            assert all(part.score > 0 and part.field for part in hit.parts)
+        assert divided or all(part.field != "any_field" for hit in explained.hits for part in hit.parts)
 
 
 def test_a_corrected_word_is_marked_and_others_are_not() -> None:

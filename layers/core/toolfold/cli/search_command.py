@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.explanation import Explainer
+from toolfold.catalog.explanation import ANY_FIELD, Explainer
 from toolfold.catalog.model import summary_suffix
 from toolfold.cli import tables, terminal
 from toolfold.cli.output import print_json
@@ -46,7 +46,7 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
     limit = request.limit or DEFAULT_LIMIT
-    explained = Explainer(catalog).search(request.query, limit, request.filters.positions(catalog), by_field=False)
+    explained = Explainer(catalog).search(request.query, limit, request.filters.positions(catalog), divided=0)
     found, hits = explained.result, explained.hits
     summaries = [catalog.summary(hit.position) for hit in hits]
     reasons = [_reasons(hit) if explain else [] for hit in hits]
@@ -71,7 +71,7 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
 
 def _reasons(hit: ExplainedHit) -> list[str]:
     """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
-    shown = ((part, f"({part.field.replace('_', ' ')}) " if part.field else "") for part in hit.parts)
+    shown = ((part, "" if part.field == ANY_FIELD else f"({part.field.replace('_', ' ')}) ") for part in hit.parts)
     return [
         f"{kind}{part.word}{'' if part.word == part.term else f' → {part.term}'} {part.score:.0f}"
         for part, kind in shown

@@ -1,0 +1,1 @@
+"""What the JSON resources of the explorer cost."""
