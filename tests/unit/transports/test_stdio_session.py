@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -298,6 +299,26 @@ def test_end_of_input_waits_at_most_the_drain_timeout() -> None:
     assert 0.2 <= time.monotonic() - started < 5
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [2]
     gate.open()
+
+
+class Hangup(BytesIO):
+    """An input whose terminal is gone after its first line."""
+
+    def readline(self, size: int | None = -1) -> bytes:
+        if found := super().readline(size):
+            return found
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_an_input_that_cannot_be_read_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    closed, gone, outgoing = BytesIO(), Hangup(line("ping", 1) + b"\n"), BytesIO()
+    closed.close()
+    for incoming in (closed, gone):
+        StdioSession(server(), drain_timeout_s=20).serve(incoming, outgoing)
+    assert [answer["id"] for answer in answers(outgoing.getvalue())] == [1]
+    assert not raised
 
 
 def test_internal_error_fails_one_request(caplog: pytest.LogCaptureFixture) -> None:

@@ -412,10 +412,21 @@ def _write(outgoing: BinaryIO, data: bytes) -> None:
 
 def _lines(incoming: BinaryIO) -> Iterator[bytes]:
     """Yield the lines that are not blank, each with its line feed. One over the limit is cut one byte after it."""
-    while line := incoming.readline(MAX_LINE_BYTES + 1):
+    while line := _read_line(incoming, MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             rest = line
             while rest and not rest.endswith(b"\n"):
-                rest = incoming.readline(MAX_LINE_BYTES)
+                rest = _read_line(incoming, MAX_LINE_BYTES)
         if not line.isspace():
             yield line
+
+
+def _read_line(incoming: BinaryIO, most: int) -> bytes:
+    """Return the next line, or its first ``most`` bytes; empty at the end.
+
+    The end is also where the terminal of the input is gone, or where this process has closed it after a signal.
+    """
+    try:
+        return incoming.readline(most)
+    except (OSError, ValueError):
+        return b""
