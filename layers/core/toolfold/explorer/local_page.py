@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolfold.explorer.access import TOKEN_PARAMETER, LocalAccess
+from toolfold.explorer.answers import SECURITY_HEADERS
 from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.router import Router
@@ -24,7 +25,10 @@ class LocalPage:
     Attributes:
         feed: The calls of the server, and of the log.
         access: Who may read the page.
+        headers: What every answer of the server has that is not the page's own.
     """
+
+    headers = SECURITY_HEADERS
 
     def __init__(self, log_file: str = "") -> None:
         self.feed, self.access = CallFeed(log_file), LocalAccess()

@@ -31,7 +31,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from toolfold.protocol.http import Response, error_response
+from toolfold.protocol.http import Headers, Response, error_response
 from toolfold.transports.local_http.connection import CheckHead, StrictConnection, is_stateless
 from toolfold.transports.local_http.limits import ConnectionLimits
 
@@ -96,6 +96,7 @@ class LimitedProtocol(H11Protocol):
         check_head: Decides about a request before its body is read.
         limits: The limits of all connections together.
         on_refused: Called with the response to each request that the application does not see.
+        refusal_headers: Further headers of these responses.
     """
 
     conn: StrictConnection
@@ -110,10 +111,12 @@ class LimitedProtocol(H11Protocol):
         check_head: CheckHead,
         limits: ConnectionLimits,
         on_refused: Callable[[Response], None],
+        refusal_headers: Headers = (),
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.conn = StrictConnection(check_head)
         self._limits, self._on_refused = limits, on_refused
+        self._refusal_headers = refusal_headers
         self._phase: Phase | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_refused = False
@@ -259,7 +262,7 @@ class LimitedProtocol(H11Protocol):
             if self.cycle.response_started:
                 self.transport.abort()
                 return
-        headers = (*self.server_state.default_headers, *_encoded(response))
+        headers = (*self.server_state.default_headers, *_encoded(response, self._refusal_headers))
         lines = [b"HTTP/1.1 %d %s" % (response.status, http.HTTPStatus(response.status).phrase.encode())]
         lines += [b"%s: %s" % header for header in headers]
         content = b"" if self.conn.method == b"HEAD" else response.body
@@ -271,8 +274,8 @@ class LimitedProtocol(H11Protocol):
         self._enter_phase()
 
 
-def _encoded(response: Response) -> list[tuple[bytes, bytes]]:
-    headers = (*response.headers, ("content-length", str(len(response.body))), ("connection", "close"))
+def _encoded(response: Response, further: Headers) -> list[tuple[bytes, bytes]]:
+    headers = (*response.headers, *further, ("content-length", str(len(response.body))), ("connection", "close"))
     return [(name.encode(), value.encode()) for name, value in headers]
 
 

@@ -114,6 +114,7 @@ class LocalServer:
             check_head=functools.partial(_check_head, app.server.origin_policy, further, page is not None),
             limits=ConnectionLimits(allowed_connections()),
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
+            refusal_headers=() if page is None else page.headers,
         )
         # Its messages quote requests, and those about errors have tracebacks.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
@@ -224,7 +225,9 @@ def _check_head(
         return None
     if refused is None and not path.startswith(further) and not _is_served(path.rstrip("/")):
         return error_response(
-            404, f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {HEALTH_PATH}."
+            404,
+            f"{'The page is at /, ' if has_page else ''}MCP is served at {PATH} and {PATH}/PROFILE, the state of this "
+            f"server at {HEALTH_PATH}.",
         )
     return refused
 

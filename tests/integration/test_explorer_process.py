@@ -1,0 +1,272 @@
+"""``toolfold ui`` as a process, and its page over HTTP: what it prints, serves and refuses, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.raw_http import exchange, post
+from toolfold.explorer.answers import SECURITY_HEADERS
+from toolfold.explorer.static_files import FOLDER
+from toolfold.mock_api.server import MockApi
+
+pytestmark = pytest.mark.slow
+
+COMMAND = [sys.executable, "-m", "toolfold", "ui", "--port", "0"]
+
+
+@dataclass
+class Page:
+    """A running explorer."""
+
+    process: subprocess.Popen[bytes]
+    base: str
+    token: str
+    log: Path
+    call_log: Path
+    cookie: str = ""
+
+    @property
+    def host(self) -> str:
+        return self.base.removeprefix("http://").rstrip("/")
+
+    def ask(self, target: str, *headers: str, method: str = "GET", body: bytes = b"", host: str = "") -> Answer:
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {host or self.host}", "Connection: close", *headers]
+        if body or method == "POST":
+            lines.append(f"Content-Length: {len(body)}")
+        return Answer(exchange(self.base, "\r\n".join([*lines, "", ""]).encode() + body))
+
+
+class Answer:
+    """A response, parsed."""
+
+    def __init__(self, received: bytes) -> None:
+        head, _, self.body = received.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        self.status = int(first.split()[1]) if first else 0
+        self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+@contextmanager
+def running(folder: Path, *options: str, **environment: str) -> Iterator[Page]:
+    """Start the command, and yield what it serves."""
+    log, call_log = folder / "stdout.log", folder / "calls.jsonl"
+    variables = {**os.environ, "TOOLFOLD_LOG_LEVEL": "DEBUG", "TOOLFOLD_CALL_LOG": str(call_log), **environment}
+    with log.open("wb") as stdout:
+        process = subprocess.Popen(
+            [*COMMAND, *options], env=variables, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE
+        )
+    with process:
+        assert process.stderr
+        found = re.search(rb"(http://\S+/)\?token=(\S+)", process.stderr.readline())
+        assert found
+        try:
+            yield Page(process, found[1].decode(), found[2].decode(), log, call_log)
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, mock_api: MockApi) -> Iterator[Page]:
+    folder = tmp_path_factory.mktemp("ui")
+    with running(folder, "--no-open", TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as started:
+        answer = started.ask(f"/?token={started.token}")
+        started.cookie = "Cookie: " + answer.headers["set-cookie"].partition(";")[0]
+        yield started
+
+
+def test_the_token_opens_the_page(page: Page) -> None:
+    answer = page.ask(f"/?token={page.token}")
+    port = page.host.rpartition(":")[2]
+    assert (answer.status, answer.headers["location"], answer.body) == (303, "./", b"")
+    assert answer.headers["set-cookie"].startswith(f"toolfold-ui-{port}=")
+    assert page.ask("/").status == 401
+    opened = page.ask("/", page.cookie)
+    assert (opened.status == 200) == (FOLDER / "index.html").is_file()
+    assert json.loads(page.ask("/ui/api/start", page.cookie).body)["endpoint"] == f"{page.base}mcp"
+
+
+def test_head_has_the_headers_of_get_and_no_body(page: Page) -> None:
+    get, head = page.ask("/ui/api/start", page.cookie), page.ask("/ui/api/start", page.cookie, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == get.headers["content-length"]
+
+
+def test_files_are_compressed_cached_and_not_sent_twice(page: Page) -> None:
+    names = [path.name for path in FOLDER.glob("*.js")]
+    if not names:
+        pytest.skip("the page is not built: make ui")
+    answer = page.ask(f"/ui/{names[0]}", "Accept-Encoding: gzip")
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.body == (FOLDER / f"{names[0]}.gz").read_bytes()
+    again = page.ask(f"/ui/{names[0]}", "Accept-Encoding: gzip", f"If-None-Match: {answer.headers['etag']}")
+    assert (again.status, again.body) == (304, b"")
+    assert page.ask(f"/ui/{names[0]}").body == (FOLDER / names[0]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "status"),
+    [
+        # DNS rebinding: the name of another host, or another port, for this address
+        ("/", ["Host: evil.example"], 421),
+        ("/ui/api/start", ["Host: evil.example"], 421),
+        ("/ui/api/start", ["Host: 127.0.0.1"], 421),
+        ("/ui/api/start", ["Host: 127.0.0.1:1"], 421),
+        ("/ui/api/start", ["Host: 127.0.0.1.evil.example:{port}"], 421),
+        ("/ui/api/start", ["Host: evil.example@127.0.0.1:{port}"], 421),
+        ("/?token={token}", ["Host: evil.example"], 421),
+        # other pages, with the cookie that a browser would send to any port of the host
+        ("/ui/api/start", ["Origin: https://evil.example"], 403),
+        ("/ui/api/start", ["Origin: null"], 403),
+        ("/ui/api/start", ["Origin: http://127.0.0.1:1"], 403),
+        ("/ui/api/start", ["Origin: http://localhost:{port}"], 403),
+        ("/ui/api/start", ["Sec-Fetch-Site: same-site"], 403),
+        ("/", ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"], 403),
+        # paths
+        ("/ui/../../../../etc/passwd", [], 404),
+        ("/ui/%2e%2e/%2e%2e/etc/passwd", [], 404),
+        ("/ui/%252e%252e/etc/passwd", [], 404),
+        ("/ui/..%5c..%5cetc", [], 404),
+        ("/ui//etc/passwd", [], 404),
+        ("/ui/api/../api/start", [], 404),
+        ("/ui/api/start/", [], 404),
+        ("/ui/api/START", [], 404),
+        ("/UI/api/start", [], 404),
+        ("//ui/api/start", [], 404),
+        ("/index.html", [], 404),
+        ("/favicon.ico", [], 404),
+        ("/ui", [], 404),
+        ("http://evil.example/ui/api/start", [], 400),
+        ("*", [], 400),
+        ("/ui/api/start?" + "&".join("a=1" for _ in range(50)), [], 400),
+    ],
+)
+def test_hostile_requests_are_refused(page: Page, target: str, headers: list[str], status: int) -> None:
+    values = {"port": page.host.rpartition(":")[2], "token": page.token}
+    lines = [line.format(**values) for line in headers]
+    host = next((line.removeprefix("Host: ") for line in lines if line.startswith("Host: ")), "")
+    others = [line for line in lines if not line.startswith("Host: ")]
+    answer = page.ask(target.format(**values) if "{" in target else target, page.cookie, *others, host=host)
+    assert answer.status == status
+    assert b"root:" not in answer.body
+    assert "set-cookie" not in answer.headers
+    assert {name: answer.headers.get(name) for name, _ in SECURITY_HEADERS} == dict(SECURITY_HEADERS)
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        (["Content-Type: application/json"], b'{"texts": ["a"]}', 200),
+        (["Content-Type: text/plain"], b'{"texts": ["a"]}', 415),
+        (["Content-Type: application/x-www-form-urlencoded"], b"texts=a", 415),
+        (["Content-Type: multipart/form-data"], b"", 415),
+        ([], b'{"texts": ["a"]}', 415),
+        (["Content-Type: application/json", "Origin: null"], b"{}", 403),
+        (["Content-Type: application/json", "Origin: https://evil.example"], b"{}", 403),
+        (["Content-Type: application/json"], b"[" * 50_000, 400),
+        (["Content-Type: application/json"], b"\xff\xfe", 400),
+        (["Content-Type: application/json"], b"", 400),
+        (["Content-Type: application/json"], b" " * (1024 * 1024 + 1), 413),
+        (["Content-Type: application/json"], b" " * (4 * 1024 * 1024 + 1), 413),
+    ],
+    ids=range(12),
+)
+def test_bodies_are_json_of_the_page_and_of_limited_size(
+    page: Page, headers: list[str], body: bytes, status: int
+) -> None:
+    assert page.ask("/ui/api/tokens", page.cookie, *headers, method="POST", body=body).status == status
+
+
+def test_a_body_without_access_is_not_looked_at(page: Page) -> None:
+    for name in ("tokens", "approvals"):
+        answer = page.ask(f"/ui/api/{name}", "Content-Type: application/json", method="POST", body=b"[" * 50_000)
+        assert answer.status == 401
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X"])
+def test_other_methods_are_405(page: Page, method: str) -> None:
+    for target in ("/", "/ui/api/start", "/ui/app.js"):
+        answer = page.ask(target, page.cookie, method=method)
+        assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_mcp_clients_need_no_token_and_the_page_may_call(page: Page) -> None:
+    own = f"Origin: {page.base.rstrip('/')}"
+    for headers in ([], [own]):
+        answer = Answer(exchange(page.base, post(page.base, b"", *headers, "Connection: close")))
+        assert answer.status == 400  # an empty body: it was read
+
+
+def test_the_page_shows_a_call_of_an_mcp_client(page: Page) -> None:
+    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "TOOL_CALL", "arguments": arguments}}
+    sent = exchange(page.base, post(page.base, json.dumps(call).encode(), "X-API-Key: mock-key", "Connection: close"))
+    assert b"IBM" in sent
+    shown = json.loads(page.ask("/ui/api/watch?after=0", page.cookie).body)
+    assert [call["tool"] for call in shown["calls"]] == ["GLOBAL_QUOTE"]
+    assert "mock-key" not in json.dumps(shown)
+
+
+def test_neither_log_has_the_token_the_cookie_or_requests_of_the_page(page: Page) -> None:
+    for target in (f"/?token={page.token}", f"/?token={page.token}x", f"/ui/api/start?token={page.token}"):
+        page.ask(target, page.cookie)
+        page.ask(target, host="evil.example")
+    time.sleep(0.3)  # the log is written by a thread
+    text = page.log.read_text() + (page.call_log.read_text() if page.call_log.exists() else "")
+    assert '"rpc":"ui"' in text.replace(" ", "")  # at DEBUG, which this process logs
+    assert page.token not in text
+    assert page.cookie.partition("=")[2] not in text
+    assert "ui/api" not in text
+    assert '"ui"' not in (page.call_log.read_text() if page.call_log.exists() else "")
+
+
+def test_a_port_in_use_is_one_sentence_with_the_next_step(page: Page) -> None:
+    port = page.host.rpartition(":")[2]
+    command = [*COMMAND[:-1], port, "--no-open"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Port {port} cannot be used: Address already in use. --port 0 takes any free one.")
+    assert "token=" not in done.stderr
+
+
+def test_at_a_terminal_a_browser_opens_with_a_code_that_works_once(tmp_path: Path) -> None:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.new\nmv {opened}.new {opened}\n')
+    browser.chmod(0o755)
+    main, terminal = pty.openpty()
+    environment = {**os.environ, "BROWSER": str(browser), "TERM": "dumb"}
+    with subprocess.Popen(
+        COMMAND, env=environment, stdin=terminal, stdout=subprocess.DEVNULL, stderr=terminal
+    ) as process:
+        try:
+            os.close(terminal)
+            printed = b""
+            while printed.count(b"\n") < 2:
+                printed += os.read(main, 1000)
+            found = re.search(rb"(http://\S+/)\?token=(\S+)", printed)
+            assert found
+            deadline = time.monotonic() + 30
+            while not opened.exists() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            url = opened.read_text().strip()
+            base, token = found[1].decode(), found[2].decode()
+            assert url.startswith(f"{base}?token=")
+            assert token not in url
+            page = Page(process, base, token, tmp_path, tmp_path)
+            assert [page.ask(url.removeprefix(base.rstrip("/"))).status for _ in range(2)] == [303, 403]
+        finally:
+            process.kill()
+            os.close(main)
