@@ -6,9 +6,10 @@ are known and may not be called are found by their names, and in no listing and 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.model import Catalog, Source, ToolSummary, summary_suffix
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from toolfold.errors import CallError
 
 __all__ = ["CatalogView"]
+
+_NAME = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b")
+"""What may be the name of a tool in a text: with lower-case letters, a word would be one too often."""
 
 MAX_LISTED = 1000
 """Tools of the largest view that is listed as a whole, as ``build.writer`` has it for a catalog."""
@@ -79,7 +83,25 @@ class CatalogView(Catalog):
             see_also=tuple(filter(self._lists, tool.see_also)),
             use_instead={need: other for need, other in tool.use_instead.items() if self._lists(other)},
             relations=tuple(relation for relation in tool.relations if self._lists(relation[0])),
+            hints={name: value for name, value in self._hints(tool.hints) if value},
         )
+
+    def _hints(self, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the hints of a tool, without those that name a tool that does not exist here."""
+        for name, value in hints.items():
+            if name == "found_by":
+                yield name, {key: finder for key, finder in value.items() if self._lists(finder["tool"])}
+            elif name == "free_instead":
+                yield name, value if self._lists(value["tool"]) else None
+            elif name == "adjusted_by":
+                yield name, value if self._lists(value) else None
+            elif name == "no_data":
+                yield name, "" if any(map(self._hides, _NAME.findall(value))) else value
+            else:
+                yield name, value
+
+    def _hides(self, name: str) -> bool:
+        return self._base.canonical_name(name) is not None and not self._lists(name)
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position`` of this view."""
