@@ -4,7 +4,8 @@ import { test } from "node:test";
 import type { Catalog, Search } from "../src/api-types";
 import { groupClients, isInstallLink } from "../src/clients";
 import { heading } from "../src/views/start/about";
-import { categoryTitles, countTools, fieldTitle, makeRows, rereadWords, strongestTerms, termTitle } from "../src/views/catalog/rows";
+import { categoryTitles, countTools, makeRows, strongestTerms } from "../src/views/catalog/rows";
+import { fieldTitle, readTerms } from "../src/views/catalog/terms";
 
 const tool = (name: string, source: string, category: string) => ({ name, source, category, summary: "", effect: "read", tier: "" });
 const catalog: Catalog = {
@@ -51,11 +52,17 @@ test("tools are counted by source and category", () => {
   assert.deepEqual(Object.fromEntries(countTools(catalog, search).categories), { c3: 1, c1: 1 });
 });
 
-test("terms, fields and corrections are said in words", () => {
-  assert.deepEqual(strongestTerms(search.hits[0]!, 1), ["a"]);
-  assert.equal(termTitle("@stock_index"), "a stock index");
+test("terms are said in words of the query or of the tools, not as stems", () => {
+  const query = (term: string, word: string, from: string | null = null) => ({ term, weight: 1, word, corrected_from: from });
+  const asked = { ...search, terms: [query("pric", "prices"), query("a", "b"), query("@stock_index", "dax"), query("first thing", "things"), query("dailo", "dayly", "dayly")] };
+  const found = readTerms({ ...catalog, tools: [{ ...tool("D", "s2", "c3"), summary: "Dailoes, or a dailo" }] }, asked);
+  assert.deepEqual([...found.labels.values()], ["prices", "a", "a stock index", "first things", "dailo"]);
+  assert.deepEqual([...found.reread], [["dax", ["a stock index"]], ["dayly", ["dailo"]]]);
+});
+
+test("terms of a hit are explained together, the heaviest first", () => {
+  assert.deepEqual(strongestTerms(search.hits[0]!, new Map([["a", "apples"]]), 1), ["apples"]);
   assert.equal(fieldTitle("parameter_names"), "parameter names");
-  assert.deepEqual([...rereadWords(search)], [["dividnds", ["dividend"]], ["apple", ["a company"]]]);
   assert.equal(categoryTitles(catalog).get("c3"), "Two");
 });
 

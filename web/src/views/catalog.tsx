@@ -11,10 +11,12 @@ import { href, navigate, previousRoute, replaceQuery, route } from "../router";
 import { announce } from "../state";
 import { FilterBox } from "./catalog/filter-box";
 import { NothingFound } from "./catalog/nothing-found";
-import { type Filters, type Row, countTools, makeRows, rereadWords } from "./catalog/rows";
+import { type Filters, type Row, countTools, makeRows } from "./catalog/rows";
+import { type Terms, readTerms } from "./catalog/terms";
 import { ToolRow } from "./catalog/tool-row";
 import { LIMIT, useSearch } from "./catalog/use-search";
 
+const NO_TERMS: Terms = { labels: new Map(), reread: new Map() };
 const NONE: Filters = { source: "", category: "" };
 // The address follows the text when a person pauses: browsers limit how often it may change.
 const ADDRESS_MS = 300;
@@ -110,6 +112,7 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const shownQuery = useRef(found?.query);
   const rows = useMemo(() => makeRows(data, found, filters), [data, found, filters.source, filters.category]);
+  const terms = useMemo((): Terms => (found ? readTerms(data, found) : NO_TERMS), [data, found]);
   const showTier = useMemo(() => new Set(data.tools.map(({ tier }) => tier)).size > 1, [data]);
   const status = found ? `${formatCount(rows.length, "tool")} found` : formatCount(rows.length, "tool");
   useEffect(() => {
@@ -136,7 +139,7 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
           {found && found.total > found.hits.length ? `the ${formatNumber(rows.length)} best of ${formatCount(found.total, "tool")}` : status}
           {found && ` in ${formatMs(found.ms)}`}
         </span>
-        {found && <Reread search={found} />}
+        <Reread terms={terms} />
       </p>
       <VirtualList
         count={rows.length}
@@ -148,7 +151,7 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
         keyOf={(index) => rows[index]?.tool.name ?? index}
         renderRow={(index) => {
           const row = rows[index];
-          return row && <ToolRow row={row} showTier={showTier} isOpen={row.hit !== undefined && open.has(row.tool.name)} onToggle={() => toggle(row.tool.name)} />;
+          return row && <ToolRow row={row} showTier={showTier} labels={terms.labels} isOpen={row.hit !== undefined && open.has(row.tool.name)} onToggle={() => toggle(row.tool.name)} />;
         }}
       />
     </>
@@ -156,13 +159,12 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
 }
 
 /** Say which words were read as others. */
-function Reread({ search }: { search: Search }): JSX.Element | null {
-  const found = [...rereadWords(search)];
-  if (!found.length) return null;
+function Reread({ terms: { reread } }: { terms: Terms }): JSX.Element | null {
+  if (!reread.size) return null;
   return (
     <span class="row">
       read as{" "}
-      {found.map(([from, terms]) => (
+      {[...reread].map(([from, terms]) => (
         <Badge key={from} kind="accent">
           {from} → {terms.join(", ")}
         </Badge>

@@ -72,20 +72,6 @@ export function countTools(catalog: Catalog, search: Search | undefined): Counts
   return counts;
 }
 
-const FIELDS: Record<string, string> = {
-  search_phrases: "phrases written for the search",
-  its_name: "its name is in the request",
-  part_of_request: "a part of the request",
-  meaning: "near in meaning",
-  kinds: "kind of name",
-};
-
-/** Return the name of a field of the index in words. */
-export const fieldTitle = (field: string): string => FIELDS[field] ?? field.replaceAll("_", " ");
-
-/** Return a term in words: "@company" is a kind of proper names. */
-export const termTitle = (term: string): string => (term.startsWith("@") ? `a ${term.slice(1).replaceAll("_", " ")}` : term);
-
 export interface ExplainedTerm {
   term: string;
   weight: number;
@@ -104,15 +90,6 @@ export function explainHit(hit: SearchHit): ExplainedTerm[] {
   return [...terms.values()].sort((one, other) => other.weight - one.weight);
 }
 
-/** Return the strongest terms of a hit. */
-export const strongestTerms = (hit: SearchHit, most: number): string[] => explainHit(hit).slice(0, most).flatMap(({ term }) => (term ? [termTitle(term)] : []));
-
-/** Return the words of a query that were read as others: corrected spellings, and proper names as what they name. */
-export function rereadWords(search: Search): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { term, word, corrected_from: from } of search.terms) {
-    const original = from ?? (term.startsWith("@") ? word : "");
-    if (original) found.set(original, [...(found.get(original) ?? []), termTitle(term)]);
-  }
-  return found;
-}
+/** Return the strongest terms of a hit, as they are shown. */
+export const strongestTerms = (hit: SearchHit, labels: Map<string, string>, most: number): string[] =>
+  explainHit(hit).slice(0, most).flatMap(({ term }) => (term ? [labels.get(term) ?? term] : []));

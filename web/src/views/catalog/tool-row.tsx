@@ -14,11 +14,13 @@ export interface ToolRowProps {
   row: Row;
   /** Whether the tools of the catalog differ in their tier; else it is not shown. */
   showTier: boolean;
+  /** How the terms of the search are shown. */
+  labels: Map<string, string>;
   isOpen: boolean;
   onToggle: () => void;
 }
 
-export function ToolRow({ row: { tool, hit, heading }, showTier, isOpen, onToggle }: ToolRowProps): JSX.Element {
+export function ToolRow({ row: { tool, hit, heading }, showTier, labels, isOpen, onToggle }: ToolRowProps): JSX.Element {
   const id = useId();
   return (
     <div class="tool-row">
@@ -30,7 +32,7 @@ export function ToolRow({ row: { tool, hit, heading }, showTier, isOpen, onToggl
         <span class="tool-summary">
           <SafeText text={tool.summary} />
         </span>
-        {hit && hit.terms.length > 0 && <span class="terms">{strongestTerms(hit, SHOWN_TERMS).join(" · ")}</span>}
+        {hit && hit.terms.length > 0 && <span class="terms">{strongestTerms(hit, labels, SHOWN_TERMS).join(" · ")}</span>}
         <span class="tool-badges">
           {tool.effect !== "read" && <Effect effect={tool.effect} />}
           {showTier && <Tier tier={tool.tier} />}
@@ -41,7 +43,7 @@ export function ToolRow({ row: { tool, hit, heading }, showTier, isOpen, onToggl
           )}
         </span>
       </div>
-      {hit && isOpen && <Why hit={hit} id={id} />}
+      {hit && isOpen && <Why hit={hit} id={id} labels={labels} />}
     </div>
   );
 }

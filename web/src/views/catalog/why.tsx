@@ -5,9 +5,10 @@ import type { JSX } from "preact";
 import type { SearchHit } from "../../api-types";
 import { Scroll } from "../../components";
 import { formatNumber } from "../../format";
-import { explainHit, fieldTitle, termTitle } from "./rows";
+import { explainHit } from "./rows";
+import { fieldTitle } from "./terms";
 
-export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
+export function Why({ hit, id, labels }: { hit: SearchHit; id: string; labels: Map<string, string> }): JSX.Element {
   const most = Math.max(...hit.terms.map(({ weight }) => weight), 0);
   return (
     <Scroll class="why" id={id} label={`Why ${hit.name} was found`}>
@@ -28,7 +29,7 @@ export function Why({ hit, id }: { hit: SearchHit; id: string }): JSX.Element {
               <tr key={field}>
                 {index === 0 && (
                   <th scope="rowgroup" rowSpan={parts.length}>
-                    {termTitle(term) || "–"}
+                    {labels.get(term) ?? (term || "–")}
                   </th>
                 )}
                 <td>{fieldTitle(field)}</td>
