@@ -423,3 +423,12 @@ def test_selecting_every_row_returns_the_table() -> None:
 def test_texts_are_compared_without_regard_to_case_in_any_script(condition: str) -> None:
     assert rows("name,n\nÉcole,1\nZÜRICH,2\n", condition)[0][0] == "École"
     assert len(rows("name,n\nÉcole,1\nZÜRICH,2\n", condition)) == 1
+
+
+@pytest.mark.parametrize("name", ["description", "descr", "ascii", "ascent"])
+def test_rows_are_sorted_by_a_column_whose_name_begins_as_a_direction(name: str) -> None:
+    table = Table("", ("id", name), ((1, "a"), (2, "b")))
+    selection = parser.parse_select(f"order by {name} desc; limit 1")
+    assert selection is not None
+    found = evaluator.evaluate(selection, Document((table,), None), WorkBudget(), TODAY)
+    assert [*found.tables[0].rows] == [(2, "b")]

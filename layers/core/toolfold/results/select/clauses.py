@@ -165,7 +165,7 @@ class SelectParser(ConditionParser):
             self.skip_space()
             is_minus = self.text[self.offset : self.offset + 1] in ("-", "−")
             self.offset += is_minus
-            way = re.compile(r"(desc|asc)\w*\s+", re.I).match(self.text, self.offset)
+            way = re.compile(r"(desc|asc)(?:ending)?\s+", re.I).match(self.text, self.offset)
             self.offset = way.end() if way else self.offset
             expression = self._needed_expression("order by")
             direction = clause_words.DIRECTION.match(self.text, self.offset)
