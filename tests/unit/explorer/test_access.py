@@ -215,7 +215,7 @@ class TestDeployed:
         start = json.loads(ask(self.public, API).body)
         assert not start["calls"]
         assert not start["is_local"]
-        assert not {"watch", "approve", "try"} & set(start["views"])
+        assert not {"watch", "approve"} & set(start["views"])
 
     @pytest.mark.parametrize("name", ["watch", "approvals"])
     def test_what_happens_on_the_machine_is_not_deployed(self, name: str) -> None:

@@ -90,7 +90,7 @@ def test_a_deployed_page_has_no_path_of_this_machine_and_says_why_it_calls_nothi
     found = json.loads(ask(router, "/ui/api/start").body)
     assert not found["calls"]
     assert found["why_no_calls"]
-    assert found["views"] == ["start", "catalog", "tool", "ask"]
+    assert found["views"] == ["start", "catalog", "tool", "ask", "try"]
     [desktop] = [client for client in found["clients"] if client["id"] == "claude-desktop"]
     assert '"npx"' in desktop["text"]
     assert ask(router, "/ui/api/watch").status == ask(router, "/ui/api/approvals").status == 404

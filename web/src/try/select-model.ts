@@ -53,16 +53,19 @@ const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 /** Words with which a part of a `select` begins or ends: a column of such a name is quoted. */
 const WORDS = new Set(
   (
-    "all and any as asc ascending average avg before after bottom by columns contains count date day desc descending distinct each everything except exclude excluding " +
+    "all and any as asc ascending average avg before after bottom by columns contains count date day desc descending distinct each everything except exclude excluding filter mtd sorted tomorrow " +
     "excludes false first for from group having head highest hour in is isn last latest like limit lowest max mean median min month newest next no none not null offset oldest omit on only or order " +
     "per quarter select show since skip sort starts sum table tail take the then today top true until unique upcoming value values week weekday where with without year yesterday ytd this past " +
     "smallest largest biggest greatest change current january february march april may june july august september october november december jan feb mar apr jun jul aug sep oct nov dec"
   ).split(" "),
 );
 
+/** "description desc" reads as a direction first. */
+const DIRECTION = /^(?:asc|desc)/i;
+
 /** Return a name as it is written in a `select`. */
 export function quoteName(name: string): string {
-  return PLAIN_NAME.test(name) && !WORDS.has(name.toLowerCase()) ? name : quote(name);
+  return PLAIN_NAME.test(name) && !WORDS.has(name.toLowerCase()) && !DIRECTION.test(name) ? name : quote(name);
 }
 
 /** Return a text in the quotation marks that it does not have: there is no escape for them. */

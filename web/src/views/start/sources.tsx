@@ -45,7 +45,7 @@ export function SourceTable({ start }: { start: Start }): JSX.Element {
         <Notice>
           <p>
             {missing.map((source) => source.title || source.id).join(", ")}: no key is set on this server. Enter yours in{" "}
-            {start.views.includes("try") ? <a href={href("try")}>Try</a> : "your client"}: the page keeps it in memory, sends it to this endpoint alone, and stores it nowhere.
+            {start.calls ? <a href={href("try")}>Try</a> : "your client"}: the page keeps it in memory, sends it to this endpoint alone, and stores it nowhere.
             {start.is_local && (
               <>
                 {" "}

@@ -29,9 +29,8 @@ _MAX_COUNTED = 1000
 def respond(explorer: Explorer, request: PageRequest) -> Response:
     """Return the version, where clients connect, what the page may do, and what the three tools save here."""
     catalog = explorer.catalog()
-    views = ["start", "catalog", "tool", "ask"]
-    if explorer.calls_allowed:
-        views.append("try")
+    # Without calls, Try shows the form of a call, to be copied.
+    views = ["start", "catalog", "tool", "ask", "try"]
     if explorer.is_local:
         views += ["watch", "approve"]
     endpoint = explorer.endpoint_for(request)
