@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 
 import type { Catalog } from "../../api-types";
 import { Button, Empty } from "../../components";
+import { formatCount } from "../../format";
 import { href } from "../../router";
 import { loadedStart } from "../../start-info";
 import type { Filters } from "./rows";
@@ -14,16 +15,16 @@ export interface NothingFoundProps {
   catalog: Catalog;
   query: string;
   filters: Filters;
-  /** Hits of the search before the filters. */
+  /** Hits of the search before the filters, as far as they are known. */
   unfiltered: number;
   onClearFilters: () => void;
 }
 
 export function NothingFound({ catalog, query, filters, unfiltered, onClearFilters }: NothingFoundProps): JSX.Element {
   const categories = catalog.sources.flatMap((source) => source.categories);
-  if (unfiltered > 0 && (filters.source || filters.category))
+  if (filters.source || filters.category)
     return (
-      <Empty title={`“${query}” matches ${unfiltered} tools elsewhere.`}>
+      <Empty title={unfiltered > 0 ? `“${query}” matches ${formatCount(unfiltered, "tool")} elsewhere.` : query ? `No tool matches “${query}” here.` : "There are no tools here."}>
         <Button onClick={onClearFilters}>Search all sources and categories</Button>
       </Empty>
     );

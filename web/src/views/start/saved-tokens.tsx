@@ -5,7 +5,8 @@ import type { JSX } from "preact";
 import type { Start } from "../../api-types";
 import { formatCount, formatNumber, formatPercent } from "../../format";
 
-export function SavedTokens({ tokens, tools, seen }: { tokens: Start["tokens"]; tools: number; seen: number | undefined }): JSX.Element {
+export function SavedTokens({ tokens, tools, seen }: { tokens: Start["tokens"]; tools: number; seen: number | undefined }): JSX.Element | null {
+  if (tokens.all_definitions <= 0) return null; // the catalog was compiled without them
   const saves = tokens.definitions < tokens.all_definitions;
   return (
     <section class="section saved" aria-labelledby="saved">
