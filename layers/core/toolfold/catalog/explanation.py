@@ -123,12 +123,26 @@ class _Context:
 
 
 class Explainer:
-    """Explains searches in ``catalog``. Keeps what it computes about tools; safe to use from many threads."""
+    """Explains searches in ``catalog``. Keeps what it computes about tools; safe to use from many threads.
+
+    Attributes:
+        catalog: The catalog that is searched.
+    """
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+        self.catalog = catalog
         self._mean_lengths: Mapping[str, float] | None = None
         self._counts: OrderedDict[int, Mapping[str, Mapping[str, float]]] = OrderedDict()
+
+    def prepare(self) -> None:
+        """Compute what the first explanation needs, and import what the first search needs.
+
+        Raises:
+            CatalogUnavailable: A part of the catalog cannot be read.
+        """
+        self.search("a", 1)
+        if self._mean_lengths is None:
+            self._mean_lengths = self._measure()
 
     def search(
         self, query: str, limit: int, candidates: Container[int] | None = None, *, divided: int | None = None
@@ -146,11 +160,11 @@ class Explainer:
             CatalogUnavailable: A part of the catalog cannot be read.
         """
         trace = SearchTrace()
-        result = search(self._catalog, query, candidates, trace)
+        result = search(self.catalog, query, candidates, trace)
         terms = tuple(self._query_terms(trace))
         first = result.hits[:limit]
         divided = limit if divided is None else divided
-        self._catalog.prefetch_summaries([hit.position for hit in first])
+        self.catalog.prefetch_summaries([hit.position for hit in first])
         context = _Context(trace, terms, {term.term: self._rarity(term.term) for term in terms} if divided else {})
         hits = tuple(
             ExplainedHit(position, score, tuple(sorted(self._parts(context, position, rank < divided), key=_by_score)))
@@ -168,12 +182,12 @@ class Explainer:
             yield QueryTerm(term, weight, word, not known[word] and not term.startswith("@"))
 
     def _is_known(self, word: str) -> bool:
-        catalog = self._catalog
+        catalog = self.catalog
         return catalog.synonyms(word) is not None or bool(catalog.postings(stem(word)))
 
     def _rarity(self, term: str) -> float:
         """Return the factor by which the compiler multiplied the weights of a term (``build.search_index``)."""
-        base = self._catalog.base
+        base = self.catalog.base
         tools = len(base)
         tool_count = max(1, sum(map(tools.__gt__, base.postings(term)[::2])))
         return math.log(1 + (tools - tool_count + 0.5) / (tool_count + 0.5))
@@ -190,7 +204,7 @@ class Explainer:
                 elif weight:
                     yield Part(term.term, term.word, ANY_FIELD, term.weight * weight)
         if position in trace.parsed.named:
-            name = self._catalog.summary(position).name
+            name = self.catalog.summary(position).name
             yield Part(name, name, NAMED, CERTAIN_NAME_BONUS if trace.parsed.named[position] else NAME_BONUS)
         text, share = max(
             ((text, scores.get(position, 0.0) / most) for text, scores, most in context.parts),
@@ -221,7 +235,7 @@ class Explainer:
         """Return field → term → weighted count, of the texts of the tool at ``position``."""
         counts = self._counts.get(position)
         if counts is None:
-            tool = self._catalog.get(self._catalog.summary(position).name)
+            tool = self.catalog.get(self.catalog.summary(position).name)
             counts = {} if tool is None else self._indexed(position, tool)
             self._counts[position] = counts
             if len(self._counts) > _MAX_TOOLS:
@@ -237,13 +251,13 @@ class Explainer:
         own = {term for field in parameters for term in counts[field] if " " not in term}
         own.difference_update(*(found for field, found in counts.items() if field not in parameters))
         for term in sorted(own)[:_CHECKED_TERMS]:
-            if position not in self._catalog.postings(term)[::2]:
+            if position not in self.catalog.postings(term)[::2]:
                 return {field: found for field, found in counts.items() if field not in parameters}
         return counts
 
     def _measure(self) -> Mapping[str, float]:
         """Return field → mean number of words in it, of the tools that have any, as ``build.search_index`` does."""
-        catalog = self._catalog.base
+        catalog = self.catalog.base
         step = max(1, math.ceil(len(catalog) / _MEASURED_TOOLS))
         lengths: dict[str, list[int]] = {}
         for position in range(0, len(catalog), step):
@@ -258,7 +272,7 @@ class Explainer:
         properties: Any = tool.parameters.get("properties", {})
         rules = properties.items() if isinstance(properties, dict) else ()
         described = {name: rule.get("description", "") for name, rule in rules if isinstance(rule, dict)}
-        categories = [one for one in self._catalog.base.categories if one.name == tool.category]
+        categories = [one for one in self.catalog.base.categories if one.name == tool.category]
         return {
             "name": [in_words(tool.name)],
             "title": [tool.title],

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolfold.errors import CallError
+
 if TYPE_CHECKING:
     from toolfold.app import App
+    from toolfold.catalog.explanation import Explainer
     from toolfold.catalog.model import Catalog
     from toolfold.execution.approval_decision import ApprovalDesk
     from toolfold.explorer.feed import CallFeed
@@ -46,6 +51,26 @@ class Explorer:
             CatalogUnavailable: It cannot be read.
         """
         return self.app.server.tools.catalog()
+
+    def explainer(self) -> Explainer:
+        """Return what explains searches in the current catalog.
+
+        Raises:
+            CatalogUnavailable: It cannot be read.
+        """
+        from toolfold.catalog.explanation import Explainer
+
+        catalog = self.catalog()
+        return catalog.memoize("explainer", lambda: Explainer(catalog))
+
+    def warm_up(self) -> None:
+        """Prepare the first search, in a thread of its own: it takes a hundred times as long as others."""
+
+        def prepare() -> None:
+            with contextlib.suppress(CallError):  # a request of the page reports it
+                self.explainer().prepare()
+
+        threading.Thread(target=prepare, name="explorer", daemon=True).start()
 
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:

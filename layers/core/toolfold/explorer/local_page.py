@@ -44,6 +44,7 @@ class LocalPage:
         self.access.serve(port, app.server.origin_policy.public_host)
         self.feed.observe(app)
         explorer = Explorer(app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed)
+        explorer.warm_up()
         return Router(explorer, self.access)
 
     def url(self, endpoint: str) -> str:

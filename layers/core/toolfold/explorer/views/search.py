@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.explanation import Explainer
 from toolfold.explorer.answers import json_answer
 from toolfold.explorer.parameters import read_integer, read_text
 
@@ -30,11 +29,10 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
     query = read_text(request, "q", MAX_QUERY_CHARS)
     limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
     filters = {field: read_text(request, field, MAX_FILTER_CHARS) for field in ("source", "category")}
-    catalog = explorer.catalog()
+    explainer = explorer.explainer()
+    catalog = explainer.catalog
     started = time.perf_counter()
-    explained = catalog.memoize("explainer", lambda: Explainer(catalog)).search(
-        query, limit, _candidates(catalog, filters), divided=_MAX_DIVIDED
-    )
+    explained = explainer.search(query, limit, _candidates(catalog, filters), divided=_MAX_DIVIDED)
     hits: list[dict[str, Any]] = [
         {
             "name": catalog.summary(hit.position).name,
