@@ -150,6 +150,15 @@ def test_argument_cannot_deceive_the_person(open_page: OpenPage, human: Explorer
     assert card.locator("img").count() == 0
 
 
+def test_large_numbers_keep_their_digits(open_page: OpenPage, human: Explorer, client: Client) -> None:
+    page = open_page(human).open("approve")
+    request_call(client, harbour="Alesund", days=12345678901234567890)
+    card = page.get_by_role("article", name=TOOL).filter(has_text="Alesund")
+    card.wait_for()
+
+    assert "12345678901234567890" in card.inner_text()
+
+
 def test_server_without_persons_says_how_to_turn_it_on(open_page: OpenPage, explorer: Explorer) -> None:
     page = open_page(explorer).open("approve")
 

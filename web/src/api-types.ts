@@ -151,7 +151,8 @@ export interface Watch {
   figures: { [name: string]: Json };
   limits: { source: string; used_percent: number }[];
   empty_searches: { time: string; query: string }[];
-  log: { file: string; lines: number } | null;
+  /** `problem`: why the file cannot be read; `is_complete`: whether all of it was read. */
+  log: { file: string; lines: number; problem: string; is_complete: boolean } | null;
 }
 
 export interface WaitingCall {
@@ -160,6 +161,8 @@ export interface WaitingCall {
   source: string;
   effect: string;
   arguments: { [key: string]: Json };
+  /** Each argument as JSON, with all digits of its numbers. */
+  arguments_text: { [key: string]: string };
   caller: string;
   expires_at: string;
 }
@@ -167,6 +170,8 @@ export interface WaitingCall {
 export interface Approvals {
   mode: string;
   waiting: WaitingCall[];
+  /** Why no calls can be listed; empty where they can. */
+  note: string;
 }
 
 export interface Decision {

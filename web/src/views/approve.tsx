@@ -61,7 +61,8 @@ export function ApproveView(): JSX.Element {
       ) : (
         <>
           {answer.value.mode !== "human" && <OtherMode mode={answer.value.mode} />}
-          {answer.value.mode === "human" && waiting.length === 0 && (
+          {answer.value.note && <Notice title={answer.value.note} />}
+          {answer.value.mode === "human" && !answer.value.note && waiting.length === 0 && (
             <Empty title="No call waits for approval.">
               <p>When a client calls a tool that needs approval, the call appears here within two seconds.</p>
             </Empty>

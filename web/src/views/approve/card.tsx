@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 
-import type { Json, WaitingCall } from "../../api-types";
+import type { WaitingCall } from "../../api-types";
 import { Button, formatSeconds, useNow } from "../../components";
 import { href } from "../../router";
 import { SafeText } from "../../try/safe-text";
@@ -38,7 +38,7 @@ export function WaitingCard({ call, onDecide }: { call: WaitingCall; onDecide: (
 
 /** Everything that identifies the call, as `toolfold approve` prints it. */
 export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
-  const given = Object.entries(call.arguments);
+  const given = Object.entries(call.arguments_text);
   return (
     <dl class="call-terms">
       <div>
@@ -57,7 +57,7 @@ export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
             <SafeText text={name} />
           </dt>
           <dd>
-            <ArgumentValue value={value} />
+            <ArgumentValue text={value} />
           </dd>
         </div>
       ))}
@@ -71,11 +71,11 @@ export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
   );
 }
 
-/** A value as JSON: text in quotes, so that the number 7 differs from the text "7". Objects and lists have lines. */
-function ArgumentValue({ value }: { value: Json }): JSX.Element {
+/** A value as JSON: text in quotes, so that the number 7 differs from the text "7". A parsed number could lose digits. */
+function ArgumentValue({ text }: { text: string }): JSX.Element {
   return (
     <code class="argument-value">
-      <SafeText text={JSON.stringify(value, null, 2)} />
+      <SafeText text={text} />
     </code>
   );
 }

@@ -87,8 +87,10 @@ export function WatchFigures({ answer }: { answer: Watch }): JSX.Element {
 }
 
 function describeLog(log: Watch["log"]): string {
-  if (!log?.file) return "Of this process, since it was started.";
-  return `Of ${formatCount(log.lines, "line")} of ${log.file}.`;
+  if (!log) return "Of this process, since it was started.";
+  const from = `Of this process, and of ${formatCount(log.lines, "line")} of ${log.file}`;
+  if (log.problem) return `${from}. ${log.problem}`;
+  return log.is_complete ? `${from}.` : `${from}, which is still being read.`;
 }
 
 function summarize(figures: Watch["figures"]): string {

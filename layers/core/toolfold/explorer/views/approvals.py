@@ -82,9 +82,7 @@ def _exact_texts(arguments: str) -> dict[str, str]:
 
     values: dict[str, Any] = json.loads(arguments, parse_int=keep, parse_float=keep)
     numbers = re.compile(f'"{mark}(.*?){mark}"')
-    return {
-        name: escape_unsafe(numbers.sub(r"\1", json.dumps(value, ensure_ascii=False))) for name, value in values.items()
-    }
+    return {name: numbers.sub(r"\1", json.dumps(value, ensure_ascii=False, indent=2)) for name, value in values.items()}
 
 
 def _without_credentials(url: str) -> str:
