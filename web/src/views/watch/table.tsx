@@ -12,13 +12,13 @@ import { type Feed, type Filter, NO_FILTER, type Row, filterRows } from "./feed"
 // Rows that are drawn; a filter finds older ones.
 const SHOWN_ROWS = 100;
 
-const CACHE_TEXTS: Record<string, string> = {
-  memory: "from memory",
-  shared: "from the cache",
-  joined: "with an equal call",
-  stale: "past its time",
-  miss: "no",
-  bypass: "not used",
+const ORIGINS: Record<string, string> = {
+  memory: "memory",
+  shared: "shared cache",
+  joined: "an equal call",
+  stale: "cache, past its time",
+  miss: "source",
+  bypass: "source",
 };
 
 export function WatchTable({ feed, isLive }: { feed: Feed; isLive: boolean }): JSX.Element {
@@ -42,7 +42,7 @@ export function WatchTable({ feed, isLive }: { feed: Feed; isLive: boolean }): J
                 <th scope="col">Name</th>
                 <th scope="col">Outcome</th>
                 <th scope="col" class="number">Duration</th>
-                <th scope="col">Cache</th>
+                <th scope="col">Answered from</th>
                 <th scope="col" class="number">Tokens</th>
                 <th scope="col" class="number">Saved</th>
               </tr>
@@ -106,7 +106,7 @@ function FinishedRow({ row, slowest }: { row: Row; slowest: number }): JSX.Eleme
       <td class="number duration" title={row.upstreamMs === null ? undefined : `${formatMs(row.upstreamMs)} of it in the source`}>
         {formatMs(row.ms)} <Bar share={row.ms / slowest} />
       </td>
-      <td>{CACHE_TEXTS[row.cache] ?? row.cache}</td>
+      <td>{row.code === "OK" ? (ORIGINS[row.cache] ?? row.cache) : ""}</td>
       <td class="number">{row.tokens === null ? "" : formatNumber(row.tokens)}</td>
       <td class="number">{row.saved ? formatNumber(row.saved) : ""}</td>
     </tr>
