@@ -21,6 +21,10 @@ browser-setup: ui .venv-browser/.installed $(browser_tests)/node_modules/.instal
 browser: browser-setup ## test the web explorer in Chromium (needs npm)
 	.venv-browser/bin/python -m pytest -n 2 --dist loadfile -m browser $(browser_tests) --durations=5 $(ARGS)
 
+# Half a minute.
+screenshots: browser-setup ## write the pictures of the web explorer: docs/images/explorer-*.png
+	.venv-browser/bin/python -m tests.browser.screenshots
+
 lock: lock-browser
 lock-browser: .venv/bin/uv ## pin again what drives the browser, and axe-core
 	cd requirements && ../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \

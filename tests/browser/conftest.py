@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.browser.checked_page import CheckedPage
+from tests.browser.chromium import running_chromium
 from tests.browser.explorer import Explorer, running_explorer
 from tests.conftest import KEY
 from toolfold.mock_api.server import MockApi
@@ -26,25 +25,9 @@ if importlib.util.find_spec("playwright") is None:  # `make test`: they run in .
 
 
 @pytest.fixture(scope="session")
-def chromium() -> str:
-    """Return the path of Chromium."""
-    found = subprocess.run(["scripts/find-chromium", "--find"], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, f"There is no Chromium: make browser\n{found.stderr}"
-    return found.stdout.strip()
-
-
-@pytest.fixture(scope="session")
-def browser(chromium: str) -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    # As root, which CI is, Chromium starts only without its isolation of processes.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    # No other host can be found, as on a machine without a network.
-    options.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=options)
+def browser() -> Iterator[Browser]:
+    with running_chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")
