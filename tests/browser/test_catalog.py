@@ -1,0 +1,99 @@
+"""Catalog and the page of a tool: what a model finds, and what it is told."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.checked_page import CheckedPage
+from tests.browser.explorer import Explorer
+from toolfold.client import Client
+
+pytestmark = pytest.mark.browser
+
+
+def test_search_finds_as_a_person_types_what_a_model_finds(checked: CheckedPage, explorer: Explorer) -> None:
+    page = checked.open("catalog")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    page.keyboard.type("oil price", delay=15)
+    with Client(explorer.mcp) as client:
+        expected = [tool["name"] for tool in client.list("oil price", limit=2).tools]
+    links = page.get_by_role("list", name="Tools").get_by_role("link")
+    links.filter(has_text=expected[0]).wait_for()
+    checked.settle()
+
+    assert links.all_inner_texts()[:2] == expected
+    checked.wait_until("location.hash === '#/catalog?q=oil+price'")
+
+
+def test_why_names_terms_fields_and_weights(checked: CheckedPage) -> None:
+    page = checked.open("catalog?q=crude%20oil")
+    page.get_by_role("button", name="Why BRENT was found").click()
+    why = page.get_by_role("region", name="Why BRENT was found")
+    table = why.inner_text()
+
+    assert "Term" in table
+    assert re.search(r"oil\b.*\d", table, re.DOTALL)
+    assert re.search(r"Score\s+\d", table)
+    assert not checked.find_violations()
+
+
+def test_typing_error_is_corrected_and_the_correction_shown(checked: CheckedPage) -> None:
+    page = checked.open("catalog")
+    page.get_by_role("searchbox").fill("crude prise")
+
+    page.get_by_text("prise → pric").wait_for()
+
+
+def test_search_without_a_result_says_what_to_do(checked: CheckedPage) -> None:
+    page = checked.open("catalog")
+    page.get_by_role("searchbox").fill("xylophone lessons")
+
+    page.get_by_text("No tool matches “xylophone lessons”").wait_for()
+    assert not checked.find_violations()
+
+
+def test_keyboard_alone_leads_from_a_word_to_a_tool_and_back(checked: CheckedPage) -> None:
+    page = checked.open("catalog")
+    page.keyboard.press("/")
+    page.keyboard.type("earnings call transcript")
+    page.get_by_role("link", name="EARNINGS_CALL_TRANSCRIPT").wait_for()
+    page.get_by_role("heading", name="Best match").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    checked.wait_until("document.activeElement.tagName === 'A'")
+    first = page.evaluate("document.activeElement.innerText")
+    page.keyboard.press("ArrowDown")
+    checked.wait_until(f"document.activeElement.innerText !== {first!r}")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=first, level=1).wait_for()
+    assert first == "EARNINGS_CALL_TRANSCRIPT"
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Catalog", level=1).wait_for()
+    assert page.get_by_role("searchbox").input_value() == "earnings call transcript"
+
+
+def test_tool_page_says_what_tool_get_says(checked: CheckedPage, explorer: Explorer) -> None:
+    page = checked.open("tool/TIME_SERIES_DAILY")
+    checked.settle()
+    with Client(explorer.mcp) as client:
+        told = client.get("TIME_SERIES_DAILY").text
+    texts = page.request.get(f"{explorer.origin}/ui/api/tool?name=TIME_SERIES_DAILY").json()["texts"]
+
+    assert texts["full"]["text"] == told
+    shown = page.inner_text("main")
+    assert f"{texts['full']['tokens']:,} tokens" in shown
+    for text in ("symbol", "outputsize", "Example", "Returns", "GLOBAL_QUOTE"):
+        assert text in shown, text
+
+
+def test_filter_by_category_leaves_its_tools(checked: CheckedPage) -> None:
+    page = checked.open("catalog")
+    checked.settle()
+    page.get_by_label("Category").select_option("commodities")
+    page.get_by_text(re.compile(r"^\d+ tools$")).first.wait_for()
+
+    assert "WTI" in page.inner_text("main")
+    assert "GLOBAL_QUOTE" not in page.inner_text("main")
