@@ -1,4 +1,4 @@
-"""Catalog and the page of a tool: what a model finds, and what it is told."""
+"""Catalog and the page of a tool: what a model finds, and what it reads."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def test_tool_page_says_what_tool_get_says(checked: CheckedPage, explorer: Explo
     page = checked.open("tool/TIME_SERIES_DAILY")
     checked.settle()
     with Client(explorer.mcp) as client:
-        told = client.get("TIME_SERIES_DAILY").text
+        expected = client.get("TIME_SERIES_DAILY").text
     texts = page.request.get(f"{explorer.origin}/ui/api/tool?name=TIME_SERIES_DAILY").json()["texts"]
 
-    assert texts["full"]["text"] == told
+    assert texts["full"]["text"] == expected
     shown = page.inner_text("main")
     assert f"{texts['full']['tokens']:,} tokens" in shown
     for text in ("symbol", "outputsize", "Example", "Returns", "GLOBAL_QUOTE"):
