@@ -39,7 +39,12 @@ class ModelApi:
         for tool in request["tools"]:
             if tool.get("name") is not None and not _NAME.fullmatch(tool["name"]):
                 raise Refused(f"tools: {tool['name']!r} is not a valid name")
-        return self._message(request) if path == "/v1/messages" else self._response(request)
+        number, model = len(self.requests), request.get("model", "local")
+        if path == "/v1/messages":
+            usage = {"input_tokens": 1, "output_tokens": 1}
+            return {"id": f"msg_{number}", "type": "message", "model": model, "usage": usage, **self._message(request)}
+        fields = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": model, "status": "completed"}
+        return {**fields, "tools": [], "tool_choice": "auto", "parallel_tool_calls": False, **self._response(request)}
 
     def _message(self, request: dict[str, Any]) -> dict[str, Any]:
         known = {tool["name"]: tool for tool in request["tools"]}
@@ -86,8 +91,9 @@ class ModelApi:
                 raise Refused("Invalid tool in tool_search_output")
             call = {"type": "function_call", "id": "fc_1", "call_id": "call_2", "name": first["name"]}
             return {"output": [{**call, "arguments": json.dumps(self._arguments)}]}
-        text = {"type": "output_text", "text": outputs[-1]["output"]}
-        return {"output": [{"type": "message", "role": "assistant", "content": [text]}]}
+        text = {"type": "output_text", "text": outputs[-1]["output"], "annotations": []}
+        message = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [text]}
+        return {"output": [message]}
 
 
 @contextmanager
@@ -104,6 +110,7 @@ def model_api(query: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, M
                 status, answer = 400, {"error": {"type": "invalid_request_error", "message": str(error)}}
             body = json.dumps(answer).encode()
             self.send_response(status)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
