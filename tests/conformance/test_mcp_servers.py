@@ -109,9 +109,8 @@ def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     It has no annotations: an overlay names what reads.
     """
     port = free_port()
-    with serving([*package(EVERYTHING), request.param], port, PORT=str(port)) as url:
-        if request.param == "sse":
-            url = url.replace("/mcp", "/sse")
+    with serving([*package(EVERYTHING), request.param], port, PORT=str(port)) as address:
+        url = address.replace("/mcp", "/sse") if request.param == "sse" else address
         sources = Sources(tmp_path_factory.mktemp("everything"))
         sources.write("everything", remote(url))
         sources.refresh("everything")

@@ -170,8 +170,11 @@ def _most_used(options: argparse.Namespace) -> int:
     path = options.log or os.environ.get("TOOLFOLD_CALL_LOG", "")
     if not path:
         raise ToolfoldError("There is no call log. Name one with --log FILE, or set TOOLFOLD_CALL_LOG for the server.")
-    lines = read_log([path], None)
-    counts = Counter(str(line["inner_tool"]) for line in lines if isinstance(line.get("inner_tool"), str))
+    # A request has a line of its own, which repeats the tool, or names TOOL_BATCH in place of several.
+    calls = (line for line in read_log([path], None) if line.get("message") == "call")
+    counts = Counter(str(line["inner_tool"]) for line in calls if isinstance(line.get("inner_tool"), str))
+    if not counts:
+        raise ToolfoldError(f"There are no calls in {path}.")
     print("most_used:")
     for name, count in counts.most_common(max(options.limit, 0)):
         print(f"  - {name} # {count:,}")
