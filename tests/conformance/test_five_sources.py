@@ -9,7 +9,7 @@ import pytest
 
 from tests.benchmarks.sources.questions import QUESTIONS
 from tests.support.five_sources import FiveSources, five_sources
-from toolfold.catalog.model import name_key
+from toolfold.catalog.entries import name_key
 from toolfold.meta_tools.result import Result
 
 pytestmark = pytest.mark.clients

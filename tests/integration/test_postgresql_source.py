@@ -26,7 +26,7 @@ from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from toolfold import call_context
 from toolfold.aws.clients import AwsClients
-from toolfold.catalog.model import Auth, Source
+from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRequired, CallError
 from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
 from toolfold.execution.secrets import SecretProvider

@@ -17,7 +17,8 @@ from toolfold import call_context
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.sql.refresh import refresh
 from toolfold.build.importers.sql.settings import SqlSourceSettings
-from toolfold.catalog.model import Catalog, Source
+from toolfold.catalog.entries import Source
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import CallError, CatalogUnavailable
 from toolfold.execution.executor import ToolExecutor

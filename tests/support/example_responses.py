@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
-from toolfold.catalog.model import Tool
+from toolfold.catalog.entries import Tool
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
 from toolfold.mock_api.server import MockApi

@@ -24,7 +24,8 @@ import requests
 
 from tests.benchmarks.calls.workload import Call
 from tests.support.clocks import Clock
-from toolfold.catalog.model import Catalog, Source
+from toolfold.catalog.entries import Source
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import CallError
 from toolfold.execution.credentials import RequestCredentials

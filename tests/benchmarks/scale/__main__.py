@@ -22,7 +22,7 @@ from scripts import measured_tables
 from tests.benchmarks.scale import generate
 from tests.benchmarks.scale.slow_s3 import FolderClient, SlowS3
 from toolfold.build.publisher import publish
-from toolfold.catalog.model import FORMAT
+from toolfold.catalog.layout import FORMAT
 from toolfold.catalog.store import bundled_path
 from toolfold.cli import progress
 

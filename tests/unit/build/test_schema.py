@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from toolfold.build.compiler import compile_folder
-from toolfold.catalog.model import Tool as CompiledTool
+from toolfold.catalog.entries import Tool as CompiledTool
 from toolfold.catalog.search import closest_names, search
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError

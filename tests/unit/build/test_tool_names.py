@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfold.build.tool_names import assign_names, safe_name
-from toolfold.catalog.model import name_key
+from toolfold.catalog.entries import name_key
 
 SOURCES = st.sampled_from(["time", "git", "a", "a__b", "s" * 32])
 ORIGINALS = st.lists(

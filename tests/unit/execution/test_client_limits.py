@@ -15,7 +15,8 @@ from tests.support.clocks import Clock
 from toolfold.cache.base import CacheStore
 from toolfold.cache.fail_safe import FailSafeStore
 from toolfold.cache.memory import MemoryStore
-from toolfold.catalog.model import Auth, Catalog, Source
+from toolfold.catalog.entries import Auth, Source
+from toolfold.catalog.model import Catalog
 from toolfold.errors import ClientLimit
 from toolfold.execution.client_limits import ClientLimits, caller_id
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials

@@ -22,7 +22,7 @@ PATHS = ["/mcp", *(f"/mcp/{mode}" for mode in MODES)]
 
 
 def combining() -> list[str]:
-    from toolfold.catalog.model import COMBINING_TOOLS
+    from toolfold.catalog.entries import COMBINING_TOOLS
 
     return [name for name in COMBINING if name in COMBINING_TOOLS]
 

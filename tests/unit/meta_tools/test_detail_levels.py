@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.catalog.model import Effect, ToolSummary
+from toolfold.catalog.entries import Effect, ToolSummary
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.meta_tools import detail_levels
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolfold.catalog.model import Catalog, Source
+from toolfold.catalog.entries import Source
+from toolfold.catalog.model import Catalog
 from toolfold.errors import CatalogUnavailable
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings

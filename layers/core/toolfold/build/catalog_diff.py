@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolfold.catalog import json_schema
-from toolfold.catalog.model import Catalog, Source, Tool
+from toolfold.catalog.entries import Source, Tool
+from toolfold.catalog.model import Catalog
 
 __all__ = ["CatalogDiff", "compare"]
 

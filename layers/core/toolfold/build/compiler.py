@@ -26,7 +26,7 @@ from toolfold.build.tool_names import OriginalName, assign_names
 from toolfold.build.tool_references import renamed, renamed_vocabulary
 from toolfold.build.yaml_source import load_yaml_source
 from toolfold.catalog import json_schema
-from toolfold.catalog.model import RESERVED_NAMES, name_key, summary_suffix
+from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError

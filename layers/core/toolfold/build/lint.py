@@ -21,8 +21,8 @@ from toolfold.build.compiler import compile_folder
 from toolfold.build.findings import Finding
 from toolfold.build.lint_imported import GENERIC, check_imported
 from toolfold.catalog import json_schema
+from toolfold.catalog.entries import Tool as Compiled
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.model import Tool as Compiled
 from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from toolfold.build.findings import Finding
 from toolfold.catalog import json_schema
-from toolfold.catalog.model import Catalog, Tool
+from toolfold.catalog.entries import Tool
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.results import tokens
 

@@ -11,7 +11,7 @@ from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
 from toolfold.build.schema import Model, Phrase, Prose, Summary, Tag
 from toolfold.build.validation_errors import located
-from toolfold.catalog.model import Effect
+from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import closest_matches
 
 __all__ = ["OVERLAY", "Overlay", "ToolOverlay", "overlay_line", "read_overlay"]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from toolfold.build.tool_names import safe_name
-from toolfold.catalog.model import name_key
+from toolfold.catalog.entries import name_key
 from toolfold.fuzzy import closest_matches
 
 __all__ = ["RelatedTool", "Relation", "compile_relations"]

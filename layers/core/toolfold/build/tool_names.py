@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from toolfold.catalog.model import name_key
+from toolfold.catalog.entries import name_key
 
 __all__ = ["OriginalName", "assign_names", "safe_name"]
 

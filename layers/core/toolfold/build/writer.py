@@ -14,7 +14,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from toolfold.catalog.model import CONFIRM, FORMAT, name_key
+from toolfold.catalog.entries import CONFIRM, name_key
+from toolfold.catalog.layout import FORMAT
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 
 COMPILED = ("tools", "index", "spellings", "synonyms")

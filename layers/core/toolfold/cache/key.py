@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.json_schema import properties
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
 
 _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""

@@ -1,15 +1,17 @@
 """Open, read and search the compiled catalog.
 
-Data flows through one type, :class:`toolfold.catalog.model.Catalog`. May import ``aws``, ``errors`` and ``settings``;
-never ``build``.
+Data flows through one type, :class:`toolfold.catalog.model.Catalog`, which returns what is in ``entries``.
+May import ``aws``, ``errors`` and ``settings``; never ``build``.
 """
 
 __all__ = [
     "allow_list",
     "block_cache",
     "bounded_pattern",
+    "entries",
     "head_checks",
     "json_schema",
+    "layout",
     "model",
     "query",
     "reader",

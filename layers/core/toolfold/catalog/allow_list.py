@@ -25,7 +25,7 @@ from toolfold.errors import CatalogUnavailable, UpstreamError
 from toolfold.settings.own_keys import BUILT_IN_SOURCES
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
     from toolfold.settings import Settings
 
 __all__ = ["IN_ERROR", "AllowList", "Refusal", "command_of", "own_variable"]

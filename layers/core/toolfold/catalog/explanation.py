@@ -26,7 +26,8 @@ from toolfold.catalog.search import (
 from toolfold.catalog.tokenizer import in_words, stem, words
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 __all__ = ["ANY_FIELD", "ExplainedHit", "Explainer", "Explanation", "Part", "QueryTerm"]
 

@@ -14,7 +14,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog.model import name_key
+from toolfold.catalog.entries import name_key
 from toolfold.catalog.query import ParsedQuery, Words, parse_query, split_query
 from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words

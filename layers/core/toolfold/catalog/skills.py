@@ -13,7 +13,8 @@ from urllib.parse import quote
 from toolfold.catalog.reader import damaged
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 __all__ = ["SKILL_FILE", "Skill", "SkillFile", "all_skills", "find_file", "root_uri", "skill_at", "skill_of"]
 

@@ -11,10 +11,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import Catalog, Source, ToolSummary, summary_suffix
+from toolfold.catalog.entries import Source, ToolSummary, summary_suffix
+from toolfold.catalog.model import Catalog
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
 
 __all__ = ["CatalogView"]

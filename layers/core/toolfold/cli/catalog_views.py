@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import summary_suffix
+from toolfold.catalog.entries import summary_suffix
 from toolfold.cli import output, tables, terminal
 from toolfold.meta_tools import list_request
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import ToolSummary
+    from toolfold.catalog.entries import ToolSummary
     from toolfold.cli.remote import RemoteTools
     from toolfold.meta_tools.dispatcher import MetaTools
 

@@ -17,7 +17,8 @@ from toolfold.settings import Settings
 from toolfold.settings.names import describe_unknown, unknown_names
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Source
+    from toolfold.catalog.entries import Source
+    from toolfold.catalog.model import Catalog
 
 Status = Literal["ok", "note", "problem"]
 

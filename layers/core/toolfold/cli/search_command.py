@@ -10,15 +10,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.entries import summary_suffix
 from toolfold.catalog.explanation import ANY_FIELD, Explainer
-from toolfold.catalog.model import summary_suffix
 from toolfold.cli import tables, terminal
 from toolfold.cli.output import print_json
 from toolfold.meta_tools import list_request
 
 if TYPE_CHECKING:
+    from toolfold.catalog.entries import ToolSummary
     from toolfold.catalog.explanation import ExplainedHit
-    from toolfold.catalog.model import ToolSummary
     from toolfold.meta_tools.dispatcher import MetaTools
 
 DEFAULT_LIMIT = 10

@@ -18,7 +18,8 @@ from toolfold.errors import ToolfoldError
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.settings import Settings
 
 _MAX_TOKENS = 500

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolfold.aws.clients import AwsClients
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
 
 __all__ = ["reason_of", "write_prompt"]
 

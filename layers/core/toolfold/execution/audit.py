@@ -20,7 +20,7 @@ from toolfold.execution.canonical_arguments import canonical_arguments
 from toolfold.execution.principal import principal_id
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.execution.audit_file import AuditFile
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.settings import Settings

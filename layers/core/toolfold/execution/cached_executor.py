@@ -51,7 +51,7 @@ from toolfold.sources.base import AdapterContext
 from toolfold.sources.registry import AdapterRegistry
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings

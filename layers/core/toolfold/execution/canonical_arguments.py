@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.json_schema import properties
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
 
 __all__ = ["canonical_arguments"]
 

@@ -36,7 +36,7 @@ from toolfold.messages import DAY_USED_UP
 if TYPE_CHECKING:
     from toolfold.cache.base import CacheStore
     from toolfold.cache.fail_safe import FailSafeStore
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
     from toolfold.execution.clock import Clock
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.settings import Settings

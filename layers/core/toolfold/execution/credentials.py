@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolfold.errors import AuthRequired, InsufficientScope
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Auth, Source
+    from toolfold.catalog.entries import Auth, Source
     from toolfold.execution.secrets import SecretProvider
 
 AUTHORIZATION, X_API_KEY, QUERY = "authorization", "x-api-key", "query"

@@ -36,7 +36,8 @@ from toolfold.execution.credentials import (
 
 if TYPE_CHECKING:
     from toolfold.cache.memo import Memo
-    from toolfold.catalog.model import Catalog, Source, Tool
+    from toolfold.catalog.entries import Source, Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.execution.approval import Approval, ApprovalGate
     from toolfold.execution.audit import AuditLine, AuditLog
     from toolfold.execution.cached_executor import Admit, CachedExecutor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.execution.call_log import CallLog
 
 __all__ = ["Observer"]

@@ -17,7 +17,7 @@ from toolfold.redaction import MIN_KEY_CHARS, Redactor
 from toolfold.sources.errors import Retryable
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.clock import Clock
     from toolfold.execution.rate_limiter import RateLimiter

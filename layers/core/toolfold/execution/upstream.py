@@ -10,7 +10,7 @@ from toolfold.messages import WAIT_OR_TELL
 from toolfold.sources.errors import NotSent
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.clock import Clock
     from toolfold.execution.retry import Request, RetryingClient

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
     from toolfold.cache.memo import Memo
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 __all__ = [
     "ArgumentValidator",

@@ -23,7 +23,7 @@ from toolfold.log_analysis.follower import LogFollower
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.execution.call_log import CallLog
 
 __all__ = ["MAX_ENTRIES", "CallFeed"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.model import COMBINING_TOOLS
+from toolfold.catalog.entries import COMBINING_TOOLS
 from toolfold.catalog.profiles import kind_of
 from toolfold.exposure.resolution import AUTO_DIRECT
 from toolfold.meta_tools.definitions import definitions

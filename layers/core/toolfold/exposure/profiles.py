@@ -13,7 +13,8 @@ from toolfold.exposure.resolution import Resolution, resolve
 from toolfold.fuzzy import closest_matches
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.errors import CallError
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.settings import Settings

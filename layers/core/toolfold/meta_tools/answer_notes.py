@@ -16,7 +16,7 @@ from toolfold.results.tables import Document
 from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
 
 _MAX_LISTED = 10
 """Values that one note lists."""

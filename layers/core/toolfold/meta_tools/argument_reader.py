@@ -30,7 +30,8 @@ from toolfold.meta_tools.object_text import json_problem, parse_object
 from toolfold.meta_tools.tool_names import find_name, fitting_arguments
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 TOOL = "TOOL_CALL"
 

@@ -10,7 +10,8 @@ from toolfold.budget import WorkBudget
 from toolfold.execution.result import NO_USE, UpstreamUse
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.meta_tools.large_answers import LargeAnswerTurn

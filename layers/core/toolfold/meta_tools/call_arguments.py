@@ -10,7 +10,7 @@ from toolfold.meta_tools.arguments import boolean, correction, invalid, is_blank
 from toolfold.meta_tools.detail_levels import properties
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.results.select.parser import Selection
 
 _LIST_CHARACTERS = frozenset(",;|[\n ")

@@ -24,7 +24,7 @@ from toolfold.results.output import AnswerStatus
 
 if TYPE_CHECKING:
     from toolfold.budget import WorkBudget
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.execution.result import CallResult
     from toolfold.execution.validation import ArgumentValidator
     from toolfold.results.tables import Document

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import COMBINING_TOOLS, RESERVED_NAMES
+from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.argument_reader import ArgumentReader

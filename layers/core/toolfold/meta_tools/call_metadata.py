@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.meta_tools.result import Result
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.execution.result import UpstreamUse
     from toolfold.meta_tools.call import Call
 

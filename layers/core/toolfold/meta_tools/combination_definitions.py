@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from toolfold.meta_tools.definitions import answer_schema, number, text
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 __all__ = ["DEFINITIONS", "example"]
 

@@ -23,7 +23,7 @@ from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.results import measure
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call import Answer

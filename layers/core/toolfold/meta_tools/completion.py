@@ -20,7 +20,7 @@ from toolfold.results import coverage
 from toolfold.results.coverage import Coverage, Requested
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.results.tables import Document
 
 

@@ -11,7 +11,8 @@ from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.tool_names import examples_note, fitting_arguments
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.errors import InvalidArguments
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import META_TOOLS
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:

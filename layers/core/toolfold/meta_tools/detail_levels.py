@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import EFFECT_WORDS, summary_suffix
+from toolfold.catalog.entries import EFFECT_WORDS, summary_suffix
 from toolfold.meta_tools.result import dumps_compact, safe_line
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool, ToolSummary
+    from toolfold.catalog.entries import Tool, ToolSummary
 
 FULL, MEDIUM, MINIMAL = 1, 2, 3
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.model import META_TOOLS
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, has_writes, instructions

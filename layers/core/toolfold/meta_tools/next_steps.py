@@ -12,7 +12,8 @@ from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 _MAX_ARGUMENTS_CHARS = 300
 """Characters of arguments that an error repeats: longer ones are named instead."""

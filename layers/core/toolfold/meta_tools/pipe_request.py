@@ -21,7 +21,8 @@ from toolfold.meta_tools.references import (
 )
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.results.select.parser import Selection
 
 __all__ = ["MAX_STEPS", "PipeRequest", "Step", "read_pipe"]

@@ -18,7 +18,8 @@ from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_names import tool_not_found
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.result import CallResult

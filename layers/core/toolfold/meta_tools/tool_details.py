@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import EFFECT_WORDS
+from toolfold.catalog.entries import EFFECT_WORDS
 from toolfold.errors import CallError
 from toolfold.meta_tools.detail_levels import properties
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Source, Tool
+    from toolfold.catalog.entries import Source, Tool
+    from toolfold.catalog.model import Catalog
 
 __all__ = ["MAX_EXAMPLES", "refusal_of", "tool_details"]
 

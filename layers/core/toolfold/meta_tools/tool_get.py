@@ -23,7 +23,8 @@ from toolfold.meta_tools.result import Result, dumps_compact, to_text
 from toolfold.meta_tools.tool_details import refusal_of, tool_details
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 TOOL = "TOOL_GET"
 

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.model import COMBINING_TOOLS, META_TOOLS
+from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import next_call, quote
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""

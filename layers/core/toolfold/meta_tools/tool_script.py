@@ -34,7 +34,8 @@ from toolfold.scripts.positions import CallPlaces
 from toolfold.scripts.values import TooLarge, to_json
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
 
 __all__ = ["tool_script"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings

@@ -12,7 +12,7 @@ from toolfold.errors import CatalogUnavailable
 logger = logging.getLogger("toolfold")
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
     from toolfold.sources.base import AdapterContext, AdapterFactory, SourceAdapter
 
 BUILT_IN: Mapping[str, str] = {

@@ -12,7 +12,8 @@ from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.preparation import prepare_catalog
 from toolfold.catalog.allow_list import AllowList
-from toolfold.catalog.model import Catalog, Tool
+from toolfold.catalog.entries import Tool
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
 

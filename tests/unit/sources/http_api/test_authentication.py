@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from toolfold.build.schema import Auth as AuthModel
+from toolfold.catalog.entries import Auth
 from toolfold.catalog.head_checks import check_head
-from toolfold.catalog.model import Auth
 from toolfold.redaction import Redactor
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
 from tests.support.upstream import Upstream
-from toolfold.catalog.model import Auth, Effect, Source, Tool
+from toolfold.catalog.entries import Auth, Effect, Source, Tool
 from toolfold.errors import (
     AnswerTooLarge,
     AuthRejected,

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from toolfold.catalog.model import Auth, Source
+from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
 from toolfold.models import UpstreamResponse
 from toolfold.sources.errors import ConnectionFailed

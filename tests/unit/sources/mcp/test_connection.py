@@ -9,7 +9,7 @@ import pytest
 from toolfold.build.importers.mcp.importer import effect_of
 from toolfold.build.preparation import check_allowed
 from toolfold.catalog.allow_list import AllowList
-from toolfold.catalog.model import Source
+from toolfold.catalog.entries import Source
 from toolfold.errors import CatalogRejected, CatalogUnavailable, SettingsError, UpstreamError
 from toolfold.settings import Settings
 from toolfold.sources.mcp.child_process import child_environment

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.build.importers.test_skills import skill, written
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
-from toolfold.catalog.model import Tool
+from toolfold.catalog.entries import Tool
 from toolfold.catalog.skills import skill_of
 from toolfold.errors import CatalogUnavailable
 from toolfold.meta_tools.result import Result

@@ -12,7 +12,7 @@ from pydantic import Field
 from toolfold.build.relations import Relation
 from toolfold.build.schema import Auth, SourceSettings, Tag
 from toolfold.build.yaml_loader import Document
-from toolfold.catalog.model import Effect
+from toolfold.catalog.entries import Effect
 
 __all__ = [
     "FRESHNESS_CLASS",

@@ -15,7 +15,7 @@ from toolfold.build.profiles.grouped import make_groups
 from toolfold.build.profiles.kinds import REQUEST, make_kinds
 from toolfold.build.profiles.schema import FILE, RESERVED, ContextSettings, ProfileSettings, ProfilesFile, without_empty
 from toolfold.build.profiles.selection import Known, closest, matches, unknown_values
-from toolfold.catalog.model import RESERVED_NAMES, name_key
+from toolfold.catalog.entries import RESERVED_NAMES, name_key
 from toolfold.catalog.profiles import DEFAULT, KINDS, kind_of
 from toolfold.catalog.reader import line_key
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.build.profiles.schema import Selection
-from toolfold.catalog.model import EFFECTS, name_key
+from toolfold.catalog.entries import EFFECTS, name_key
 from toolfold.fuzzy import closest_matches, normalize
 
 __all__ = ["Known", "matches", "unknown_values"]

@@ -15,7 +15,8 @@ from toolfold.results import tokens
 from toolfold.results.columns import DATE_NAMES
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog, Tool
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
     from toolfold.explorer.explorer import Explorer
     from toolfold.explorer.page_request import PageRequest
     from toolfold.protocol.http import Response

@@ -12,7 +12,7 @@ from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.http_api.faults import ResponseParser
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
 
 _KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 """An API key as notices quote it: "We have detected your API key as …"."""

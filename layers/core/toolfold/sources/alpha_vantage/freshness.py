@@ -28,7 +28,7 @@ from zoneinfo import ZoneInfo
 from toolfold.catalog.json_schema import properties
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
 
 NEW_YORK = ZoneInfo("America/New_York")
 """US markets open and close by its wall time. The package ``tzdata`` has it where the system has no time zones."""

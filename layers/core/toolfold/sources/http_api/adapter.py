@@ -28,7 +28,7 @@ from toolfold.sources.http_api.retry_after import parse_retry_after
 from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, to_call_error, upstream_timeout
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.network.session import Response
     from toolfold.sources.base import AdapterContext
     from toolfold.sources.http_api.bound_calls import BoundCalls

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from toolfold.sources.http_api.styles import cookie_text
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Auth
+    from toolfold.catalog.entries import Auth
 
 __all__ = ["SentCredentials", "credentials_to_send", "secrets_of", "taken_names"]
 

@@ -27,7 +27,7 @@ from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_u
 from toolfold.sources.http_api.retry_after import parse_retry_after
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.models import ParsedResponse, SourceCredentials
     from toolfold.network.session import Response
 

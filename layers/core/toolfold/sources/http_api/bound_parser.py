@@ -34,7 +34,7 @@ from toolfold.sources.http_api.notices import find_notices
 from toolfold.sources.http_api.problem_details import said_by
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.models import SourceCredentials, UpstreamResponse
 
 MAX_BLOCK_BYTES = 3_000_000

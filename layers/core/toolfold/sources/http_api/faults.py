@@ -23,7 +23,7 @@ from toolfold.sources.http_api.notices import MAX_CHARS, find_notices
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials, UpstreamResponse
 
 _MAX_NOTICE_CHARS = 300

@@ -14,7 +14,7 @@ from toolfold.catalog.json_schema import properties
 from toolfold.sources.http_api.request import HttpRequest, join_url
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
 
 __all__ = ["Query", "build_query", "function_request"]
 

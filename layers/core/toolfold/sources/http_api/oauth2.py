@@ -22,7 +22,7 @@ from toolfold.sources.errors import ConnectionFailed
 from toolfold.sources.http_api.authentication import basic_credentials
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
 
 __all__ = ["TokenProvider", "TokenRequest"]
 

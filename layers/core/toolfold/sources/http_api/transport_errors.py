@@ -11,7 +11,7 @@ from toolfold.network import errors
 from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
 
 SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
 """The next step after a response that is too large, where the source has no better one."""

@@ -31,7 +31,7 @@ from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.keys import token_provider, with_key
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
     from toolfold.sources.mcp.session import Session, ToolRequest
     from toolfold.sources.mcp.sessions import Sessions

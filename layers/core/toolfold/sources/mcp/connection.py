@@ -15,7 +15,7 @@ from toolfold.catalog.reader import damaged
 from toolfold.network.ssrf import LOOPBACK
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
 
 __all__ = ["Connection", "command_line", "is_forbidden_variable", "is_usable_url", "read_connection"]
 

@@ -31,7 +31,7 @@ from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, Con
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials
     from toolfold.sources.mcp.exchange import Exchange
 

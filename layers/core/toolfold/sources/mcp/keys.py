@@ -14,7 +14,7 @@ from toolfold.sources.http_api.authentication import SentCredentials, credential
 from toolfold.sources.http_api.transport_errors import to_call_error
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Auth, Source
+    from toolfold.catalog.entries import Auth, Source
     from toolfold.network.session import HttpClient
     from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest
     from toolfold.sources.mcp.connection import Connection

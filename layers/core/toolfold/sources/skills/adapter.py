@@ -12,7 +12,7 @@ from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
 
 __all__ = ["SkillsAdapter"]

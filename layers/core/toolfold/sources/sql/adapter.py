@@ -19,7 +19,7 @@ from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_er
 from toolfold.sources.sql.source_settings import SqlSettings
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source, Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
 
 __all__ = ["DEFAULT_LIMIT", "SqlAdapter"]

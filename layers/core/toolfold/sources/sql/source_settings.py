@@ -10,7 +10,7 @@ from toolfold.catalog.reader import damaged
 from toolfold.sources.sql.schema import TableFilter
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Source
+    from toolfold.catalog.entries import Source
 
 __all__ = ["DEFAULT_MAX_BYTES", "DEFAULT_STATEMENT_TIMEOUT_S", "DIALECTS", "MAX_BYTES", "MAX_ROWS", "SqlSettings"]
 

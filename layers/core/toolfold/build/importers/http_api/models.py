@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 from toolfold.build.importers.base import ImporterSettings
 from toolfold.build.relations import Relation
 from toolfold.build.schema import Fault, Identifier, Model, Phrase, Tag, Url
-from toolfold.catalog.model import Effect
+from toolfold.catalog.entries import Effect
 from toolfold.sources.http_api.path_template import check_template
 
 __all__ = ["BODY_TYPES", "SCHEMA_KEYS", "HttpApiSettings", "HttpCategory", "HttpParameter", "HttpTool"]

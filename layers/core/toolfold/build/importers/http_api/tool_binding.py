@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolfold.build.importers.http_api.models import BODY_TYPES, SCHEMA_KEYS, HttpParameter, HttpTool
-from toolfold.catalog.model import Effect
+from toolfold.catalog.entries import Effect
 from toolfold.sources.http_api.path_template import placeholders
 
 __all__ = ["EFFECTS", "parameters_schema", "tool_binding", "with_path_parameters"]

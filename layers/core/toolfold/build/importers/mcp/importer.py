@@ -12,7 +12,7 @@ from toolfold.build.importers.base import ImportedSource, ImportedTool
 from toolfold.build.importers.mcp.settings import McpSettings
 from toolfold.build.importers.mcp.snapshot import MAX_BYTES, SNAPSHOT, Snapshot, parse_snapshot
 from toolfold.build.yaml_loader import Document
-from toolfold.catalog.model import Effect
+from toolfold.catalog.entries import Effect
 from toolfold.sources.mcp.fingerprint import tool_fingerprint
 
 __all__ = ["McpImporter", "connection_of", "effect_of"]

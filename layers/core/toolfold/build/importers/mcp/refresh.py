@@ -29,7 +29,7 @@ from toolfold.build.importers.mcp.snapshot import (
     write_snapshot,
 )
 from toolfold.catalog.allow_list import AllowList, own_variable
-from toolfold.catalog.model import Auth, Source
+from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.returns import Answer, describe_answer
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.catalog.model import Effect
+from toolfold.catalog.entries import Effect
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding
 
 __all__ = ["EFFECTS_OF_METHODS", "Binding", "Operation", "bind_operation", "find_operations"]

@@ -14,7 +14,7 @@ from toolfold.build.importers.sql.settings import SqlSourceSettings
 from toolfold.build.importers.sql.snapshot import SNAPSHOT, Snapshot, UnreadableSnapshot
 from toolfold.build.output_file import replace_file
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.model import Auth, Source
+from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError
 from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
 from toolfold.execution.secrets import SecretProvider

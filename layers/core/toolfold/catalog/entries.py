@@ -1,0 +1,184 @@
+"""What a catalog has: sources, categories and tools, and the words for them.
+
+Annotations are evaluated here: a named tuple compiles each annotation that is a text, and the first response waits.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
+
+__all__ = [
+    "COMBINING_TOOLS",
+    "CONFIRM",
+    "EFFECTS",
+    "EFFECT_WORDS",
+    "META_TOOLS",
+    "RESERVED_NAMES",
+    "Auth",
+    "Category",
+    "Effect",
+    "Source",
+    "Tool",
+    "ToolSummary",
+    "name_key",
+    "summary_suffix",
+]
+
+Effect = Literal["read", "write", "destructive"]
+"""What a call changes at the source: nothing, data that can be restored, or data that cannot."""
+
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructive"}
+"""Effect → the word that model-visible texts add to a tool. ``read`` is the usual effect and is not mentioned."""
+
+META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
+"""Names of the meta-tools that ``/mcp`` lists, in that order."""
+
+COMBINING_TOOLS = ("TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
+"""Names of the meta-tools that combine several calls in one."""
+
+RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
+"""Names that no tool of a catalog may have."""
+
+CONFIRM = "confirm"
+"""What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
+
+
+class Auth(NamedTuple):
+    """The credentials of a source. Fields as in ``build.schema.Auth``; ``oauth2`` as in ``build.schema.OAuth2``."""
+
+    environment: str
+    query_key: str | None = None
+    caller_key: bool = False
+    signup_url: str | None = None
+    header: str | None = None
+    prefix: str = ""
+    cookie: str | None = None
+    bearer: bool = False
+    basic: bool = False
+    oauth2: Mapping[str, Any] | None = None
+
+
+class Source(NamedTuple):
+    """An API or another service that provides tools. Fields as in ``build.schema.Source``, and these.
+
+    Attributes:
+        base_url: The URL that calls are sent to; empty for a kind of source that has none.
+        version: The version that an imported source states of itself; may be empty.
+        instructions: What an imported source says about the use of its tools; may be empty.
+        fetched_at: When an imported source was read, in ISO 8601; may be empty.
+        connection: What the adapter of an imported source needs beside ``base_url``.
+    """
+
+    id: str
+    title: str
+    kind: str
+    base_url: str
+    function_key: str
+    auth: Auth | None
+    freshness: Mapping[str, int]
+    no_data: str
+    faults: tuple[Mapping[str, Any], ...]
+    unknown_notice: tuple[str, ...]
+    format_parameter: str = ""
+    arguments: Mapping[str, Any] = {}
+    description: str = ""
+    version: str = ""
+    instructions: str = ""
+    fetched_at: str = ""
+    connection: Mapping[str, Any] = {}
+
+
+class Tool(NamedTuple):
+    """One tool that ``TOOL_CALL`` can call.
+
+    Attributes:
+        parameters: A JSON Schema (2020-12).
+        effect: What a call changes at the source.
+        example: Arguments of a valid call.
+        use_instead: Similar request → the tool that serves it.
+        hash: Hash of the entry, by which a client detects a change.
+        call: Input of the source adapter: ``function``, ``query`` (parameter → query key where it differs),
+            ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
+            always sent), ``arguments`` (what the tool says instead of the source's); for an imported tool ``function``,
+            its own name, and what the importer of its kind adds.
+        answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
+        hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
+            ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that
+            selects a month), ``premium`` (parameter → values that some plans lack), ``free_items`` (parameter → items
+            that every plan includes), ``found_by`` (parameter → tool and its parameter that find values),
+            ``repeated_as`` (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by``
+            (tool), ``no_data`` (the suggestion after an answer without rows). May be empty.
+        confirm: What a person reads before each call, which needs approval; empty for a tool without ``confirm``.
+        relations: ``[to, kind]`` or ``[to, kind, via]`` for each related tool: ``needs_output_of``, ``alternative`` or
+            ``then``, and what connects the two.
+    """
+
+    name: str
+    source: str
+    category: str
+    title: str
+    summary: str
+    description: str
+    tags: tuple[str, ...]
+    access: str
+    effect: Effect
+    freshness: str
+    formats: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    returns: str
+    example: Mapping[str, Any]
+    use_instead: Mapping[str, str]
+    see_also: tuple[str, ...]
+    hash: str
+    call: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    hints: Mapping[str, Any] = MappingProxyType({})
+    confirm: str = ""
+    relations: tuple[Sequence[str], ...] = ()
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether each call needs approval: see ``execution.approval``."""
+        return self.effect == "destructive" or bool(self.confirm)
+
+
+class ToolSummary(NamedTuple):
+    """The part of a tool that a listing shows."""
+
+    name: str
+    summary: str
+    category: str
+    access: str
+    effect: Effect = "read"
+    confirm: str = ""
+    """:data:`CONFIRM` for a tool with ``confirm``."""
+
+
+class Category(NamedTuple):
+    """A group of tools of one source.
+
+    ``name`` is unique in the catalog: it is ``source/name`` where several sources have a category of that name.
+    """
+
+    name: str
+    source: str
+    title: str
+    description: str
+    tools: int
+
+
+def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
+    """Return the text after the summary in the line of a tool: empty, or for example `` (premium, writes)``."""
+    remarks = [access] if access == "premium" else []
+    if effect in EFFECT_WORDS:
+        remarks.append(EFFECT_WORDS[effect])
+    if confirm:
+        remarks.append(CONFIRM)
+    return f" ({', '.join(remarks)})" if remarks else ""
+
+
+def name_key(name: str) -> str:
+    """Return the key of a tool in the sections: in upper case, with ``_`` for ``-`` and ``.``, without outer spaces."""
+    return name.strip().upper().replace("-", "_").replace(".", "_")
