@@ -159,6 +159,8 @@ export interface WaitingCall {
   id: string;
   tool: string;
   source: string;
+  /** Where the call would be sent; empty for a source that has no URL. */
+  endpoint: string;
   effect: string;
   arguments: { [key: string]: Json };
   /** Each argument as JSON, with all digits of its numbers. */

@@ -44,7 +44,7 @@ export function CallTerms({ call }: { call: WaitingCall }): JSX.Element {
       <div>
         <dt>source</dt>
         <dd>
-          <SafeText text={call.source} />
+          <SafeText text={call.endpoint ? `${call.source} (${call.endpoint})` : call.source} />
         </dd>
       </div>
       <div>
