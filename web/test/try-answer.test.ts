@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Json } from "../src/api-types";
 import type { ToolAnswer } from "../src/mcp";
-import { answerOf, proposedSelects } from "../src/try/answer";
+import { answerOf, gapOf, proposedSelects } from "../src/try/answer";
 import { parseCsv, parseMarkdownTable } from "../src/try/delimited";
 import { seriesOf } from "../src/try/series";
 import { shapeOf, tableOfRecords } from "../src/try/tables";
@@ -124,6 +124,13 @@ test("what has no times, no numbers or one row is no series", () => {
   assert.equal(seriesOf(table(["d", "b"], [["2026-01-13", "x"], ["2026-01-12", "y"]])), null);
   assert.equal(seriesOf(table(["d", "b"], [["2026-01-13", 1]])), null);
   assert.equal(seriesOf(table(["expiration", "type", "strike"], [["2026-01-16", "call", 1], ["2026-01-16", "call", 2], ["2026-02-16", "put", 2]])), null);
+});
+
+test("the line of a preview ends where rows are left out", () => {
+  const json = { preview: { left_out: "annual rows 2-9, quarterly rows 3-79" } };
+  assert.deepEqual([gapOf(json, "annual"), gapOf(json, "quarterly"), gapOf(json, ""), gapOf({ preview: { left_out: "rows 3-9" } }, "")], [1, 2, undefined, 2]);
+  const series = seriesOf(table(["date", "close"], [["2026-01-13", 1], ["2026-01-12", 2], ["2020-01-02", 3]]), [], 2);
+  assert.deepEqual(series?.lines[0]?.values, [3, null, 2, 1]);
 });
 
 test("characters that hide or turn text are marks", () => {

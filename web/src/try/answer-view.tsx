@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Badge, Button, Empty, Field, Notice, type Tab, Tabs, Tokens } from "../components";
 import { formatMs } from "../format";
 import { href } from "../router";
-import { type Answer, type AnswerError, type Block, type Note, proposedSelects } from "./answer";
+import { type Answer, type AnswerError, type Block, type Note, gapOf, proposedSelects } from "./answer";
 import type { Answered } from "./call";
 import { ChartView } from "./chart-view";
 import { JsonView } from "./json-view";
@@ -18,20 +18,22 @@ export type AnswerViewProps = {
   answered: Answered;
   /** Name of the tool, for labels. */
   tool: string;
+  /** The chosen form of the answer. */
+  tab: string;
+  onTab: (tab: string) => void;
   /** Apply a `select` that a preview proposes; undefined where nothing can be called. */
   onSelect?: ((select: string) => void) | undefined;
 };
 
-export function AnswerView({ answered, tool, onSelect }: AnswerViewProps): JSX.Element {
+export function AnswerView({ answered, tool, tab, onTab, onSelect }: AnswerViewProps): JSX.Element {
   const { answer } = answered;
-  const [tab, setTab] = useState("data");
   const tabs = useMemo(() => tabsOf(answered, tool), [answered, tool]);
   return (
     <section class="answer" aria-label={`Answer of ${tool}`}>
       <Notes notes={answer.notes} selects={onSelect ? proposedSelects(answer.json) : []} onSelect={onSelect} />
       {answer.error && !answer.error.approval && <ErrorView error={answer.error} />}
       <Origin answered={answered} />
-      <Tabs label="Forms of the answer" tabs={tabs} selected={tab} onSelect={setTab} />
+      <Tabs label="Forms of the answer" tabs={tabs} selected={tab} onSelect={onTab} />
     </section>
   );
 }
@@ -110,9 +112,9 @@ function age(seconds: number): string {
 }
 
 function tabsOf({ answer, tokens }: Answered, tool: string): Tab[] {
-  const series = answer.tables.map((table) => seriesOf(table, answer.fields));
+  const series = answer.tables.map((table) => seriesOf(table, answer.fields, gapOf(answer.json, table.name)));
   const withSeries = answer.tables.filter((_, index) => series[index]);
-  const warning = answer.notes.some(({ kind }) => kind === "preview") ? "The answer is a preview: a part of the points is missing, and the line between them is straight." : "";
+  const warning = answer.notes.some(({ kind }) => kind === "preview") ? "The answer is a preview: a part of the points is missing." : "";
   const name = (position: number) => answer.tables[position]!.name || tool;
   return [
     ...(answer.error ? [] : [{ id: "data", title: answer.tables.length ? "Table" : answer.fields.length ? "Fields" : "Answer", content: () => <Data answer={answer} tool={tool} /> }]),

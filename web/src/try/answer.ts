@@ -154,6 +154,16 @@ export function proposedSelects(json: Json | undefined): string[] {
   });
 }
 
+/** Return the index of the row of a table before which a preview leaves rows out; undefined without one. */
+export function gapOf(json: Json | undefined, table: string): number | undefined {
+  const preview = isObject(json) && isObject(json.preview) ? json.preview : {};
+  for (const part of str(preview.left_out).split(", ")) {
+    const found = /^(?:(.*) )?rows (\d+)-\d+$/.exec(part);
+    if (found && (found[1] ?? "") === table) return Number(found[2]) - 1;
+  }
+  return undefined;
+}
+
 function originOf(structured: { [name: string]: Json }): Origin {
   return {
     cached: structured.cached === true,

@@ -20,9 +20,6 @@ export type FormProps<F extends FieldModel> = {
 /** The event of a control whose value a person changed. */
 type Entered = { currentTarget: { value: string } };
 
-/** Choices that are a list to choose from, rather than a text with proposals. */
-const MAX_OPTIONS = 200;
-
 /** The fields of an object: those that are required first, as the schema has them. */
 export function ArgumentForm({ field, value, onChange, path, problems }: FormProps<ObjectField>): JSX.Element {
   const values = value as { [name: string]: Value };
@@ -53,7 +50,7 @@ function Control(props: FormProps<FieldModel>): JSX.Element {
       {(ids) => {
         const common = { ...ids, "data-path": props.path.join("/"), "aria-required": field.required || undefined };
         const onText = (event: Entered) => props.onChange(event.currentTarget.value);
-        if (field.kind === "choice" && field.choices.length <= MAX_OPTIONS) return <Choice {...common} field={field} value={props.value as string} onChange={onText} />;
+        if (field.kind === "choice") return <Choice {...common} field={field} value={props.value as string} onChange={onText} />;
         if (field.kind === "boolean") return <YesNo {...common} field={field} value={props.value as string} onChange={onText} />;
         if (field.kind === "json") return <textarea {...common} rows={4} class="mono" value={props.value as string} onInput={onText} spellcheck={false} placeholder="JSON" />;
         if (field.kind === "text" && field.input === "long") return <textarea {...common} rows={5} value={props.value as string} onInput={onText} />;

@@ -38,10 +38,10 @@ export type Caller = {
 
 /**
  * Return the state of calls, and what begins and cancels one. A new call cancels the one that runs.
- * `isRead`: whether calls of the tool only read; `what`: what is announced.
+ * `isRead`: whether calls of the tool only read; `first`: an earlier answer; `what`: what is announced.
  */
-export function useCall(isRead: boolean, what = "Answer"): Caller {
-  const [state, setState] = useState<CallState>(IDLE);
+export function useCall(isRead: boolean, first: Answered | null = null, what = "Answer"): Caller {
+  const [state, setState] = useState<CallState>({ ...IDLE, answered: first });
   const controller = useRef<AbortController>(undefined);
   useEffect(() => () => controller.current?.abort(), []);
 

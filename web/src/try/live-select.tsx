@@ -21,12 +21,16 @@ export type LiveSelectProps = {
   tool: string;
   select: string;
   onSelect: (select: string) => void;
+  /** The chosen form of the answer. */
+  tab: string;
+  onTab: (tab: string) => void;
 };
 
-export function LiveSelect({ base, tool, select, onSelect }: LiveSelectProps): JSX.Element {
-  const { state, call, clear } = useCall(true, "Selected answer");
+export function LiveSelect({ base, tool, select, onSelect, tab, onTab }: LiveSelectProps): JSX.Element {
+  const { state, call, clear } = useCall(true, null, "Selected answer");
   const [isLive, setLive] = useState(true);
   const [applied, setApplied] = useState("");
+  const [isOpen, setOpen] = useState(select !== "");
   const paused = usePaused(select.trim(), PAUSE_MS);
   const apply = async (text: string) => {
     setApplied(text);
@@ -42,7 +46,7 @@ export function LiveSelect({ base, tool, select, onSelect }: LiveSelectProps): J
   const isWaiting = select.trim() !== applied;
   return (
     <div class="answer-parts">
-      <details class="select-panel" open={select !== ""}>
+      <details class="select-panel" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <h2>Select a part</h2>
           {applied && <Saved base={base} selected={state.answered} />}
@@ -66,10 +70,10 @@ export function LiveSelect({ base, tool, select, onSelect }: LiveSelectProps): J
               <p>{state.answered.answer.error.message}</p>
               <p>{state.answered.answer.error.suggestion}</p>
             </Notice>
-            <AnswerView answered={base} tool={tool} onSelect={onSelect} />
+            <AnswerView answered={base} tool={tool} tab={tab} onTab={onTab} onSelect={onSelect} />
           </>
         ) : (
-          <AnswerView answered={shown} tool={tool} onSelect={onSelect} />
+          <AnswerView answered={shown} tool={tool} tab={tab} onTab={onTab} onSelect={onSelect} />
         )}
       </div>
     </div>

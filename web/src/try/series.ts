@@ -45,18 +45,18 @@ const PRICES = ["open", "high", "low", "close"];
 /** Columns that people look for, before all others. */
 const FIRST = /^(adjusted_?close|close|price|value|last)$|\b(close|price|value)$/i;
 
-/** Return the series of a table, or null where it has none. */
-export function seriesOf(table: Table, fields: FieldValue[] = []): Series | null {
+/** Return the series of a table, or null where it has none. `gap`: the index of the row before which others are left out. */
+export function seriesOf(table: Table, fields: FieldValue[] = [], gap?: number): Series | null {
   if (table.rows.length < 2) return null;
   const timeColumns = table.columns.flatMap((column, index) => (column.type === "time" ? [index] : []));
   for (const index of timeColumns) {
-    const found = seriesBy(table, index, fields);
+    const found = seriesBy(table, index, fields, gap);
     if (found) return found;
   }
   return null;
 }
 
-function seriesBy(table: Table, timeIndex: number, fields: FieldValue[]): Series | null {
+function seriesBy(table: Table, timeIndex: number, fields: FieldValue[], gap?: number): Series | null {
   const times = table.rows.map((row) => (typeof row[timeIndex] === "string" ? parseTime(row[timeIndex]) : null));
   const known = times.filter((time): time is Time => time !== null);
   if (known.length < 2 || known.length < table.rows.length * MIN_TIMES) return null;
@@ -65,7 +65,11 @@ function seriesBy(table: Table, timeIndex: number, fields: FieldValue[]): Series
   const distinct = new Set(known.map(({ seconds }) => seconds));
   const columns = distinct.size === known.length ? numbers.map((index) => ({ name: table.columns[index]!.name, index, of: null })) : byLabel(table, timeIndex, numbers, times, distinct);
   if (!columns || distinct.size < 2) return null;
-  const seconds = [...distinct].sort((one, other) => one - other);
+  const before = gap ? times[gap - 1] : null;
+  const after = gap ? times[gap] : null;
+  // A point without values, at which the lines end.
+  const breaks = before && after ? [(before.seconds + after.seconds) / 2] : [];
+  const seconds = [...new Set([...distinct, ...breaks])].sort((one, other) => one - other);
   const place = new Map(seconds.map((value, index) => [value, index]));
   const lines = columns.slice(0, MAX_LINES).map(({ name, index, of }) => {
     const values: (number | null)[] = new Array(seconds.length).fill(null);

@@ -22,11 +22,14 @@ export function ToolPicker(): JSX.Element {
   const query = usePaused(text.trim(), PAUSE_MS);
   const [catalog, reload] = useResource((signal) => getCatalog(signal), []);
   const [found] = useResource((signal) => search(query || " ", LIMIT, signal), [query]);
+  // While the next search runs, what the last one found stays.
+  const last = useRef<string[]>([]);
   const list = useRef<HTMLUListElement>(null);
   if (catalog.state === "failed") return <FailureNotice error={catalog.error} onRetry={reload} />;
   if (catalog.state === "loading") return <Skeleton lines={8} />;
   const byName = new Map(catalog.value.tools.map((tool) => [tool.name, tool]));
-  const names = query && found.state === "ready" ? found.value.hits.map(({ name }) => name) : query ? [] : catalog.value.tools.slice(0, LIMIT).map(({ name }) => name);
+  if (found.state === "ready" && query) last.current = found.value.hits.map(({ name }) => name);
+  const names = query ? last.current : catalog.value.tools.slice(0, LIMIT).map(({ name }) => name);
   const tools = names.flatMap((name) => byName.get(name) ?? []);
   const links = () => [...(list.current?.querySelectorAll<HTMLElement>("a") ?? [])];
   const onListKey = (event: KeyboardEvent) => {

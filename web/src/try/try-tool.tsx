@@ -4,18 +4,16 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Json, Start, Tool } from "../api-types";
-import { Badge, Button, Effect, FailureNotice, Field, Notice, Tier } from "../components";
-import { formatMs } from "../format";
+import { Badge, Button, Effect, Field, Notice, Tier } from "../components";
 import { href } from "../router";
 import { announce } from "../state";
-import { AnswerView } from "./answer-view";
-import { ApprovalPanel } from "./approval-panel";
+import { AnswerPlace } from "./answer-place";
 import { ArgumentForm } from "./argument-form";
 import { type CallState, useCall } from "./call";
 import { CopyAs } from "./copy-as";
+import { type CallOptions, type Draft, recallDraft, rememberDraft } from "./drafts";
 import { type Problem, type Value, emptyValue, valueOf, withoutPlace, written } from "./form-values";
 import { KeyField } from "./key-field";
-import { LiveSelect } from "./live-select";
 import { formOf } from "./schema-form";
 import { isObject } from "./schema-reader";
 import { type Request, toolCallArguments } from "./snippets";
@@ -28,21 +26,29 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
   const form = formOf(tool.schema);
   const isRead = tool.effect === "read";
   const first = given ?? tool.example ?? {};
-  const [values, setValues] = useState<Value>(() => valueOf(form, first));
-  const [text, setText] = useState(() => JSON.stringify(first, null, 2));
-  const [isText, setIsText] = useState(() => withoutPlace(form, first).length > 0);
-  const [options, setOptions] = useState({ maxTokens: "", fresh: false });
-  const [select, setSelect] = useState(givenSelect);
+  // What the address bar gives is new; else a person returns to what they left.
+  const [draft] = useState(() => (given || givenSelect ? undefined : recallDraft(start.catalog.hash, tool.name)));
+  const [values, setValues] = useState<Value>(() => draft?.values ?? valueOf(form, first));
+  const [text, setText] = useState(() => draft?.text ?? JSON.stringify(first, null, 2));
+  const [isText, setIsText] = useState(() => draft?.isText ?? withoutPlace(form, first).length > 0);
+  const [options, setOptions] = useState<CallOptions>(draft?.options ?? { maxTokens: "", fresh: false });
+  const [select, setSelect] = useState(draft?.select ?? givenSelect);
+  const [tab, setTab] = useState(draft?.tab ?? "data");
   const [isChecked, setChecked] = useState(false);
-  const caller = useCall(isRead);
+  const caller = useCall(isRead, draft?.answered ?? null);
   const { state } = caller;
   const answerPlace = useRef<HTMLDivElement>(null);
   const formElement = useRef<HTMLFormElement>(null);
+
+  const latest = useRef<Draft>(undefined);
+  latest.current = { values, text, isText, options, select, tab, answered: state.answered };
+  useEffect(() => () => void (latest.current && rememberDraft(start.catalog.hash, tool.name, latest.current)), []);
 
   const found: Written = isText ? writtenText(text) : written(form, values);
   const maxTokens = /^\d+$/.test(options.maxTokens.trim()) ? Number(options.maxTokens) : null;
   const request: Request = { tool: tool.name, isRead, arguments: found.arguments, select, maxTokens, fresh: options.fresh };
   const problems = isChecked ? found.problems : [];
+  const lost = isText ? withoutPlace(form, found.arguments) : [];
   const send = (more: { [name: string]: Json } = {}) => {
     const { select: _select, ...whole } = toolCallArguments(request);
     // The answer without the select is what a select is built for; for tools that write, one call is made and no more.
@@ -58,8 +64,12 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
     void send();
   };
   const switchForm = () => {
+    if (isText && (found.problems.length || lost.length)) {
+      announce(found.problems[0]?.message ?? `The form has no place for ${lost.join(", ")}.`);
+      return setChecked(true);
+    }
     if (!isText) setText(JSON.stringify(found.arguments, null, 2));
-    else if (!found.problems.length) setValues(valueOf(form, found.arguments));
+    else setValues(valueOf(form, found.arguments));
     setChecked(false);
     setIsText(!isText);
   };
@@ -69,9 +79,8 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
     setChecked(false);
   };
   useEffect(() => {
-    if (state.answered && window.innerWidth < 800) answerPlace.current?.scrollIntoView({ block: "start" });
+    if (state.answered && state.answered !== draft?.answered && window.innerWidth < 800) answerPlace.current?.scrollIntoView({ block: "start" });
   }, [state.answered?.sent]);
-  const lost = isText ? withoutPlace(form, found.arguments) : [];
   return (
     <div class="try">
       <div class="try-form">
@@ -120,46 +129,13 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
         <CopyAs request={request} start={start} source={tool.source} />
       </div>
       <div class="try-answer" ref={answerPlace}>
-        <AnswerPlace tool={tool} state={state} calls={start.calls} select={select} onSelect={setSelect} onRepeat={(token) => void caller.call({ ...state.answered!.sent, approval_token: token })} onRetry={() => void send()} />
+        <AnswerPlace tool={tool} state={state} calls={start.calls} select={select} onSelect={setSelect} tab={tab} onTab={setTab} onRepeat={(token) => void caller.call({ ...state.answered!.sent, approval_token: token })} onRetry={() => void send()} />
       </div>
     </div>
   );
 }
 
-type AnswerPlaceProps = { tool: Tool; state: CallState; calls: boolean; select: string; onSelect: (select: string) => void; onRepeat: (token: string) => void; onRetry: () => void };
-
-function AnswerPlace({ tool, state, calls, select, onSelect, onRepeat, onRetry }: AnswerPlaceProps): JSX.Element {
-  const { running, answered, failure, cancelled } = state;
-  const approval = answered?.answer.error?.approval;
-  return (
-    <>
-      {running && <Running since={running.since} />}
-      {cancelled && (
-        <Notice kind="warning" title="Cancelled">
-          <p>The page no longer waits for this call. {tool.effect === "read" ? "The server may still finish it, and keep its answer." : "The server may still finish it: check before you call again."}</p>
-        </Notice>
-      )}
-      {failure && <FailureNotice error={failure} {...(tool.effect === "read" ? { onRetry } : {})} />}
-      {!answered && !running && !failure && !cancelled && (
-        <p class="placeholder">{calls ? "The answer appears here: as a table, as a chart, as the text that a model gets, and as JSON." : "This page makes no calls. Copy the call, and make it from a client."}</p>
-      )}
-      {answered && (
-        <div class={`answer-parts ${running ? "is-loading" : ""}`}>
-          {approval && <ApprovalPanel error={answered.answer.error!} sent={answered.sent} onRepeat={onRepeat} />}
-          {answered.answer.error || tool.effect !== "read" ? (
-            <AnswerView answered={answered} tool={tool.name} />
-          ) : (
-            <LiveSelect key={JSON.stringify(answered.sent)} base={answered} tool={tool.name} select={select} onSelect={onSelect} />
-          )}
-        </div>
-      )}
-    </>
-  );
-}
-
-type OptionValues = { maxTokens: string; fresh: boolean };
-
-function Options({ options, onChange, isRead, select, onSelect }: { options: OptionValues; onChange: (options: OptionValues) => void; isRead: boolean; select: string; onSelect: (select: string) => void }): JSX.Element {
+function Options({ options, onChange, isRead, select, onSelect }: { options: CallOptions; onChange: (options: CallOptions) => void; isRead: boolean; select: string; onSelect: (select: string) => void }): JSX.Element {
   return (
     <details class="options">
       <summary>Options of the call</summary>
@@ -189,21 +165,6 @@ function CallButton({ state, effect, problems, onCancel, onAnyway }: { state: Ca
           {effect === "read" && <Button onClick={onAnyway}>Send it anyway</Button>}
         </>
       )}
-    </div>
-  );
-}
-
-/** Elapsed time of the call that runs. */
-function Running({ since }: { since: number }): JSX.Element {
-  const [now, setNow] = useState(() => performance.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(performance.now()), 100);
-    return () => clearInterval(timer);
-  }, []);
-  return (
-    <div class="running">
-      <progress aria-label="The call runs" />
-      <span aria-hidden="true">{formatMs(Math.max(0, now - since))}</span>
     </div>
   );
 }
