@@ -31,7 +31,7 @@ from toolfold.build.importers.openapi.filters import Selection
 from toolfold.build.importers.sql.settings import TablePatterns
 from toolfold.build.overlay import Overlay, ToolOverlay
 from toolfold.build.relations import Relation
-from toolfold.build.schema import Auth, OAuth2
+from toolfold.build.schema.sources import Auth, OAuth2
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/reference/source-yaml.md"
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.http_api.models import HttpApiSettings, HttpParameter, HttpTool
-from toolfold.build.schema import Auth, OAuth2
+from toolfold.build.schema.sources import Auth, OAuth2
 
 PAGE = Path("docs/reference/http-api.md").read_text(encoding="utf-8")
 

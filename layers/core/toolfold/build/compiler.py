@@ -21,7 +21,8 @@ from toolfold.build.importers import find_importer
 from toolfold.build.loaded_source import LoadedSource
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import RelatedTool, compile_relations
-from toolfold.build.schema import Category, Tool, Vocabulary
+from toolfold.build.schema.tools import Category, Tool
+from toolfold.build.schema.vocabulary import Vocabulary
 from toolfold.build.tool_names import OriginalName, assign_names
 from toolfold.build.tool_references import renamed, renamed_vocabulary
 from toolfold.build.yaml_source import load_yaml_source
@@ -183,7 +184,7 @@ def _load(
 
 
 def _has_functions(document: yaml_loader.Document) -> bool:
-    """Return whether the tools of an HTTP API are functions of one URL: see ``build.schema.Source``."""
+    """Return whether the tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``."""
     return isinstance(document.data, dict) and "function_key" in document.data
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from toolfold.build.imported_texts import clean_text
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
-from toolfold.build.schema import Auth, JsonShape, Parameter, Source, SourceSettings, Tool
+from toolfold.build.schema.sources import Auth, Source, SourceSettings
+from toolfold.build.schema.tools import JsonShape, Parameter, Tool
 from toolfold.catalog import json_schema
 from toolfold.catalog.allow_list import own_variable
 from toolfold.results import values

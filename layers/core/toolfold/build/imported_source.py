@@ -23,7 +23,8 @@ from toolfold.build.importers.base import (
 from toolfold.build.loaded_source import LoadedCategory, LoadedSource
 from toolfold.build.overlay import Overlay, ToolOverlay, overlay_line, read_overlay
 from toolfold.build.prompt_injection import find_prompt_injection
-from toolfold.build.schema import Category, Tool, Vocabulary
+from toolfold.build.schema.tools import Category, Tool
+from toolfold.build.schema.vocabulary import Vocabulary
 from toolfold.build.tool_names import safe_name
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words

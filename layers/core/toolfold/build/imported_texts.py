@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from toolfold.build.schema import SUMMARY_LIMIT
+from toolfold.build.schema.field_types import SUMMARY_LIMIT
 from toolfold.catalog.head_checks import MAX_TEXT, text_problem
 
 __all__ = ["clean_schema", "clean_text", "first_sentence"]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from toolfold.build.schema import Category, SourceSettings, Vocabulary
+from toolfold.build.schema.sources import SourceSettings
+from toolfold.build.schema.tools import Category
+from toolfold.build.schema.vocabulary import Vocabulary
 
 __all__ = ["LoadedCategory", "LoadedSource"]
 

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
-from toolfold.build.schema import Model, Phrase, Prose, Summary, Tag
+from toolfold.build.schema.field_types import Model, Phrase, Prose, Summary, Tag
 from toolfold.build.validation_errors import located
 from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import closest_matches

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.build.schema import Tool, Vocabulary
+from toolfold.build.schema.tools import Tool
+from toolfold.build.schema.vocabulary import Vocabulary
 
 __all__ = ["renamed", "renamed_vocabulary"]
 

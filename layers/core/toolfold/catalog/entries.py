@@ -46,7 +46,7 @@ CONFIRM = "confirm"
 
 
 class Auth(NamedTuple):
-    """The credentials of a source. Fields as in ``build.schema.Auth``; ``oauth2`` as in ``build.schema.OAuth2``."""
+    """The credentials of a source. Fields as in ``build.schema.sources.Auth``; ``oauth2`` as its OAuth2."""
 
     environment: str
     query_key: str | None = None
@@ -61,7 +61,7 @@ class Auth(NamedTuple):
 
 
 class Source(NamedTuple):
-    """An API or another service that provides tools. Fields as in ``build.schema.Source``, and these.
+    """An API or another service that provides tools. Fields as in ``build.schema.sources.Source``, and these.
 
     Attributes:
         base_url: The URL that calls are sent to; empty for a kind of source that has none.

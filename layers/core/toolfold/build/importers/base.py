@@ -10,7 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import Field
 
 from toolfold.build.relations import Relation
-from toolfold.build.schema import Auth, SourceSettings, Tag
+from toolfold.build.schema.field_types import Tag
+from toolfold.build.schema.sources import Auth, SourceSettings
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.entries import Effect
 

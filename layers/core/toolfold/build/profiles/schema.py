@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from toolfold.build.schema import Model, Prose
+from toolfold.build.schema.field_types import Model, Prose
 from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
 
 FILE = "profiles.yaml"

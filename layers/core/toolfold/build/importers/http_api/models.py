@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 
 from toolfold.build.importers.base import ImporterSettings
 from toolfold.build.relations import Relation
-from toolfold.build.schema import Fault, Identifier, Model, Phrase, Tag, Url
+from toolfold.build.schema.field_types import Identifier, Model, Phrase, Tag, Url
+from toolfold.build.schema.sources import Fault
 from toolfold.catalog.entries import Effect
 from toolfold.sources.http_api.path_template import check_template
 

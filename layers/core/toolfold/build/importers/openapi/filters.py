@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from toolfold.build.schema import Model
+from toolfold.build.schema.field_types import Model
 from toolfold.fuzzy import closest_matches
 
 __all__ = ["Candidate", "Selection", "is_selected", "unused_entries"]

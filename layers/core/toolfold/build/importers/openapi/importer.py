@@ -36,7 +36,7 @@ from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.servers import choose_server, common_base
 from toolfold.build.importers.openapi.settings import OpenApiSettings
 from toolfold.build.importers.openapi.texts import first_sentence, one_paragraph
-from toolfold.build.schema import Auth
+from toolfold.build.schema.sources import Auth
 from toolfold.errors import SourceError
 
 __all__ = ["OpenApiImporter"]

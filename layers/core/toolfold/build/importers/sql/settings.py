@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from toolfold.build.importers.base import ImporterSettings
-from toolfold.build.schema import Model
+from toolfold.build.schema.field_types import Model
 from toolfold.catalog.allow_list import own_variable
 from toolfold.sources.sql import source_settings
 

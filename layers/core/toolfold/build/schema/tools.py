@@ -1,93 +1,40 @@
-"""Pydantic models of the YAML of a source. They refuse unknown keys, missing keys and contradictions.
-
-``source.yaml`` contains a :class:`Source`, each ``<category>.yaml`` a :class:`Category` with its tools, and
-``vocabulary.yaml`` a :class:`Vocabulary`. The request path does not import pydantic.
-"""
+"""A tool and its parameters, and a category of tools: the content of ``<category>.yaml``."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from toolfold.build.relations import Relation
-from toolfold.catalog.bounded_pattern import pattern_steps
-from toolfold.catalog.head_checks import FAULT_CODES, MAX_TEXT, host_of, text_problem
+from toolfold.build.schema.field_types import (
+    TOOL_NAME,
+    Identifier,
+    JsonScalar,
+    Model,
+    Pattern,
+    Phrase,
+    Prose,
+    Summary,
+    Tag,
+)
 
-TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
-"""Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
-
-MAX_PREFIX = 32
-"""Characters of the id of a source that is part of the names of its tools: half of a name."""
-
-SUMMARY_LIMIT = 120
-"""Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
-
-JsonScalar = str | bool | int | float
+__all__ = [
+    "HINTS",
+    "ArgumentForms",
+    "Category",
+    "FoundBy",
+    "FreeInstead",
+    "JsonShape",
+    "Parameter",
+    "Returns",
+    "Tickers",
+    "Tool",
+    "UseInstead",
+]
 
 HINTS = ("complete", "finest", "selects_month", "premium", "free_items", "found_by", "repeated_as")
 """Keys of a parameter that say what answers lack, and what to call instead of a call that failed."""
-
-
-def _one_sentence_line(text: str) -> str:
-    if "\n" in text or text != text.strip():
-        raise ValueError("must be one line without spaces around it")
-    if text.endswith("."):
-        raise ValueError("must not end with a full stop")
-    return text
-
-
-def _regex(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"is not a regular expression: {error}") from None
-    return pattern
-
-
-def _bounded_regex(pattern: str) -> str:
-    pattern_steps(pattern)
-    return pattern
-
-
-def _url(url: str) -> str:
-    if not host_of(url):
-        raise ValueError("must be an https URL without user name and fragment; http is for this machine alone")
-    return url
-
-
-def _page(url: str) -> str:
-    _url(url.partition("#")[0])
-    return _visible(url)
-
-
-def _visible(text: str) -> str:
-    """Check a text that a model or a person reads."""
-    if problem := text_problem(text):
-        raise ValueError(problem)
-    return text
-
-
-Url = Annotated[str, AfterValidator(_url)]
-"""An https URL, or an http URL of this machine."""
-Prose = Annotated[
-    str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
-]
-Summary = Annotated[
-    str,
-    StringConstraints(min_length=10, max_length=SUMMARY_LIMIT),
-    AfterValidator(_one_sentence_line),
-    AfterValidator(_visible),
-]
-Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
-"""Words for the search index, which are not shown to a model."""
-Pattern = Annotated[str, AfterValidator(_regex)]
-BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
-HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
-"""The name of a header or a cookie: RFC 9110, section 5.6.2."""
-Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 def _confirmation(given: object) -> object:
@@ -95,12 +42,6 @@ def _confirmation(given: object) -> object:
     if given is False:
         raise ValueError("leave confirm out: a destructive tool always needs approval, others do not")
     return "Each call must be approved" if given is True else given
-
-
-class Model(BaseModel):
-    """Base of all models: immutable, without unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FoundBy(Model):
@@ -327,153 +268,3 @@ class Category(Model):
     title: Prose
     description: Prose
     tools: list[Tool] = Field(min_length=1)
-
-
-class OAuth2(Model):
-    """The client credentials grant (RFC 6749, section 4.4). The key of the source is ``client_id:client_secret``."""
-
-    token_url: Url
-    """The token endpoint. Its host gets the secret, and must be allowed as that of ``base_url`` must."""
-    scopes: list[Annotated[str, StringConstraints(pattern=r"^[!#-\[\]-~]+$")]] = []
-    audience: str | None = None
-    """Parameter of the request for a token that some servers want."""
-    resource: str | None = None
-    """Parameter of RFC 8707."""
-    client_authentication: Literal["basic", "body"] = "basic"
-    """Whether id and secret are sent as ``Authorization: Basic`` or in the body."""
-
-
-class Auth(Model):
-    """The credentials of a source: what they are, and as what they are sent."""
-
-    query_key: Annotated[str, StringConstraints(min_length=1)] | None = None
-    """Parameter of the query string that contains the key."""
-    header: HeaderName | None = None
-    """Header that contains the key."""
-    prefix: HeaderName | None = None
-    """Word before the key in that header, for example ``Token``."""
-    cookie: HeaderName | None = None
-    """Cookie that contains the key."""
-    bearer: bool = False
-    """Whether the key is sent as ``Authorization: Bearer``."""
-    basic: bool = False
-    """Whether the key is ``user:password``, sent as ``Authorization: Basic``."""
-    oauth2: OAuth2 | None = None
-    environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
-    """Environment variable with the key, or with a reference to a secret in AWS; by default
-    ``TOOLFOLD_SOURCE_<ID>_KEY``."""
-    caller_key: bool = False
-    """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
-    signup_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(_page)] | None = None
-    """Page on which a user can get a key."""
-
-    @model_validator(mode="after")
-    def _has_one_place(self) -> Auth:
-        places = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
-        given = [place for place in places if getattr(self, place)]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given; the key is sent in one place")
-        if self.prefix and not self.header:
-            raise ValueError("prefix is for header alone")
-        return self
-
-
-class Fault(Model):
-    """A failure that the upstream reports in a successful response.
-
-    ``match`` is searched in the text under one of ``keys``, or, without keys, in the body.
-    """
-
-    id: Identifier
-    keys: list[str] = []
-    match: BoundedPattern
-    code: str
-    message: Prose
-    suggestion: Prose
-    retry_after_s: int | None = Field(default=None, ge=1)
-
-    @model_validator(mode="after")
-    def _code_exists(self) -> Fault:
-        if self.code not in FAULT_CODES:
-            raise ValueError(f"code {self.code!r} is not one of {', '.join(sorted(FAULT_CODES))}")
-        return self
-
-
-class SourceSettings(Model):
-    """What the ``source.yaml`` of every kind of source has."""
-
-    id: Identifier
-    title: str
-    description: str
-    kind: Identifier = "http_api"
-    """Kind of the source: the name of its adapter in ``sources.registry``."""
-    auth: Auth | None = None
-    """None for a source that does not need a key."""
-    no_data: Prose
-    """Suggestion for the next step after a response without rows."""
-    prefix: bool = False
-    """Whether tools are called ``<id>__<name>``. Two sources with tools of the same name need it."""
-    timeout_s: float | None = Field(default=None, gt=0, le=900)
-    """Seconds for one call, where the time-out of the settings is too long."""
-    max_response_bytes: int | None = Field(default=None, ge=1)
-    """Size of a response, where the limit of the settings is too large."""
-
-    @model_validator(mode="after")
-    def _can_be_prefix(self) -> SourceSettings:
-        if self.prefix and len(self.id) > MAX_PREFIX:
-            raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
-        return self
-
-
-class Source(SourceSettings):
-    """An API whose tools are written by hand: the content of ``source.yaml``."""
-
-    title: Prose
-    description: Prose
-    base_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(_url)]
-    function_key: str
-    format_parameter: str = ""
-    """Name of the parameter that selects JSON or CSV, if the source has one. A call that gives it gets the response in
-    the upstream's own form."""
-    freshness: dict[str, Annotated[int, Field(ge=1)]]
-    """Freshness class → seconds for which a response is fresh."""
-    categories: list[Identifier] = Field(min_length=1)
-    """Names of the category files, in the order of the listing."""
-    parameters: dict[str, dict[str, Any]] = {}
-    """Shared parameters: key → fields of a :class:`Parameter`. ``name`` defaults to the key."""
-    arguments: ArgumentForms | None = None
-    """How callers may write arguments otherwise."""
-    faults: list[Fault] = []
-    """Tried in this order; the first match is used."""
-    unknown_notice: list[str] = []
-    """Keys with a notice of the upstream instead of data, even when no fault matches."""
-
-
-VOCABULARY = "vocabulary.yaml"
-"""Optional file in the folder of a source, with a :class:`Vocabulary`."""
-
-
-class Names(Model):
-    """Proper names of one kind, and the categories and tools that they refer to."""
-
-    categories: list[Identifier] = []
-    tools: list[str] = []
-    preferred: list[str] = []
-    """Tools that are preferred for a query with nothing but such a name."""
-    words: str
-
-    def matches_tool(self, category: str, tool: str) -> bool:
-        """Return whether a name of this kind can refer to ``tool`` of ``category``."""
-        return category in self.categories or tool in self.tools or tool in self.preferred
-
-
-class Vocabulary(Model):
-    """Additional meanings of words in a query."""
-
-    names: dict[Identifier, Names] = {}
-    synonyms: dict[str, dict[str, str]] = {}
-    """Words of the catalog → language → synonyms, separated by commas."""
-    ignored: str = ""
-    """Words that a search ignores."""
-    out_of_scope: dict[str, list[str]] = {}
-    """Topic that the source does not serve → requests for it."""

@@ -1,0 +1,105 @@
+"""Types of the fields of models: texts, names, URLs and patterns, each with its check."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+from toolfold.catalog.bounded_pattern import pattern_steps
+from toolfold.catalog.head_checks import MAX_TEXT, host_of, text_problem
+
+__all__ = [
+    "SUMMARY_LIMIT",
+    "TOOL_NAME",
+    "BoundedPattern",
+    "HeaderName",
+    "Identifier",
+    "JsonScalar",
+    "Model",
+    "Pattern",
+    "Phrase",
+    "Prose",
+    "Summary",
+    "Tag",
+    "Url",
+    "check_page",
+    "check_url",
+]
+
+TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
+"""Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
+
+SUMMARY_LIMIT = 120
+"""Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
+
+JsonScalar = str | bool | int | float
+
+
+def _one_sentence_line(text: str) -> str:
+    if "\n" in text or text != text.strip():
+        raise ValueError("must be one line without spaces around it")
+    if text.endswith("."):
+        raise ValueError("must not end with a full stop")
+    return text
+
+
+def _regex(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return pattern
+
+
+def _bounded_regex(pattern: str) -> str:
+    pattern_steps(pattern)
+    return pattern
+
+
+def check_url(url: str) -> str:
+    """Check an https URL, or an http URL of this machine."""
+    if not host_of(url):
+        raise ValueError("must be an https URL without user name and fragment; http is for this machine alone")
+    return url
+
+
+def check_page(url: str) -> str:
+    """Check the URL of a page that a person reads, which may have a fragment."""
+    check_url(url.partition("#")[0])
+    return _visible(url)
+
+
+def _visible(text: str) -> str:
+    """Check a text that a model or a person reads."""
+    if problem := text_problem(text):
+        raise ValueError(problem)
+    return text
+
+
+Url = Annotated[str, AfterValidator(check_url)]
+"""An https URL, or an http URL of this machine."""
+Prose = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
+]
+Summary = Annotated[
+    str,
+    StringConstraints(min_length=10, max_length=SUMMARY_LIMIT),
+    AfterValidator(_one_sentence_line),
+    AfterValidator(_visible),
+]
+Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
+"""Words for the search index, which are not shown to a model."""
+Pattern = Annotated[str, AfterValidator(_regex)]
+BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
+"""The name of a header or a cookie: RFC 9110, section 5.6.2."""
+Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Model(BaseModel):
+    """Base of all models: immutable, without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
