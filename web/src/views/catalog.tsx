@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Catalog, Search } from "../api-types";
-import { catalog, lastSearch, loadCatalog } from "../catalog-data";
+import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
 import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
 import { formatCount, formatMs, formatNumber } from "../format";
 import { href, navigate, previousRoute, replaceQuery, route } from "../router";
@@ -49,10 +49,10 @@ export function CatalogView(): JSX.Element {
     else return;
     event.preventDefault();
   };
+  const openFirst = useOpenFirst(data.state === "ready" ? data.value : undefined, found, text.trim(), filters);
   const onSubmit = (event: Event) => {
     event.preventDefault();
-    const first = data.state === "ready" && found ? makeRows(data.value, found, filters)[0] : undefined;
-    if (first) navigate(href("tool", first.tool.name));
+    openFirst();
   };
   return (
     <Page title="Catalog" class="catalog">
@@ -98,6 +98,26 @@ export function CatalogView(): JSX.Element {
   );
 }
 
+/** Return a function that opens the first tool: at once, or when the answer to the current text is there. */
+function useOpenFirst(data: Catalog | undefined, found: Search | undefined, query: string, filters: Filters): () => void {
+  const wanted = useRef<string>(undefined);
+  const open = () => {
+    if (!data || !query) return;
+    wanted.current = query;
+    if (found?.query !== query) return;
+    wanted.current = undefined;
+    const first = makeRows(data, found, filters)[0];
+    if (!first) return;
+    replaceQuery({ q: query, ...filters }); // so that the way back leads to this search
+    navigate(href("tool", first.tool.name));
+  };
+  useEffect(() => {
+    if (wanted.current === query) open();
+    else wanted.current = undefined;
+  }, [found, query]);
+  return open;
+}
+
 interface ResultsProps {
   catalog: Catalog;
   found: Search | undefined;
@@ -113,6 +133,10 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
   const shownQuery = useRef(found?.query);
   const rows = useMemo(() => makeRows(data, found, filters), [data, found, filters.source, filters.category]);
   const terms = useMemo((): Terms => (found ? readTerms(data, found) : NO_TERMS), [data, found]);
+  useEffect(() => {
+    // The catalog was compiled again: the search has tools that the page does not know yet.
+    if (found?.hits.some(({ name }) => !findTool(data, name))) void loadCatalog(true);
+  }, [found]);
   const showTier = useMemo(() => new Set(data.tools.map(({ tier }) => tier)).size > 1, [data]);
   const status = found ? `${formatCount(rows.length, "tool")} found` : formatCount(rows.length, "tool");
   useEffect(() => {
