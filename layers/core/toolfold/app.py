@@ -149,7 +149,8 @@ def build_app(
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request
     exposed = catalog_store if exposes_all else functools.partial(_exposed_catalog, catalog_store, settings)
-    server = Server(MetaTools(exposed, executor), policy, authorization, on_message, profile)
+    tools = MetaTools(exposed, executor, exposes_all=exposes_all)
+    server = Server(tools, policy, authorization, on_message, profile)
     return App(settings, catalog_store, executor, server, aws, authorization, call_log)
 
 

@@ -35,6 +35,9 @@ EFFECT_WORDS: Mapping[str, str] = {"write": "writes", "destructive": "destructiv
 META_TOOLS = ("TOOL_LIST", "TOOL_GET", "TOOL_CALL")
 """Names of the meta-tools that ``/mcp`` lists, in that order."""
 
+DEFAULT_PROFILE = "default"
+"""The profile of the path without a name."""
+
 COMBINING_TOOLS = ("TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
 """Names of the meta-tools that combine several calls in one."""
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE
 from toolfold.catalog.head_checks import MAX_SUMMARY, MAX_TEXT, is_tool_name, text_problem
 from toolfold.catalog.schema_checks import check_schema
 
@@ -31,8 +32,7 @@ __all__ = [
     "positions_in",
 ]
 
-DEFAULT = "default"
-"""The profile of the path without a name."""
+DEFAULT = DEFAULT_PROFILE
 
 MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto")
 KINDS = ("connector", "database", "mcp", "skill")
@@ -80,6 +80,7 @@ class Profile(NamedTuple):
         listed: Runs of the positions that are listed and may be called; None: all.
         unexposed: Runs of tools with ``expose: false``, which are described and not called.
         elsewhere: Tools of other contexts, which are described and not called.
+        switched_off: Tools that combine several calls, and that the profile does not have.
         where: Field → line of ``profiles.yaml`` that sets it.
     """
 
@@ -94,13 +95,14 @@ class Profile(NamedTuple):
     listed: Sequence[int] | None = None
     unexposed: Sequence[int] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
+    switched_off: tuple[str, ...] = ()
     where: Mapping[str, str] = {}
 
 
 def parse_profile(name: str, entry: Mapping[str, Any]) -> Profile:
     """Return the profile in ``entry``, for which :func:`is_profile` is true."""
     fields = {key: value for key, value in entry.items() if key in Profile._fields}
-    for key in ("pinned", "most_used"):
+    for key in ("pinned", "most_used", "switched_off"):
         fields[key] = tuple(entry.get(key, ()))
     fields["elsewhere"] = tuple(
         Elsewhere(context, tuple(profiles), runs) for context, profiles, runs in entry.get("elsewhere", ())
@@ -120,7 +122,7 @@ def is_profile(value: Any, tools: int) -> bool:
     texts = (value.get("title", ""), value.get("description", ""), value.get("context", ""))
     kinds, where = value.get("kinds", {}), value.get("where", {})
     positions = (value.get("pinned", []), value.get("most_used", []))
-    elsewhere = value.get("elsewhere", [])
+    elsewhere, off = value.get("elsewhere", []), value.get("switched_off", [])
     return (
         all(map(_is_text, texts))
         and value.get("mode", "") in ("", *MODES)
@@ -132,6 +134,8 @@ def is_profile(value: Any, tools: int) -> bool:
         and all(type(at) is int and 0 <= at < tools for at in chain(*positions))
         and (value.get("listed") is None or _are_runs(value["listed"], tools))
         and _are_runs(value.get("unexposed", []), tools)
+        and isinstance(off, list)
+        and all(name in COMBINING_TOOLS for name in off)
         and isinstance(elsewhere, list)
         and len(elsewhere) <= _MAX_CONTEXTS
         and all(_is_elsewhere(one, tools) for one in elsewhere)

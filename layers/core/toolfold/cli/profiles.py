@@ -138,6 +138,7 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, Mapping[str, A
     found: dict[str, Mapping[str, Any]] = {
         "mode": {"value": resolution.mode.value, "from": resolution.mode.origin},
         **{f"kind {kind}": {"value": made.value, "from": made.origin} for kind, made in resolution.kinds.items()},
+        **{name: {"value": made.value, "from": made.origin} for name, made in resolution.combining.items()},
     }
     if exposed.exposed.mode != resolution.mode.value:
         tools = len(exposed.catalog())

@@ -56,6 +56,10 @@ class ExposedTools(MetaTools):
         self._whole = catalog.base
         self._pages: dict[int, ToolPage] = {}
 
+    def switched_off(self, catalog: Catalog | None) -> frozenset[str]:
+        """Return the tools that combine several calls, and that a variable or the profile switches off."""
+        return self.resolution.switched_off()
+
     def interpreter(self) -> Interpreter:
         """Return what runs scripts: one for all profiles."""
         return self._base.interpreter()
@@ -103,7 +107,11 @@ class ExposedTools(MetaTools):
         step = _STEPS.get(self.exposed.mode, "")
         description = self.resolution.profile.description
         return instructions(
-            self._catalog_of_profile, self.now(), steps=f"{step} {_DATA}" if step else None, purpose=description
+            self._catalog_of_profile,
+            self.now(),
+            steps=f"{step} {_DATA}" if step else None,
+            purpose=description,
+            switched_off=self.resolution.switched_off(),
         )
 
     def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:

@@ -59,7 +59,7 @@ def _progressive(catalog: Catalog, resolution: Resolution) -> Exposed:
 
 
 def _lazy(catalog: Catalog, resolution: Resolution) -> Exposed:
-    shown = [*definitions(catalog), *_combining(catalog)]
+    shown = [*definitions(catalog), *_combining(catalog, resolution)]
     return Exposed("lazy", [*_encoded(shown), *_beside(catalog, resolution)])
 
 
@@ -75,7 +75,7 @@ def _grouped(catalog: Catalog, resolution: Resolution) -> Exposed:
     hidden = resolution.off() | resolution.inline()
     groups = [one["definition"] for one in _stand_ins(catalog, resolution, "grouped") if one["kind"] not in hidden]
     calls = [one for one in definitions(catalog) if one["name"].startswith("TOOL_CALL")]
-    shown = [*groups, *calls, *_combining(catalog)]
+    shown = [*groups, *calls, *_combining(catalog, resolution)]
     return _with_stand_ins("grouped", shown, groups, _beside(catalog, resolution))
 
 
@@ -94,9 +94,10 @@ _MODES: Mapping[str, Callable[[Catalog, Resolution], Exposed]] = {
 }
 
 
-def _combining(catalog: Catalog) -> list[dict[str, Any]]:
+def _combining(catalog: Catalog, resolution: Resolution) -> list[dict[str, Any]]:
     """Return the definitions of the meta-tools that combine several calls."""
-    return definitions(catalog, [name for name in COMBINING_TOOLS if name in _COMBINING])
+    off = resolution.switched_off()
+    return definitions(catalog, [name for name in COMBINING_TOOLS if name in _COMBINING and name not in off])
 
 
 def _with_stand_ins(

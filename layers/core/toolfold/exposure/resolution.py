@@ -35,12 +35,14 @@ class Resolution(NamedTuple):
         profile: The profile.
         mode: The mode, which may be ``auto``.
         kinds: Kind of source → its mode.
+        combining: Tool that combines several calls → ``on`` or ``off``.
         is_ready_made: Whether the profile is named after a mode and was not written by anyone.
     """
 
     profile: Profile
     mode: Decision
     kinds: Mapping[str, Decision]
+    combining: Mapping[str, Decision]
     is_ready_made: bool = False
 
     def off(self) -> frozenset[str]:
@@ -50,6 +52,10 @@ class Resolution(NamedTuple):
     def inline(self) -> frozenset[str]:
         """Return the kinds whose tools are each listed."""
         return self._with_mode("inline")
+
+    def switched_off(self) -> frozenset[str]:
+        """Return the tools that combine several calls, and that are switched off."""
+        return frozenset(name for name, decision in self.combining.items() if decision.value == "off")
 
     def _with_mode(self, mode: str) -> frozenset[str]:
         return frozenset(kind for kind, decision in self.kinds.items() if decision.value == mode)
@@ -64,15 +70,33 @@ def resolve(profile: Profile, settings: Settings, *, is_ready_made: bool = False
     elif settings.mode:
         mode = Decision(settings.mode, "TOOLFOLD_MODE")
     kinds = {kind: _kind_mode(kind, profile, getattr(settings, f"{kind}_mode")) for kind in KINDS}
-    return Resolution(profile, mode, kinds, is_ready_made)
+    combining = {name: _switch(name, key, profile, settings) for key, name in _SWITCHES.items()}
+    return Resolution(profile, mode, kinds, combining, is_ready_made)
+
+
+_SWITCHES: Mapping[str, str] = {"batch": "TOOL_BATCH", "pipe": "TOOL_PIPE", "scripts": "TOOL_SCRIPT"}
+"""Key of a profile and field of the settings → the tool that it switches off."""
+
+
+def _switch(name: str, key: str, profile: Profile, settings: Settings) -> Decision:
+    """Return whether a tool that combines several calls is on: neither the variable nor the profile says no."""
+    if name in settings.switched_off:
+        return Decision("off", f"TOOLFOLD_{key.upper()}")
+    if name in profile.switched_off:
+        return Decision("off", _line(profile, key))
+    return Decision("on", _line(profile, key) if key in profile.where else "default")
 
 
 def _kind_mode(kind: str, profile: Profile, setting: str) -> Decision:
     if kind in profile.kinds:
-        return Decision(profile.kinds[kind], _line(profile, "kinds"))
+        return Decision(profile.kinds[kind], _line(profile, "kinds" if "kinds" in profile.where else _PLURALS[kind]))
     if setting:
         return Decision(setting, f"TOOLFOLD_{kind.upper()}_MODE")
     return Decision("progressive", "default")
+
+
+_PLURALS: Mapping[str, str] = {"connector": "kinds", "database": "databases", "mcp": "mcp", "skill": "kinds"}
+"""Kind of source → the key of a profile that sets it where ``kinds`` is not given."""
 
 
 def _line(profile: Profile, key: str) -> str:

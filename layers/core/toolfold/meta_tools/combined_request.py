@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CallError, InvalidArguments
+from toolfold.errors import CallError, InvalidArguments, ToolNotExposed
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import COMBINED_ARGUMENTS, invalid, is_blank, parse_json, quote, whole_number
 from toolfold.meta_tools.envelope import WRAPPERS, put
@@ -14,7 +14,7 @@ from toolfold.meta_tools.object_text import parse_object
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-__all__ = ["own_option", "read_call", "read_combined", "read_items"]
+__all__ = ["own_option", "read_call", "read_combined", "read_items", "switched_off"]
 
 _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     tool: {normalize(word): name for name, words in names.items() for word in [name, *words.split()]}
@@ -48,6 +48,15 @@ _FIRST = {"TOOL_BATCH": "calls", "TOOL_PIPE": "steps", "TOOL_SCRIPT": "script"}
 """Meta-tool → its main argument."""
 
 _MAX_UNWRAPPED = 3
+
+
+def switched_off(tool: str, off: Collection[str]) -> ToolNotExposed:
+    """Return the error for a call of ``tool``, one of ``off``."""
+    others = [name for name in COMBINED_ARGUMENTS if name not in off]
+    step = f"Use {' or '.join(others)}" if others else "Make the calls one after the other, with TOOL_CALL"
+    return ToolNotExposed(
+        f"{tool} is switched off here; nothing was called.", f"{step}; the operator can switch {tool} on."
+    )
 
 
 def read_combined(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

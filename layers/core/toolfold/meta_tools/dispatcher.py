@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import META_TOOLS
+from toolfold.catalog.entries import DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, has_writes, instructions
@@ -42,6 +42,7 @@ class MetaRequest(NamedTuple):
         deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
         whole: whether the answer is for a person or a file, and complete.
         interpreter: returns what runs scripts.
+        switched_off: tools that combine several calls, and that cannot be called here.
     """
 
     catalog: Catalog
@@ -52,6 +53,7 @@ class MetaRequest(NamedTuple):
     deadline: float | None
     whole: bool
     interpreter: Callable[[], Interpreter]
+    switched_off: frozenset[str] = frozenset()
 
 
 WRITE = "TOOL_CALL_WRITE"
@@ -82,12 +84,19 @@ class MetaTools:
             missing for a while.
         executor: performs the calls.
         now: the time, in seconds since 1970.
+        exposes_all: whether the profile ``default`` restricts nothing.
     """
 
     def __init__(
-        self, catalog: Callable[[], Catalog], executor: ToolExecutor, now: Callable[[], float] = time.time
+        self,
+        catalog: Callable[[], Catalog],
+        executor: ToolExecutor,
+        now: Callable[[], float] = time.time,
+        *,
+        exposes_all: bool = False,
     ) -> None:
         self.catalog, self.executor, self.now = catalog, executor, now
+        self._exposes_all = exposes_all
         # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
         self.large_answer_turns = threading.Semaphore(1)
         self._interpreter: Interpreter | None = None
@@ -159,7 +168,15 @@ class MetaTools:
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
-        return instructions(self._catalog_or_none(), self.now())
+        catalog = self._catalog_or_none()
+        return instructions(catalog, self.now(), switched_off=self.switched_off(catalog))
+
+    def switched_off(self, catalog: Catalog | None) -> frozenset[str]:
+        """Return the tools that combine several calls, and that a variable or the profile ``default`` switches off."""
+        off = self.executor.settings.switched_off
+        if self._exposes_all or catalog is None or DEFAULT_PROFILE not in catalog.profile_names:
+            return off
+        return off | catalog.memoize("switched off", lambda: frozenset(catalog.profile(DEFAULT_PROFILE).switched_off))
 
     def has_skills(self) -> bool:
         """Return whether the catalog has skills, which clients may list and read as resources."""
@@ -234,9 +251,14 @@ class MetaTools:
             if reads_only and has_writes(catalog):
                 credentials = credentials._replace(reads_only=True)
             call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
+            off = self.switched_off(catalog)
+            if call.name in off:
+                from toolfold.meta_tools.combined_request import switched_off
+
+                raise switched_off(call.name, off)
             turns = self.large_answer_turns
             request = MetaRequest(
-                catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter
+                catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
             )
             return _with_usage(catalog, call, HANDLERS[call.name](request))
         except InsufficientScope:
@@ -263,13 +285,13 @@ def _list_tools(request: MetaRequest) -> Result:
 def _describe_tools(request: MetaRequest) -> Result:
     from toolfold.meta_tools.tool_get import tool_get
 
-    return tool_get(request.catalog, request.arguments)
+    return tool_get(request.catalog, request.arguments, request.switched_off)
 
 
 def _call_tool(request: MetaRequest) -> Result:
     from toolfold.meta_tools.tool_call import tool_call
 
-    catalog, executor, arguments, credentials, turns, deadline, whole, _ = request
+    catalog, executor, arguments, credentials, turns, deadline, whole, *_ = request
     try:
         return tool_call(catalog, executor, arguments, credentials, turns, deadline, whole=whole)
     except InvalidArguments as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,8 +35,13 @@ _NAME = re.compile(r"\w+")
 _PARAMETERS = re.compile(r"\([^()]*\)\s*\Z")
 
 
-def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
+def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Collection[str] = ()) -> Result:
     """Describe the tools named in ``arguments``.
+
+    Args:
+        catalog: the current catalog.
+        arguments: of the call.
+        switched_off: tools that combine several calls, and that cannot be called.
 
     Returns:
         ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
@@ -61,10 +66,10 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
         if name is None or known_hashes:
-            return _single_result(_entry(catalog, names[0], detail, known_hashes))
+            return _single_result(_entry(catalog, names[0], detail, known_hashes, switched_off))
         # The most frequent call, and always the same answer.
         return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
-    entries = [_entry(catalog, name, detail, known_hashes) for name in names]
+    entries = [_entry(catalog, name, detail, known_hashes, switched_off) for name in names]
     shown = [entry.shown for entry in entries]
     return Result({"tools": [{**entry.shown, **entry.details} for entry in entries]}, to_text(shown))
 
@@ -118,13 +123,16 @@ def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
     return {name.strip().upper(): hash_ for name, hash_ in known.items() if isinstance(hash_, str)}
 
 
-def _entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> _Entry:
+def _entry(
+    catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str], switched_off: Collection[str] = ()
+) -> _Entry:
     tool = catalog.get(name)
     if tool is None:
         from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found  # few names need it
 
         if (meta_tool := find_meta_tool(name)) is not None:
-            return _Entry(_meta_entry(catalog, meta_tool, detail, known_hashes))
+            entry = _meta_entry(catalog, meta_tool, detail, known_hashes)
+            return _Entry({**entry, "callable": False} if meta_tool in switched_off else entry)
         tool = catalog.get(find_name(catalog, name) or name)
     if tool is None:
         return _Entry({"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()})

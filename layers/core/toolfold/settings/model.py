@@ -25,6 +25,9 @@ class Settings(NamedTuple):
     database_mode: str
     mcp_mode: str
     skill_mode: str
+    batch: bool
+    pipe: bool
+    scripts: bool
     catalog_max_age_s: float
     s3_timeout_s: float
     source_urls: Mapping[str, str]
@@ -90,6 +93,12 @@ class Settings(NamedTuple):
         """Whether a variable says what tools/list shows."""
         modes = (self.mode, self.connector_mode, self.database_mode, self.mcp_mode, self.skill_mode)
         return any(mode not in ("", "progressive") for mode in modes)
+
+    @property
+    def switched_off(self) -> frozenset[str]:
+        """The tools that combine several calls and that a variable switches off."""
+        switches = (("TOOL_BATCH", self.batch), ("TOOL_PIPE", self.pipe), ("TOOL_SCRIPT", self.scripts))
+        return frozenset(name for name, is_on in switches if not is_on)
 
     def __repr__(self) -> str:
         shown = ((name, value) for name, value in zip(self._fields, self, strict=True) if name not in _HIDDEN)

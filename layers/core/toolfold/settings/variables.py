@@ -45,6 +45,13 @@ VARIABLES: Mapping[str, Variable] = {
     "TOOLFOLD_DATABASE_MODE": Variable(parsers.parse_kind_mode, "", "The same for tools of SQL databases."),
     "TOOLFOLD_MCP_MODE": Variable(parsers.parse_kind_mode, "", "The same for tools of MCP servers."),
     "TOOLFOLD_SKILL_MODE": Variable(parsers.parse_kind_mode, "", "The same for skills."),
+    "TOOLFOLD_BATCH": Variable(
+        parsers.parse_boolean, "true", "Whether TOOL_BATCH may be called; false switches it off for every profile."
+    ),
+    "TOOLFOLD_PIPE": Variable(parsers.parse_boolean, "true", "The same for TOOL_PIPE."),
+    "TOOLFOLD_SCRIPTS": Variable(
+        parsers.parse_boolean, "true", "The same for TOOL_SCRIPT, which needs the extra scripts besides."
+    ),
     "TOOLFOLD_CATALOG_MAX_AGE_S": Variable(
         parsers.parse_positive, "60", "Seconds between checks for a newer catalog in S3."
     ),

@@ -13,10 +13,18 @@ from toolfold.build import yaml_loader
 from toolfold.build.profiles.definitions import definition_of
 from toolfold.build.profiles.grouped import make_groups
 from toolfold.build.profiles.kinds import REQUEST, make_kinds
-from toolfold.build.profiles.schema import FILE, RESERVED, ContextSettings, ProfileSettings, ProfilesFile, without_empty
+from toolfold.build.profiles.schema import (
+    FILE,
+    KIND_SWITCHES,
+    RESERVED,
+    ContextSettings,
+    ProfileSettings,
+    ProfilesFile,
+    without_empty,
+)
 from toolfold.build.profiles.selection import Known, closest, matches, unknown_values
 from toolfold.catalog.entries import RESERVED_NAMES, name_key
-from toolfold.catalog.profiles import DEFAULT, KINDS, kind_of
+from toolfold.catalog.profiles import DEFAULT, kind_of
 from toolfold.catalog.reader import line_key
 
 __all__ = ["CompiledProfiles", "compile_profiles"]
@@ -111,6 +119,7 @@ class _Compiler:
         for name, profile in self._file.profiles.items():
             if name in RESERVED:
                 yield f"{self._where('profiles', name)}: {name} is part of another path: choose another name"
+            yield from self._contradictions(name, profile)
             if profile.context is not None and profile.context not in self._file.contexts:
                 hint = closest(profile.context, list(self._file.contexts)) or " Add it under contexts."
                 yield f"{self._where('profiles', name, 'context')}: there is no context {profile.context!r}.{hint}"
@@ -124,6 +133,13 @@ class _Compiler:
                     yield from unknown
                 elif self._positions[name_key(tool)] not in listed:
                     yield f"{where}: {tool} is pinned, but {name} does not list it: see its conditions and context"
+
+    def _contradictions(self, name: str, profile: ProfileSettings) -> Iterator[str]:
+        """Yield a problem for each kind that ``kinds`` switches on and another key off, or the other way round."""
+        for key, kind in KIND_SWITCHES.items():
+            is_on = getattr(profile, key)
+            if is_on is not None and kind in profile.kinds and is_on == (profile.kinds[kind] == "off"):
+                yield f"{self._where('profiles', name, key)}: {key} contradicts kinds.{kind}; keep one of them"
 
     def compile(self) -> CompiledProfiles:
         """Return the sections."""
@@ -154,7 +170,8 @@ class _Compiler:
             "title": profile.title or "",
             "description": profile.description or "",
             "mode": profile.mode or "",
-            "kinds": {kind: profile.kinds[kind] for kind in KINDS if kind in profile.kinds},
+            "kinds": dict(sorted(profile.kind_modes().items())),
+            "switched_off": profile.switched_off(),
             "pinned": list(dict.fromkeys(self._positions[name_key(tool)] for tool in profile.pinned)),
             "most_used": [at for at in most_used if at in listed][:_MAX_MOST_USED],
             "context": profile.context or "",

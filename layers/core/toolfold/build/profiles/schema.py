@@ -56,6 +56,13 @@ class Selection(Model):
     tool: Values | None = None
 
 
+SWITCHES = {"batch": "TOOL_BATCH", "pipe": "TOOL_PIPE", "scripts": "TOOL_SCRIPT"}
+"""Key of a profile → the tool that it switches off."""
+
+KIND_SWITCHES: dict[str, Kind] = {"databases": "database", "mcp": "mcp"}
+"""Key of a profile → the kind of source that it switches off: ``false`` is the mode ``off`` of ``kinds``."""
+
+
 class ContextSettings(Model):
     """Tools that belong together, and that no profile of another context may call."""
 
@@ -71,10 +78,27 @@ class ProfileSettings(Model):
     description: Prose | None = None
     mode: Mode | None = None
     kinds: Annotated[dict[Kind, KindMode], BeforeValidator(_kind_modes)] = Field(default_factory=dict)
+    scripts: bool | None = None
+    batch: bool | None = None
+    pipe: bool | None = None
+    databases: bool | None = None
+    mcp: bool | None = None
     pinned: list[str] = Field(default_factory=list, max_length=MAX_PINNED)
     include: Selection | None = None
     exclude: Selection | None = None
     context: Name | None = None
+
+    def switched_off(self) -> list[str]:
+        """Return the tools that combine several calls, and that this profile does not have."""
+        return [tool for key, tool in SWITCHES.items() if getattr(self, key) is False]
+
+    def kind_modes(self) -> dict[Kind, KindMode]:
+        """Return the mode of each kind that this profile sets."""
+        modes = dict(self.kinds)
+        for key, kind in KIND_SWITCHES.items():
+            if (is_on := getattr(self, key)) is not None:
+                modes.setdefault(kind, "progressive" if is_on else "off")
+        return modes
 
 
 class ProfilesFile(Model):

@@ -1,0 +1,140 @@
+"""Switches of a profile and of the settings: TOOL_BATCH, TOOL_PIPE, TOOL_SCRIPT, databases and MCP servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.exposure import app_of, call, code, compile_profiles, names, rpc
+from toolfold.app import App
+from toolfold.catalog.profiles import is_profile
+from toolfold.errors import SourceError
+from toolfold.exposure.profiles import resolve_profile
+
+PROFILES = """
+profiles:
+  single: {scripts: false, batch: off, pipe: no}
+  careful: {mode: lazy, scripts: false}
+  groups: {mode: grouped, batch: false}
+  closed: {databases: false, mcp: false}
+  opened: {databases: true, mcp: true, scripts: true}
+  default: {pipe: false}
+"""
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "TOOL_BATCH": {"calls": [{"tool_name": "CPI"}]},
+    "TOOL_PIPE": {"steps": [{"tool_name": "CPI"}]},
+    "TOOL_SCRIPT": {"script": "1"},
+}
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_profiles(tmp_path_factory.mktemp("switches"), PROFILES)
+
+
+@pytest.fixture(scope="module")
+def app(catalog: Path) -> App:
+    return app_of(catalog)
+
+
+def switched_off(app: App, path: str) -> set[str]:
+    """The tools that combine calls and cannot be called, by each of their names."""
+    found = set()
+    for tool, arguments in REQUESTS.items():
+        alias = {"TOOL_BATCH": "afd-batch", "TOOL_PIPE": "afd-pipe", "TOOL_SCRIPT": "execute"}[tool]
+        codes = {
+            code(call(app, path, tool, arguments)),
+            code(call(app, path, tool.lower(), arguments)),
+            code(call(app, path, alias, arguments)),
+            code(call(app, path, "TOOL_CALL", {"tool_name": tool, "arguments": arguments})),
+            code(call(app, path, "TOOL_CALL_WRITE", {"tool_name": tool, "arguments": arguments})),
+        }
+        if "TOOL_NOT_EXPOSED" in codes:
+            assert codes == {"TOOL_NOT_EXPOSED"}
+            found.add(tool)
+        entry = call(app, path, "TOOL_GET", {"tool_name": tool})["structuredContent"]["tools"][0]
+        assert entry.get("callable", True) == (tool not in found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "off"),
+    [
+        ("/mcp", {"TOOL_PIPE"}),
+        ("/mcp/lazy", {"TOOL_PIPE"}),
+        ("/mcp/single", {"TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"}),
+        ("/mcp/careful", {"TOOL_SCRIPT"}),
+        ("/mcp/groups", {"TOOL_BATCH"}),
+        ("/mcp/opened", set()),
+    ],
+)
+def test_a_profile_switches_off_by_every_name(app: App, path: str, off: set[str]) -> None:
+    assert switched_off(app, path) == off
+    assert not off.intersection(names(app, path))
+    instructions = rpc(app, path, "initialize", {"protocolVersion": "2025-11-25"})["result"]["instructions"]
+    assert not [tool for tool in off if tool in instructions]
+    if path in ("/mcp", "/mcp/opened"):
+        assert all(tool in instructions for tool in REQUESTS.keys() - off)
+
+
+def test_the_others_are_listed_and_named_in_the_error(app: App) -> None:
+    assert {"TOOL_BATCH", "TOOL_PIPE"} <= set(names(app, "/mcp/careful"))
+    assert "TOOL_PIPE" in names(app, "/mcp/groups")
+    assert "TOOL_BATCH" not in names(app, "/mcp/groups")
+    error = call(app, "/mcp/careful", "TOOL_SCRIPT", {"script": "1"})["structuredContent"]["error"]
+    assert error["message"] == "TOOL_SCRIPT is switched off here; nothing was called."
+    assert error["suggestion"].startswith("Use TOOL_BATCH or TOOL_PIPE;")
+    error = call(app, "/mcp/single", "TOOL_SCRIPT", {"script": "1"})["structuredContent"]["error"]
+    assert error["suggestion"].startswith("Make the calls one after the other, with TOOL_CALL;")
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/direct", "/mcp/opened", "/mcp/careful"])
+def test_a_variable_switches_off_for_every_profile(catalog: Path, path: str) -> None:
+    assert "TOOL_SCRIPT" in switched_off(app_of(catalog, TOOLFOLD_SCRIPTS="false"), path)
+
+
+def test_variables_apply_to_a_catalog_without_profiles() -> None:
+    app = app_of(TOOLFOLD_SCRIPTS="off", TOOLFOLD_BATCH="no", TOOLFOLD_PIPE="false")
+    assert switched_off(app, "/mcp") == REQUESTS.keys()
+    assert names(app, "/mcp/lazy")[-1] == "TOOL_CALL"
+    assert "several calls" not in rpc(app, "/mcp", "initialize", {})["result"]["instructions"]
+
+
+def test_kinds_are_switched_by_their_names(app: App, catalog: Path) -> None:
+    settings = app.settings
+    closed = resolve_profile(app.catalog_store(), "closed", settings)
+    assert closed.off() == {"database", "mcp"}
+    assert closed.kinds["database"].origin == "profiles.yaml:6"
+    strict = app_of(catalog, TOOLFOLD_DATABASE_MODE="off").settings
+    assert resolve_profile(app.catalog_store(), "opened", strict).off() == frozenset()
+    assert resolve_profile(app.catalog_store(), "single", strict).off() == {"database"}
+
+
+def test_origin_of_a_switch_is_named(app: App) -> None:
+    found = resolve_profile(app.catalog_store(), "single", app.settings).combining
+    assert found["TOOL_SCRIPT"] == ("off", "profiles.yaml:3")
+    assert resolve_profile(app.catalog_store(), "closed", app.settings).combining["TOOL_SCRIPT"] == ("on", "default")
+
+
+@pytest.mark.parametrize(
+    ("profile", "problem"),
+    [
+        ("{scripts: maybe}", "profiles.yaml:3: profiles.one.scripts:"),
+        ("{databases: false, kinds: {database: inline}}", "databases contradicts kinds.database; keep one of them"),
+        ("{mcp: true, kinds: {mcp: off}}", "mcp contradicts kinds.mcp; keep one of them"),
+        ("{script: false}", "profiles.one.script: "),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, profile: str, problem: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        compile_profiles(tmp_path, f"\nprofiles:\n  one: {profile}\n")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [["TOOL_CALL"], "TOOL_SCRIPT", [1], {"TOOL_SCRIPT": True}])
+def test_a_damaged_catalog_is_not_used(value: Any) -> None:
+    assert is_profile({"switched_off": ["TOOL_SCRIPT"]}, 10)
+    assert not is_profile({"switched_off": value}, 10)
