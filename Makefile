@@ -41,7 +41,7 @@ demo: .venv/.scripts ## answer "give me aapl price" in two calls, offline
 	@$(bin)/python -m toolfold demo
 
 test: .venv/.dev ## run the tests (under five minutes)
-	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" $(ARGS)
+	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow and not semantic" $(ARGS)
 
 .PHONY: postgresql
 postgresql: .venv/.dev ## find the programs of PostgreSQL for the tests, or install them
@@ -58,14 +58,14 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 	python="$$(scripts/find-python $(VERSION))" && $(bin)/uv venv --quiet --allow-existing --python "$$python" .venv-$(VERSION)
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow" \
+	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow and not semantic" \
 		tests/unit tests/integration $(ARGS)
 
 # On 3.11 coverage takes a third of the time of a test; from 3.12 on the interpreter counts lines almost for free.
 coverage: ## run the fast tests on Python 3.13, and fail below 90 % of the lines
 	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=90"
 
-check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow ui-test browser wheel validate e2e clients clients-built ## run everything else that CI runs
+check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow semantic ui-test browser wheel validate e2e clients clients-built ## run everything else that CI runs
 
 lint: .venv/.dev ## check style and format with ruff
 	$(bin)/ruff check .

