@@ -9,7 +9,7 @@ import type { Watch } from "../api-types";
 import { Page, PollFailure, PollSwitch, Skeleton } from "../components";
 import { Poller } from "../polling";
 import { EMPTY_FEED, addAnswer } from "./watch/feed";
-import { WatchFigures } from "./watch/figures";
+import { EmptySearches, LimitsLeft, WatchFigures } from "./watch/figures";
 import { WatchTable } from "./watch/table";
 
 // What a person takes for "at once"; an answer without news is some hundred bytes.
@@ -38,8 +38,10 @@ export function WatchView(): JSX.Element {
         kind === "loading" && <Skeleton lines={6} label="Loading calls" />
       ) : (
         <>
-          <WatchTable feed={feed.value} isLive={kind === "live"} />
           <WatchFigures answer={latest} />
+          <WatchTable feed={feed.value} isLive={kind === "live"} />
+          <LimitsLeft limits={latest.limits} />
+          <EmptySearches searches={latest.empty_searches} />
         </>
       )}
     </Page>

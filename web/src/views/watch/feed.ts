@@ -79,7 +79,8 @@ function rowsOf(answer: Watch): Row[] {
 }
 
 export interface Filter {
-  kind: "" | Row["kind"];
+  /** "": calls, and requests that tell more than the calls in them; "all": both. */
+  kind: "" | "all" | Row["kind"];
   name: string;
   /** "": all; "errors": everything but OK; else one code. */
   outcome: string;
@@ -87,12 +88,21 @@ export interface Filter {
 
 export const NO_FILTER: Filter = { kind: "", name: "", outcome: "" };
 
+// Requests whose calls are listed themselves.
+const CARRIERS: ReadonlySet<string> = new Set(["TOOL_CALL", "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"]);
+
+/** Whether a row is shown as one of `kind`. A request that failed may have ended before its call. */
+function isOfKind(row: Row, kind: Filter["kind"]): boolean {
+  if (kind === "") return row.kind === "call" || row.code !== "OK" || !CARRIERS.has(row.name);
+  return kind === "all" || row.kind === kind;
+}
+
 /** Return the rows that pass a filter. */
 export function filterRows(rows: Row[], { kind, name, outcome }: Filter): Row[] {
   const part = name.trim().toUpperCase();
   return rows.filter(
     (row) =>
-      (kind === "" || row.kind === kind) &&
+      isOfKind(row, kind) &&
       row.name.toUpperCase().includes(part) &&
       (outcome === "" || (outcome === "errors" ? row.code !== "OK" : row.code === outcome)),
   );

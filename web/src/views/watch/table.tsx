@@ -24,6 +24,7 @@ const ORIGINS: Record<string, string> = {
 export function WatchTable({ feed, isLive }: { feed: Feed; isLive: boolean }): JSX.Element {
   const filter = useSignal<Filter>(NO_FILTER);
   const rows = filterRows(feed.rows, filter.value);
+  const all = filterRows(feed.rows, NO_FILTER).length;
   const running = feed.latest?.running ?? [];
   const shown = rows.slice(0, SHOWN_ROWS);
   const slowest = Math.max(1, ...shown.map((row) => row.ms));
@@ -58,7 +59,7 @@ export function WatchTable({ feed, isLive }: { feed: Feed; isLive: boolean }): J
           </table>
         </div>
       )}
-      {feed.rows.length > 0 && <Count shown={shown.length} found={rows.length} all={feed.rows.length} onReset={() => (filter.value = NO_FILTER)} />}
+      {feed.rows.length > 0 && <Count shown={shown.length} found={rows.length} all={all} onReset={() => (filter.value = NO_FILTER)} />}
     </section>
   );
 }
@@ -138,7 +139,8 @@ function FilterBar({ filter, rows, onChange }: { filter: Filter; rows: Row[]; on
       <Field label="Show">
         {(ids) => (
           <select {...ids} value={filter.kind} onChange={(event) => onChange({ kind: event.currentTarget.value as Filter["kind"] })}>
-            <option value="">calls and requests</option>
+            <option value="">calls, searches, descriptions</option>
+            <option value="all">all calls and requests</option>
             <option value="call">calls of tools</option>
             <option value="request">requests of clients</option>
           </select>
@@ -155,10 +157,9 @@ function Count({ shown, found, all, onReset }: { shown: number; found: number; a
         None of {formatNumber(all)} passes the filter. <Button onClick={onReset}>Show all</Button>
       </p>
     );
-  const of = found === all ? "" : ` of ${formatNumber(all)}`;
   return (
     <p class="hint">
-      {shown < found ? `The latest ${formatNumber(shown)} of ${formatNumber(found)}` : `${formatNumber(found)}${of}`} calls and requests. A request that calls a tool is listed with the call.
+      {shown < found ? `The latest ${formatNumber(shown)} of ${formatNumber(found)}` : formatNumber(found)}. Durations are those of the server.
     </p>
   );
 }
