@@ -58,7 +58,7 @@ def measure() -> str:
     ]
     files = max(load.files for load in loads)
     weight = f"\nThe files of the page are {files / 1000:.1f} kB as they are sent, of at most 150 kB.\n"
-    return "\n" + markdown_table(["", "median", "slowest", "limit"], rows) + weight + "\n"
+    return markdown_table(["", "median", "slowest", "limit"], rows) + weight
 
 
 def _open(browser: Browser, explorer: Explorer) -> CheckedPage:

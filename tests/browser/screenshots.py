@@ -84,7 +84,9 @@ def save(page: Page, name: str) -> None:
     """Write what the window shows."""
     size = {"x": 0, "y": 0, "width": SIZE["width"], "height": HEIGHTS.get(name, SIZE["height"])}
     picture = (
-        Image.open(io.BytesIO(page.screenshot(clip=size))).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        Image.open(io.BytesIO(page.screenshot(clip=size)))
+        .convert("RGB")
+        .quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     )
     path = FOLDER / f"explorer-{name}.png"
     picture.save(path, optimize=True)
