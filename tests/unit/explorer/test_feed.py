@@ -15,6 +15,7 @@ from tests.support.mcp_requests import message, request
 from tests.support.upstream import Upstream
 from toolfold.app import App, build_app
 from toolfold.execution.call_log import CallLog
+from toolfold.execution.call_log_file import CallLogFile
 from toolfold.explorer.feed import MAX_ENTRIES, CallFeed
 from toolfold.settings import Settings
 
@@ -176,9 +177,13 @@ def test_the_log_that_this_process_writes_counts_its_calls_once(tmp_path: Path) 
     feed.observe(app)
     result = app.server.tools.call("TOOL_LIST", {"query": "price"})
     assert app.call_log is not None
-    app.call_log.record_request({"tool": "TOOL_LIST", **result.usage})
-    assert [shown["name"] for shown in feed.snapshot(0)["requests"]] == ["TOOL_LIST"]
-    assert feed.snapshot(0)["figures"]["searches"]["total"] == 1
+    line = {"tool": "TOOL_LIST", "ms": 1.25, **result.usage}
+    app.call_log.record_request(line)
+    found = feed.snapshot(0)
+    assert [shown["name"] for shown in found["requests"]] == ["TOOL_LIST"]
+    assert (found["figures"]["searches"]["total"], found["log"]["lines"]) == (1, 1)
+    CallLogFile(str(path)).record_request(line)  # of another process
+    assert feed.snapshot(0)["figures"]["searches"]["total"] == 2
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,14 @@ class CallLogFile:
     Args:
         path: the file; ``~`` stands for the user's home.
         now: the time, in seconds since 1970.
+
+    Attributes:
+        on_line: called with each line before it is appended, by who also reads the file; None: by none.
     """
 
     def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
         self._path, self._now = path, now
+        self.on_line: Callable[[str], None] | None = None
         self._lock = threading.Lock()
         self._is_off = False
 
@@ -58,10 +62,12 @@ class CallLogFile:
         if self._is_off:
             return
         timestamp = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"timestamp": timestamp, "level": "INFO", "message": message, **fields}).encode() + b"\n"
+        line = json.dumps({"timestamp": timestamp, "level": "INFO", "message": message, **fields})
+        if self.on_line is not None:
+            self.on_line(line)
         with self._lock:
             try:
-                self._append(line)
+                self._append(line.encode() + b"\n")
             except (OSError, ValueError, PathRefused) as error:
                 self._is_off = True
                 reason = error.strerror if isinstance(error, OSError) else error

@@ -7,10 +7,11 @@ are kept here and nowhere else: no log has the words of a request.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ MAX_ENTRIES = 500
 _MAX_QUERIES, _MAX_QUERY_CHARS = 100, 500
 _MAX_TIMES = 10_000
 """Times in requests whose median is shown: sorting them takes a millisecond."""
+
+_MAX_OWN_LINES = 20_000
+"""Lines that this process has written and not read yet: some 6 MB, while no page is open."""
 
 _MAX_TEXT = 100
 """Characters of a name or a code of a log line: a file may contain anything."""
@@ -78,7 +82,7 @@ class CallFeed:
         self._log = LogFollower(log_file) if log_file else None
         self._app: App | None = None
         self._now = now
-        self._counts_own = True
+        self._own_lines: Counter[str] = Counter()
         self._lock, self._log_lock = threading.Lock(), threading.Lock()
         self._numbers = itertools.count(1)
         self._last = 0
@@ -90,16 +94,14 @@ class CallFeed:
         self._counter = FigureCounter(_MAX_TIMES)
 
     def observe(self, app: App) -> None:
-        """Watch the calls of ``app``.
-
-        Calls that it appends to the log that is followed are taken from there when they have ended, and only once.
-        """
+        """Watch the calls of ``app``. The lines that it appends to the log that is followed are not counted again."""
         self._app = app
         app.executor.observer = self
         own_log = app.settings.call_log
         if own_log and self._log is None:
             self._log = LogFollower(own_log)
-        self._counts_own = not (own_log and self._log is not None and LogFollower(own_log).path == self._log.path)
+        if app.call_log is not None and self._log is not None and LogFollower(own_log).path == self._log.path:
+            app.call_log.on_line = self._note_own_line
 
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
@@ -114,8 +116,7 @@ class CallFeed:
             ms = (time.perf_counter() - request.started) * 1000
             if fields.get("searched") and not fields.get("matched"):
                 self._add_empty_search(query)
-            if self._counts_own:
-                self._add_request({"message": "request", "tool": name, "ms": ms, **fields}, self._time(), request)
+            self._add_request({"message": "request", "tool": name, "ms": ms, **fields}, self._time(), request)
 
         return end
 
@@ -132,7 +133,7 @@ class CallFeed:
             _call.reset(token)
             with self._lock:
                 del self._running[number]
-            if code and self._counts_own:
+            if code:
                 self._add_call(call, code)
 
         return end
@@ -143,9 +144,8 @@ class CallFeed:
         if running is not None:
             running.log = call
         self._note_limit(call.source, call.quota_used_percent)
-        if self._counts_own:
-            with self._lock:
-                self._counter.add({"message": "call", "timestamp": self._time(), **call.fields()})
+        with self._lock:
+            self._counter.add({"message": "call", "timestamp": self._time(), **call.fields()})
 
     def add_line(self, line: Mapping[str, Any]) -> None:
         """Add the line of a log of another process; lines of other kinds change nothing."""
@@ -197,9 +197,27 @@ class CallFeed:
             return
         try:
             for line in self._log.read():
-                self.add_line(line)
+                if not self._is_own(line):
+                    self.add_line(line)
         finally:
             self._log_lock.release()
+
+    def _note_own_line(self, line: str) -> None:
+        with self._lock:
+            if len(self._own_lines) >= _MAX_OWN_LINES:
+                del self._own_lines[next(iter(self._own_lines))]
+            self._own_lines[line] += 1
+
+    def _is_own(self, line: Mapping[str, Any]) -> bool:
+        """Return whether this process has written a line, whose call and request are here already."""
+        if not self._own_lines:
+            return False
+        text = json.dumps(line)
+        with self._lock:
+            count = self._own_lines.pop(text, 0)
+            if count > 1:
+                self._own_lines[text] = count - 1
+        return count > 0
 
     def _source_of(self, tool: str) -> str:
         """Return the id of the source of a tool, which lines of a log do not have; empty for an unknown one."""
