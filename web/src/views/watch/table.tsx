@@ -35,7 +35,7 @@ export function WatchTable({ feed, isLive }: { feed: Feed; isLive: boolean }): J
       {feed.rows.length === 0 && running.length === 0 ? (
         <NothingYet />
       ) : (
-        <div class="scroll-x" role="region" aria-labelledby="watch-calls" tabIndex={0}>
+        <div class="scroll-x" role="region" aria-label="Table of calls and requests" tabIndex={0}>
           <table class="watch-table">
             <thead>
               <tr>
@@ -119,7 +119,7 @@ function FilterBar({ filter, rows, onChange }: { filter: Filter; rows: Row[]; on
   // A chosen code stays in the list when the rows that had it are gone.
   if (!["", "errors", ...codes].includes(filter.outcome)) codes.push(filter.outcome);
   return (
-    <form class="filter-bar" role="search" aria-label="Calls and requests" onSubmit={(event) => event.preventDefault()}>
+    <form class="filter-bar" role="search" aria-label="Filter of calls and requests" onSubmit={(event) => event.preventDefault()}>
       <Field label="Tool">
         {(ids) => <input {...ids} type="search" value={filter.name} placeholder="part of a name" onInput={(event) => onChange({ name: event.currentTarget.value })} />}
       </Field>
