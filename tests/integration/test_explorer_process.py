@@ -242,6 +242,14 @@ def test_a_port_in_use_is_one_sentence_with_the_next_step(page: Page) -> None:
     assert "token=" not in done.stderr
 
 
+@pytest.mark.parametrize(("log", "reason"), [("none/calls.jsonl", "does not exist"), (".", "is not a file")])
+def test_a_log_that_cannot_be_followed_is_one_sentence(tmp_path: Path, log: str, reason: str) -> None:
+    command = [*COMMAND, "--no-open", "--log", str(tmp_path / log)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert reason in done.stderr
+
+
 def test_at_a_terminal_a_browser_opens_with_a_code_that_works_once(tmp_path: Path) -> None:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.new\nmv {opened}.new {opened}\n')

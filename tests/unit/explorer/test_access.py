@@ -190,6 +190,8 @@ class Tokens:
     def authenticate(self, request: Request) -> Principal | Response:
         if request.header("authorization") == "Bearer good":
             return Principal("c", frozenset({"tools:read"}))
+        if request.header("authorization") == "Bearer calls":
+            return Principal("c", frozenset({"tools:call"}))
         return error_response(401, "Send a token.", ("www-authenticate", "Bearer"))
 
     def forbid(self, scope: str, caller: Principal) -> Response:
@@ -208,8 +210,15 @@ class TestDeployed:
         refused = ask(self.router, API)
         assert refused.status == 401
         assert dict(refused.headers)["www-authenticate"] == "Bearer"
+        assert json.loads(refused.body)["error"]["code"] == "TOKEN_REQUIRED"
+        assert json.loads(refused.body)["error"]["message"] == "Send a token."
         assert ask(self.router, API, headers=(("authorization", "Bearer good"),)).status == 200
         assert ask(self.router, API, headers=(("authorization", "Bearer bad"),)).status == 401
+
+    def test_a_token_that_may_not_read_is_refused(self) -> None:
+        refused = ask(self.router, API, headers=(("authorization", "Bearer calls"),))
+        assert refused.status == 403
+        assert json.loads(refused.body)["error"]["code"] == "INSUFFICIENT_SCOPE"
 
     def test_read_only_shows_no_calls(self) -> None:
         start = json.loads(ask(self.public, API).body)

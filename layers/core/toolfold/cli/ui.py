@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from toolfold.cli.option_types import port_number
 from toolfold.cli.serve import check_settings, start_server
+from toolfold.errors import ToolfoldError
 from toolfold.explorer import LOCAL_PORT
 
 _EXAMPLES = """examples:
@@ -17,10 +18,10 @@ _EXAMPLES = """examples:
   toolfold ui --no-open                print its URL only
   toolfold ui --port 0                 any free port
   toolfold ui --log calls.jsonl        watch the calls of other processes too: their TOOLFOLD_CALL_LOG
-  ALPHA_VANTAGE_API_KEY=... toolfold ui   try tools with this key, which the page never sees
+  toolfold ui --env-file my.env        try tools with the keys in a file, which the page never gets
 
-The printed URL has a token that the page requires. The same server answers MCP clients at /mcp,
-without that token; docs/how-to/explore.md.
+The printed URL has a token that the page requires. The same server answers MCP clients at /mcp, without that
+token. docs/how-to/explore.md says what is safe and why, and how a deployment serves the page.
 """
 
 _IN_USE = "--port 0 takes any free one. A `toolfold ui` that runs already has printed its URL in its terminal."
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from toolfold.explorer.local_page import LocalPage
 
     settings = check_settings(options.host)
+    _check_log(options.log)
     page = LocalPage(options.log)
     server = start_server(settings, options.host, options.port, page, _IN_USE)
     print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
@@ -64,6 +66,22 @@ def run(options: argparse.Namespace) -> int:
         threading.Thread(target=_open_browser, args=(url,), name="browser", daemon=True).start()
     server.serve_forever()
     return 0
+
+
+def _check_log(path: str) -> None:
+    """Check that a log can be followed. It may be created later, by a process that starts then.
+
+    Raises:
+        ToolfoldError: It never can.
+    """
+    if not path:
+        return
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        raise ToolfoldError(f"--log {path} cannot be read: its folder does not exist.")
+    if os.path.exists(path) and not (os.path.isfile(path) and os.access(path, os.R_OK)):
+        raise ToolfoldError(f"--log {path} cannot be read: it is not a file, or not readable for this user.")
+    if not os.path.exists(path):
+        print(f"{path} does not exist yet; its calls are shown when it does.", file=sys.stderr)
 
 
 def _has_browser() -> bool:

@@ -12,9 +12,11 @@ token as MCP requests, where the deployment requires them.
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from typing import TYPE_CHECKING, Protocol
 
+from toolfold.errors import InsufficientScope, IssuerUnavailable
 from toolfold.explorer.answers import LOG_FIELDS, ApiProblem, page_answer
 from toolfold.protocol.http import OriginPolicy, Response, is_from_page
 
@@ -28,6 +30,12 @@ API = "ui/api/"
 """Where paths of JSON resources begin."""
 
 TOKEN_PARAMETER = "token"  # noqa: S105 - the name of a parameter
+
+SCOPE = "tools:read"
+"""What an access token must allow, as for TOOL_LIST and TOOL_GET."""
+
+_CODES = {401: "TOKEN_REQUIRED", 403: InsufficientScope.code, 503: IssuerUnavailable.code}
+"""Status of a request without a valid access token → code."""
 
 _HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal."
 
@@ -146,7 +154,9 @@ class DeployedAccess:
         if self._authorization is None or not request.path.startswith(API):
             return None
         caller = self._authorization.authenticate(request.source)
-        return caller if isinstance(caller, Response) else None
+        if not isinstance(caller, Response) and SCOPE in caller.scopes:
+            return None
+        raise _as_problem(caller if isinstance(caller, Response) else self._authorization.forbid(SCOPE, caller))
 
 
 def check_origin(request: PageRequest, public_host: str = "") -> None:
@@ -162,6 +172,17 @@ def check_origin(request: PageRequest, public_host: str = "") -> None:
     is_navigation = request.path == "" and request.method in ("GET", "HEAD")
     if site not in ("same-origin", "none") and not (is_navigation and request.header("sec-fetch-mode") == "navigate"):
         raise _other_page()
+
+
+def _as_problem(refused: Response) -> ApiProblem:
+    """Return ``refused``, the response to a request without a valid access token, in the form of all errors."""
+    try:
+        described = str(json.loads(refused.body)["error_description"])
+    except (ValueError, KeyError, TypeError):
+        described = refused.body.decode(errors="replace").strip()
+    headers = [header for header in refused.headers if header[0] != "content-type"]
+    code = _CODES.get(refused.status, "TOKEN_REQUIRED")
+    return ApiProblem(refused.status, code, described, "Enter an access token of the issuer.", *headers)
 
 
 def _other_page() -> ApiProblem:
