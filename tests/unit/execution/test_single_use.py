@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
+from toolfold.execution.approval_resources import ApprovalResources
 from toolfold.execution.single_use import TTL_S, SingleUse
 from toolfold.meta_tools.tool_script import _with_approval
 from toolfold.settings import Settings
@@ -11,7 +12,7 @@ from toolfold.settings import Settings
 
 def make(now: list[float]) -> SingleUse:
     settings = Settings.from_environment({"TOOLFOLD_CACHE": "memory"})
-    return SingleUse(settings, AwsClients(), lambda _: "", lambda: now[0])
+    return SingleUse(ApprovalResources(settings, AwsClients(), lambda _: "", lambda: now[0]))
 
 
 def test_token_is_used_once_for_its_text_and_in_its_time() -> None:

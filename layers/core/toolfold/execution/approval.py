@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -23,8 +22,7 @@ from toolfold.aws.clients import error_code
 from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, ApprovalUnavailable, InvalidArguments
 from toolfold.execution.approval_prompt import reason_of, write_prompt
 from toolfold.execution.approval_record import ApprovalRecord
-from toolfold.execution.approval_secret import SecretUnavailable, signing_secret
-from toolfold.execution.approval_store import ApprovalStore, open_approvals
+from toolfold.execution.approval_secret import SecretUnavailable
 from toolfold.execution.approval_token import ApprovalToken, Terms, mint, parse
 from toolfold.execution.canonical_arguments import canonical_arguments
 from toolfold.execution.principal import principal_id
@@ -33,10 +31,10 @@ from toolfold.private_folder import PathRefused
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolfold.aws.clients import AwsClients
     from toolfold.catalog.entries import Source, Tool
+    from toolfold.execution.approval_resources import ApprovalResources
+    from toolfold.execution.approval_store import ApprovalStore
     from toolfold.execution.credentials import RequestCredentials
-    from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
 
@@ -57,22 +55,11 @@ class ApprovalGate:
     """Decides whether calls may be performed. One for a process; safe to use from many threads.
 
     Args:
-        settings: the settings in force.
-        aws: creates the clients of AWS.
-        read_reference: reads a secret of AWS.
-        now: the time, in seconds since 1970.
+        resources: signs tokens, and records what becomes of them.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        read_reference: Callable[[str], str],
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._settings, self._aws, self._read_reference, self._now = settings, aws, read_reference, now
-        self._own_secret = os.urandom(32)
-        self._opened: ApprovalStore | None = None
+    def __init__(self, resources: ApprovalResources) -> None:
+        self._resources, self._settings, self._now = resources, resources.settings, resources.now
 
     def check(
         self,
@@ -201,7 +188,7 @@ class ApprovalGate:
 
     def _secret(self) -> bytes:
         try:
-            return signing_secret(self._settings, self._read_reference, self._own_secret)
+            return self._resources.secret()
         except (SecretUnavailable, PathRefused) as error:
             raise _unavailable(str(error)) from None
         except OSError as error:
@@ -214,13 +201,12 @@ class ApprovalGate:
             ApprovalUnavailable: it fails, for any reason: then nothing is known about the approval.
         """
         try:
-            if self._opened is None:
-                self._opened = open_approvals(self._settings, self._aws, self._now)
-            return operation(self._opened)
+            return operation(self._resources.store())
         except PathRefused as error:
             raise _unavailable(str(error)) from None
         except Exception as error:  # noqa: BLE001 - as above
-            self._opened = None if isinstance(error, OSError) else self._opened
+            if isinstance(error, OSError):
+                self._resources.reopen()
             raise _unavailable(error_code(error)) from None
 
 

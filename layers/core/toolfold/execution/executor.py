@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.approval import Approval, ApprovalGate
+    from toolfold.execution.approval_resources import ApprovalResources
     from toolfold.execution.audit import AuditLine, AuditLog
     from toolfold.execution.cached_executor import Admit, CachedExecutor
     from toolfold.execution.call_log import CallLog
@@ -96,6 +97,7 @@ class ToolExecutor:
         self._cached_executor: CachedExecutor | None = None
         self._http_client: HttpClient | None = None
         self._answer_store: AnswerStore | None = None
+        self._approval_resources: ApprovalResources | None = None
         self._approval_gate: ApprovalGate | None = None
         self._single_use: SingleUse | None = None
         self._is_audited = logs_audit or bool(settings.audit_file)
@@ -274,7 +276,7 @@ class ToolExecutor:
         """
         with self._lock:
             self._cached_executor = self._answer_store = self._client_limits = None
-            self._approval_gate = self._audit_log = self._single_use = None
+            self._approval_resources = self._approval_gate = self._audit_log = self._single_use = None
             if self._secrets is not None:
                 self._secrets.reset()
             self.aws.reset()
@@ -355,25 +357,34 @@ class ToolExecutor:
 
     def approval_gate(self) -> ApprovalGate:
         """Return what decides about calls that need approval; made by the first of them."""
-        secrets = self._secret_provider()
+        resources = self._approvals()
         with self._lock:
             if self._approval_gate is None:
                 from toolfold.execution.approval import ApprovalGate
 
-                now = time.time if self._clock is None else self._clock.now
-                self._approval_gate = ApprovalGate(self.settings, self.aws, secrets.get_secret, now)
+                self._approval_gate = ApprovalGate(resources)
             return self._approval_gate
 
     def single_use(self) -> SingleUse:
         """Return what lets a token be used once; made by the first that is needed."""
-        secrets = self._secret_provider()
+        resources = self._approvals()
         with self._lock:
             if self._single_use is None:
                 from toolfold.execution.single_use import SingleUse
 
-                now = time.time if self._clock is None else self._clock.now
-                self._single_use = SingleUse(self.settings, self.aws, secrets.get_secret, now)
+                self._single_use = SingleUse(resources)
             return self._single_use
+
+    def _approvals(self) -> ApprovalResources:
+        """Return the secret and the store of approvals, for both of the above."""
+        secrets = self._secret_provider()
+        with self._lock:
+            if self._approval_resources is None:
+                from toolfold.execution.approval_resources import ApprovalResources
+
+                now = time.time if self._clock is None else self._clock.now
+                self._approval_resources = ApprovalResources(self.settings, self.aws, secrets.get_secret, now)
+            return self._approval_resources
 
     def audit_log(self) -> AuditLog:
         """Return what logs each call; made by the first call."""

@@ -9,17 +9,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolfold.execution.approval_secret import SecretUnavailable, signing_secret
-from toolfold.execution.approval_store import ApprovalStore, open_approvals
+from toolfold.execution.approval_secret import SecretUnavailable
 from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
-    from toolfold.aws.clients import AwsClients
-    from toolfold.settings import Settings
+    from toolfold.execution.approval_resources import ApprovalResources
 
 __all__ = ["SingleUse", "Unavailable"]
 
@@ -38,22 +34,11 @@ class SingleUse:
     """Sign tokens, and let each be used once. One for a process; safe to use from many threads.
 
     Args:
-        settings: the settings in force.
-        aws: creates the clients of AWS.
-        read_reference: reads a secret of AWS.
-        now: the time, in seconds since 1970.
+        resources: signs tokens, and records what becomes of them.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        read_reference: Callable[[str], str],
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._settings, self._aws, self._read_reference, self._now = settings, aws, read_reference, now
-        self._own_secret = os.urandom(32)
-        self._opened: ApprovalStore | None = None
+    def __init__(self, resources: ApprovalResources) -> None:
+        self._resources, self._now = resources, resources.now
 
     def open(self, text: str) -> tuple[str, int, str]:
         """Return a new id, when it ends, in seconds since 1970, and the signature of ``text`` with both.
@@ -64,7 +49,7 @@ class SingleUse:
         id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self._now() + TTL_S)
         mac = self._mac(id_, expires_at, text)
         try:
-            self._store().add(_key(id_), _OPEN, expires_at)
+            self._resources.store().add(_key(id_), _OPEN, expires_at)
         except Exception as error:  # noqa: BLE001 - as in the gate of approvals: then nothing is known
             raise Unavailable(type(error).__name__) from None
         return id_, expires_at, mac
@@ -78,22 +63,17 @@ class SingleUse:
         if not hmac.compare_digest(mac.encode(), self._mac(id_, expires_at, text).encode()) or expires_at < self._now():
             return False
         try:
-            return self._store().replace(_key(id_), _OPEN, _USED)
+            return self._resources.store().replace(_key(id_), _OPEN, _USED)
         except Exception as error:  # noqa: BLE001 - as in the gate of approvals: then nothing is known
             raise Unavailable(type(error).__name__) from None
 
     def _mac(self, id_: str, expires_at: int, text: str) -> str:
         try:
-            secret = signing_secret(self._settings, self._read_reference, self._own_secret)
+            secret = self._resources.secret()
         except (SecretUnavailable, PathRefused, OSError) as error:
             raise Unavailable(type(error).__name__) from None
         message = f"toolfold continue {id_} {expires_at} {text}".encode()
         return hmac.new(secret, message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
-
-    def _store(self) -> ApprovalStore:
-        if self._opened is None:
-            self._opened = open_approvals(self._settings, self._aws, self._now)
-        return self._opened
 
 
 def _key(id_: str) -> str:
