@@ -26,6 +26,7 @@ from tests.benchmarks.retrieval import request_set
 from toolfold.budget import WorkBudget
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
+from toolfold.cli import progress
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.exposure.cursor import PAGE_SIZE
@@ -127,7 +128,9 @@ def measure() -> str:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
         tools = MetaTools(open_store(settings), ToolExecutor(settings))
-        return "\n".join(part(tools) for part in (_journey, _modes, _tiers, _budgets, _listing, _formats, _forms))
+        parts = (_journey, _modes, _tiers, _budgets, _listing, _formats, _forms)
+        shown = progress.track(parts, lambda part: f"Counting tokens:{part.__name__.replace('_', ' ')}")
+        return "\n".join(part(tools) for part in shown)
 
 
 def _read(tools: MetaTools, name: str, arguments: dict[str, Any]) -> int:

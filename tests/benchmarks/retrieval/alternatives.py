@@ -41,6 +41,7 @@ from toolfold.build.writer import blocks
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import _OUT_OF_SCOPE_RATIO
 from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.cli import progress
 
 PAGE = Path("docs/explanation/decisions/ranking.md")
 COMMAND = "make bench-rankers ARGS=--write"
@@ -128,7 +129,8 @@ class Bench:
 
     def quality(self) -> str:
         """How well each ranker finds: a table for each half."""
-        best = [max(choices, key=self._worth) for choices in ways()]
+        shown = progress.track(ways(), lambda choices: f"Choosing: {choices[0].title}")
+        best = [max(choices, key=self._worth) for choices in shown]
         out = []
         for half in (TUNING, HELD_OUT):
             chosen = [request for request in self._requests if request.half == half]
