@@ -27,7 +27,7 @@ export type AnswerViewProps = {
 
 export function AnswerView({ answered, tool, tab, onTab, onSelect }: AnswerViewProps): JSX.Element {
   const { answer } = answered;
-  const tabs = useMemo(() => tabsOf(answered, tool), [answered, tool]);
+  const tabs = useMemo(() => tabsOf(answered, tool, onSelect), [answered, tool]);
   return (
     <section class="answer" aria-label={`Answer of ${tool}`}>
       <Notes notes={answer.notes} selects={onSelect ? proposedSelects(answer.json) : []} onSelect={onSelect} />
@@ -111,15 +111,16 @@ function age(seconds: number): string {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-function tabsOf({ answer, tokens }: Answered, tool: string): Tab[] {
+function tabsOf({ answer, tokens }: Answered, tool: string, onSelect: AnswerViewProps["onSelect"]): Tab[] {
   const series = answer.tables.map((table) => seriesOf(table, answer.fields, gapOf(answer.json, table.name)));
   const withSeries = answer.tables.filter((_, index) => series[index]);
-  const warning = answer.notes.some(({ kind }) => kind === "preview") ? "The answer is a preview: a part of the points is missing." : "";
+  const isPart = answer.notes.some(({ kind }) => kind === "preview");
+  const tableOf = (index: number) => (answer.tables.length > 1 ? answer.tables[index]!.name : "");
   const name = (position: number) => answer.tables[position]!.name || tool;
   return [
     ...(answer.error ? [] : [{ id: "data", title: answer.tables.length ? "Table" : answer.fields.length ? "Fields" : "Answer", content: () => <Data answer={answer} tool={tool} /> }]),
     ...(withSeries.length
-      ? [{ id: "chart", title: "Chart", content: () => <Several count={answer.tables.length} skip={(index) => !series[index]} name={name} view={(index) => <ChartView key={index} series={series[index]!} label={name(index)} warning={warning} />} /> }]
+      ? [{ id: "chart", title: "Chart", content: () => <Several count={answer.tables.length} skip={(index) => !series[index]} name={name} view={(index) => <ChartView key={index} series={series[index]!} label={name(index)} isPart={isPart} onSelect={onSelect} table={tableOf(index)} />} /> }]
       : []),
     { id: "text", title: "Text for a model", content: () => <ModelText text={answer.text} tokens={tokens} /> },
     { id: "json", title: "JSON", content: () => <JsonView value={answer.json} /> },

@@ -12,12 +12,24 @@ import { theme } from "../theme";
 import { numberText } from "./cells";
 import { plotOptions, timeText } from "./plot";
 import { SafeText } from "./safe-text";
+import { quoteName } from "./select-model";
 import type { Series } from "./series";
 
 /** Styles of lines; more lines repeat them. */
 const STYLES = 8;
 
-export function ChartView({ series, label, warning }: { series: Series; label: string; warning: string }): JSX.Element {
+export type ChartViewProps = {
+  series: Series;
+  label: string;
+  /** Whether points are left out, as of a preview. */
+  isPart: boolean;
+  /** Apply a `select`; undefined where nothing can be called. */
+  onSelect?: ((select: string) => void) | undefined;
+  /** The table that a `select` must name; empty: the only one. */
+  table: string;
+};
+
+export function ChartView({ series, label, isPart, onSelect, table }: ChartViewProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const swatches = useRef<(HTMLElement | null)[]>([]);
@@ -80,7 +92,16 @@ export function ChartView({ series, label, warning }: { series: Series; label: s
   };
   return (
     <div class="chart-view">
-      {warning && <p class="hint">{warning}</p>}
+      {isPart && (
+        <p class="button-row">
+          <span class="hint">The answer is a preview: a part of the points is missing.</span>
+          {onSelect && coarser(series, table) && (
+            <Button class="quiet" onClick={() => onSelect(coarser(series, table))}>
+              All of it, {coarser(series, table)}
+            </Button>
+          )}
+        </p>
+      )}
       <div class="legend" role="group" aria-label="Lines">
         {series.lines.map((line, index) => (
           <button key={index} type="button" class="legend-line" aria-pressed={shown[index]} onClick={() => setShown(shown.map((one, at) => (at === index ? !one : one)))}>
@@ -117,6 +138,14 @@ export function ChartView({ series, label, warning }: { series: Series; label: s
       <p class="hint">Drag to zoom, double-click for all. With the keyboard: arrows, Shift and arrows, Home, End, +, −, Esc.</p>
     </div>
   );
+}
+
+/** Return the `select` of the whole series with fewer points; empty where there is none. */
+function coarser({ precision, lines }: Series, table: string): string {
+  const unit = { time: "day", day: "month", month: "year", quarter: "year", year: "" }[precision];
+  const names = lines.filter((line) => line.shown).map(({ name }) => name);
+  if (!unit || !names.length) return "";
+  return `${table ? `from ${quoteName(table)}; ` : ""}${names.map((name) => `last(${quoteName(name)})`).join(", ")} by ${unit}`;
 }
 
 /** Follow the theme: its choice, or that of the system. */
