@@ -28,7 +28,7 @@ export function Controls({ asked, onChange, start, categories }: ControlsProps):
       </p>
       <Slider label="Token budget" values={BUDGETS} value={asked.budget} unit="tokens" onChange={(budget) => change({ budget })} />
       <Slider label="Number of tools" values={LIMITS} value={asked.limit} unit="tools" onChange={(limit) => change({ limit })} />
-      <Choice label="Detail" value={asked.detail} options={["full", "medium", "minimal"]} none="by rank: the best in full, the next two medium" onChange={(detail) => change({ detail: detail as Asked["detail"] })} />
+      <Choice label="Detail" value={asked.detail} options={["full", "medium", "minimal"]} none="by rank: the best in full" onChange={(detail) => change({ detail: detail as Asked["detail"] })} />
       <details class="options" open={Boolean(asked.category || asked.access || asked.source)}>
         <summary>Filters</summary>
         <div class="ask-filters">

@@ -87,7 +87,7 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
         <p class="try-facts">
           <Effect effect={tool.effect} /> <Tier tier={tool.tier} /> <a href={href("tool", tool.name)}>Description</a> <a href={href("try")}>Other tool</a>
         </p>
-        <KeyField source={start.catalog.sources.find(({ id }) => id === tool.source)} />
+        {start.calls && <KeyField source={start.catalog.sources.find(({ id }) => id === tool.source)} />}
         <form
           ref={formElement}
           noValidate
