@@ -55,8 +55,10 @@ export const getStart = (signal?: AbortSignal): Promise<Result<Start>> => get("s
 /** The catalog has an ETag: the browser asks again, and keeps what has not changed. */
 export const getCatalog = (signal?: AbortSignal): Promise<Result<Catalog>> => get("catalog", signal, "no-cache");
 
-export const search = (query: string, limit: number, signal?: AbortSignal, filters: { source?: string; category?: string } = {}): Promise<Result<Search>> =>
-  get(`search?${new URLSearchParams({ q: query, limit: String(limit), ...filters })}`, signal);
+export const search = (query: string, limit: number, signal?: AbortSignal, filters: { source?: string; category?: string } = {}): Promise<Result<Search>> => {
+  const given = Object.entries({ q: query, limit: String(limit), ...filters }).filter(([, value]) => value !== "");
+  return get(`search?${new URLSearchParams(given)}`, signal);
+};
 
 export const getTool = (name: string, signal?: AbortSignal): Promise<Result<Tool>> => get(`tool?${new URLSearchParams({ name })}`, signal);
 
