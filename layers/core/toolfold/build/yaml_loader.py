@@ -15,7 +15,7 @@ Location = tuple[str | int, ...]
 """Keys and indexes from the root of a document to a value, like the locations of pydantic."""
 
 MAX_BYTES = 8 << 20
-"""Of one file. The largest of Alpha Vantage has 40 kB."""
+"""Of one file. The largest that was written by hand has 130 kB."""
 
 MAX_ALIASED = 100_000
 """Values that the aliases of one file may add."""
