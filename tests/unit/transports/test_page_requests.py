@@ -40,7 +40,13 @@ from toolfold.transports.lambda_events import is_for_page
     ],
 )
 def test_which_requests_are_for_the_page(event: dict[str, str], path: str, expected: bool) -> None:
-    assert is_for_page(event, path) == expected
+    assert is_for_page(event, "GET", path) == expected
+
+
+def test_mcp_clients_may_post_to_the_root_of_a_function_url() -> None:
+    assert not is_for_page({"routeKey": "$default"}, "POST", "/")
+    assert is_for_page({"routeKey": "$default"}, "HEAD", "/")
+    assert is_for_page({"routeKey": "$default"}, "POST", "/ui/api/tokens")
 
 
 def get(path: str, **headers: str) -> dict[str, Any]:

@@ -54,12 +54,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     from toolfold.explorer.local_page import LocalPage
+    from toolfold.network.ssrf import is_loopback_name
 
     settings = check_settings(options.host)
     _check_log(options.log)
     page = LocalPage(options.log)
     server = start_server(settings, options.host, options.port, page, _IN_USE)
     print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
+    if not is_loopback_name(options.host):
+        print("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).", file=sys.stderr)
     print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     if not options.no_open and _has_browser():
         url = page.url_for_browser(server.url)

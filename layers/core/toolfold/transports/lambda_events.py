@@ -66,18 +66,20 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
         raise UnknownEvent("a field of the event has another type than it should") from None
 
 
-def is_for_page(event: Mapping[str, Any], path: str) -> bool:
+def is_for_page(event: Mapping[str, Any], method: str, path: str) -> bool:
     """Return whether a request is for the web explorer: the root of a stage or of a domain, or a path below ``/ui/``.
 
     Args:
         event: The event of the request.
+        method: Its method.
         path: Its path, which a stage may precede.
     """
     if f"/{ENDPOINT}/" in path:  # a profile may be called "ui"
         return False
-    # The route shows the root of a stage; a function URL has none.
+    # The route shows the root of a stage. A function URL has no routes, and MCP clients may POST to its root.
     route = str(event.get("routeKey") or event.get("resource") or "")
-    return "/ui/" in path or path in ("", "/") or route == "/" or route.endswith(" /")
+    is_root = route == "/" or route.endswith(" /") or (path in ("", "/") and method in ("GET", "HEAD"))
+    return is_root or "/ui/" in path
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:

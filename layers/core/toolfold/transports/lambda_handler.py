@@ -87,7 +87,7 @@ class LambdaHandler:
         except lambda_events.UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
             return error_response(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
-        if self._has_page and lambda_events.is_for_page(event, request.path):
+        if self._has_page and lambda_events.is_for_page(event, request.method, request.path):
             return self._page_response(event, request)
         if request.path.rstrip("/").endswith(_HEALTH_PATH):
             return self._health_response(request.method)

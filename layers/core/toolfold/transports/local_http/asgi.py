@@ -162,7 +162,7 @@ def _event(scope: Any, body: bytes) -> dict[str, Any]:
     path = scope["raw_path"].decode("latin-1")
     return {
         "version": "2.0",
-        "routeKey": "$default",
+        "routeKey": "ANY /" if path == "/" else "$default",
         "rawPath": path,
         "rawQueryString": scope["query_string"].decode("latin-1"),
         "headers": headers,
