@@ -105,7 +105,7 @@ function OtherMode({ mode }: { mode: string }): JSX.Element {
   return (
     <Notice title={`Calls are not approved by a person at this server (TOOLFOLD_APPROVE=${mode}).`}>
       <p>{MODES[mode] ?? "No call waits here."} To decide here about each call, start it like this:</p>
-      <Code text="TOOLFOLD_APPROVE=human toolfold ui" label="command" />
+      <Code text="TOOLFOLD_APPROVE=human toolfold ui" label="command" wrap />
     </Notice>
   );
 }
