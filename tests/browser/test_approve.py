@@ -140,6 +140,24 @@ def test_decision_that_was_made_elsewhere_is_reported(open_page: OpenPage, human
     second.allow("409")
 
 
+def test_call_that_expires_while_a_person_reads_cannot_be_decided(
+    open_page: OpenPage, human: Explorer, client: Client
+) -> None:
+    checked = open_page(human)
+    checked.page.clock.install()
+    page = checked.open("approve")
+    request_call(client, harbour="Hammerfest")
+    page.clock.run_for(3000)
+    card = page.get_by_role("article", name=TOOL).filter(has_text="Hammerfest")
+    card.get_by_role("button", name="Approve").click()
+    dialog = page.get_by_role("dialog")
+    page.clock.fast_forward("10:00")
+
+    dialog.get_by_text("It has expired").wait_for()
+    assert dialog.get_by_role("button", name="Approve this call").is_disabled()
+    assert "Expired" in card.inner_text()
+
+
 def test_argument_cannot_deceive_the_person(open_page: OpenPage, human: Explorer, client: Client) -> None:
     page = open_page(human).open("approve")
     request_call(client, harbour="Alta\u202e\u2066nnemmoh <img src=x onerror=attack()>\n days: 1")

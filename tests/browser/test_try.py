@@ -88,6 +88,22 @@ def test_copied_call_runs_elsewhere(open_page: OpenPage, explorer: Explorer, tmp
     assert "MSFT" in as_python.stdout
 
 
+def test_keyboard_alone_calls_and_reads_every_form_of_the_answer(checked: CheckedPage) -> None:
+    page = checked.open("try/GLOBAL_QUOTE")
+    page.get_by_label("symbol").focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("MSFT")
+    page.keyboard.press("Enter")
+    answer = page.get_by_role("region", name="Answer of GLOBAL_QUOTE")
+    answer.get_by_text("MSFT").first.wait_for()
+    tabs = answer.get_by_role("tab")
+    tabs.first.focus()
+    for name in tabs.all_inner_texts()[1:]:
+        page.keyboard.press("ArrowRight")
+        checked.wait_until(f"document.activeElement.innerText === {name!r}")
+        assert "MSFT" in answer.get_by_role("tabpanel").inner_text()
+
+
 def test_missing_argument_is_found_before_the_call(checked: CheckedPage) -> None:
     page = checked.open("try/GLOBAL_QUOTE")
     page.get_by_role("button", name="Empty").click()

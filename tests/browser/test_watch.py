@@ -14,7 +14,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.browser.explorer import Explorer, running_explorer
-from tests.conformance.helpers import FOLDER
+from tests.conformance.helpers import FOLDER, TOOLFOLD
 from toolfold.client import Client
 from toolfold.errors import ToolfoldError
 
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def watched(upstream: Mapping[str, str], tmp_path: Path) -> Iterator[Explorer]:
-    """Serve a process of its own: its list of calls is empty."""
+    """Serve a process of its own: its list of calls is empty. Request it before pages: they must be closed first."""
     with running_explorer(tmp_path, **upstream) as running:
         yield running
 
 
-def test_calls_of_another_mcp_client_appear(open_page: OpenPage, watched: Explorer) -> None:
+def test_calls_of_another_mcp_client_appear(watched: Explorer, open_page: OpenPage) -> None:
     page = open_page(watched).open("watch")
     main = page.locator("main")
     main.get_by_text("No client has called anything yet").wait_for()
@@ -50,7 +50,7 @@ def test_calls_of_another_mcp_client_appear(open_page: OpenPage, watched: Explor
     assert main.locator(".stat").count() == 7
 
 
-def test_running_call_is_on_top_with_its_time(open_page: OpenPage, watched: Explorer) -> None:
+def test_running_call_is_on_top_with_its_time(watched: Explorer, open_page: OpenPage) -> None:
     checked = open_page(watched)
     page = checked.open("watch")
     with Client(watched.mcp) as client:
@@ -65,7 +65,7 @@ def test_running_call_is_on_top_with_its_time(open_page: OpenPage, watched: Expl
     page.get_by_role("row").filter(has_text="GLOBAL_QUOTE").wait_for()
 
 
-def test_rows_are_filtered_by_tool_kind_and_outcome(open_page: OpenPage, watched: Explorer) -> None:
+def test_rows_are_filtered_by_tool_kind_and_outcome(watched: Explorer, open_page: OpenPage) -> None:
     with Client(watched.mcp) as client:
         client.list("oil price")
         for symbol in ("IBM", "FAULT.HTTP503"):
@@ -88,7 +88,7 @@ def test_rows_are_filtered_by_tool_kind_and_outcome(open_page: OpenPage, watched
     assert all(name.startswith("TOOL_") for name in page.locator("td.name").all_inner_texts())
 
 
-def test_search_that_finds_nothing_is_listed_and_leads_to_the_catalog(open_page: OpenPage, watched: Explorer) -> None:
+def test_search_that_finds_nothing_is_listed_and_leads_to_the_catalog(watched: Explorer, open_page: OpenPage) -> None:
     with Client(watched.mcp) as client:
         client.list("xylophone lessons")
     page = open_page(watched).open("watch")
@@ -99,7 +99,7 @@ def test_search_that_finds_nothing_is_listed_and_leads_to_the_catalog(open_page:
     assert page.get_by_role("searchbox").first.input_value() == "xylophone lessons"
 
 
-def test_pause_stops_requests_and_resume_catches_up(open_page: OpenPage, watched: Explorer) -> None:
+def test_pause_stops_requests_and_resume_catches_up(watched: Explorer, open_page: OpenPage) -> None:
     checked = open_page(watched)
     page = checked.open("watch")
     page.get_by_text("live", exact=True).wait_for()
@@ -115,7 +115,25 @@ def test_pause_stops_requests_and_resume_catches_up(open_page: OpenPage, watched
     page.get_by_role("link", name="WTI", exact=True).wait_for()
 
 
-def test_hidden_tab_requests_nothing(open_page: OpenPage, watched: Explorer) -> None:
+def test_log_of_other_processes_is_shown_and_named(
+    upstream: Mapping[str, str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """An agent on this machine starts ``toolfold stdio``; its calls are in the file of TOOLFOLD_CALL_LOG."""
+    log = tmp_path / "calls.jsonl"
+    environment = {**upstream, "TOOLFOLD_CALL_LOG": str(log), "HOME": str(tmp_path)}
+    with Client(command=[str(TOOLFOLD), "stdio"], environment=environment) as client:
+        client.list("oil price")
+        client.call("WTI")
+    with running_explorer(tmp_path, options=["--log", str(log)], **upstream) as running:
+        checked = request.getfixturevalue("open_page")(running)
+        page = checked.open("watch")
+        page.get_by_role("link", name="WTI", exact=True).wait_for()
+        assert "calls.jsonl" in page.inner_text("main")
+        assert page.get_by_role("row").filter(has_text="TOOL_LIST").count() == 1
+        page.context.close()
+
+
+def test_hidden_tab_requests_nothing(watched: Explorer, open_page: OpenPage) -> None:
     checked = open_page(watched)
     page = checked.open("watch")
     page.get_by_text("live", exact=True).wait_for()
@@ -136,7 +154,7 @@ _SET_HIDDEN = """(hidden) => {
 }"""
 
 
-def test_server_that_is_gone_is_reported_until_it_returns(open_page: OpenPage, watched: Explorer) -> None:
+def test_server_that_is_gone_is_reported_until_it_returns(watched: Explorer, open_page: OpenPage) -> None:
     checked = open_page(watched)
     page = checked.open("watch")
     page.get_by_text("live", exact=True).wait_for()
