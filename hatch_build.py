@@ -11,25 +11,30 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PAGE = Path("layers/core/toolfold/explorer/static/index.html")
 
-WAYS = "Run `make ui` first, or build without the page: HATCH_BUILD_NO_HOOKS=true."
+WITHOUT = "The package is built without the page of `toolfold ui`"
 
 
 class PageBuildHook(BuildHookInterface[Any]):
-    """Build the page before a package is built. An editable install serves what `make ui` writes."""
+    """Build the page before a package is built. An editable install serves what `make ui` writes.
+
+    Without the page a package is complete but for `toolfold ui`, which then says how to build it: installing a
+    checkout must not need Node.js.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the page where it is missing, and stop where that is impossible."""
+        """Build the page where it is missing and npm is there."""
         root = Path(self.root)
         if version == "editable" or (root / PAGE).is_file():
             return
         npm = shutil.which("npm")
         if npm is None:
-            self.app.abort(f"The page of `toolfold ui` is not built, and npm (Node.js 20 or newer) is missing. {WAYS}")
+            self.app.display_warning(f"{WITHOUT}: npm (Node.js 20 or newer) is missing.")
+            return
         for command in (["ci", "--loglevel=error"], ["run", "--silent", "build"]):
             done = subprocess.run(  # noqa: S603 - npm, with its own lock file
                 [npm, *command], check=False, cwd=root / "web", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
             if done.returncode:
-                lines = done.stdout.decode(errors="replace").strip().splitlines()[-5:]
-                reason = "\n".join(lines)
-                self.app.abort(f"The page of `toolfold ui` cannot be built: npm {command[0]} failed. {WAYS}\n{reason}")
+                reason = "\n".join(done.stdout.decode(errors="replace").strip().splitlines()[-5:])
+                self.app.display_warning(f"{WITHOUT}: npm {command[0]} failed.\n{reason}")
+                return

@@ -89,7 +89,7 @@ class StaticFiles:
         return self.respond(INDEX, request) or page_answer(
             503,
             "The page is not built",
-            "This copy of toolfold is a checkout. Run `make ui` in it (needs Node.js 20 or newer), then reload.",
+            "Run `make ui` in the checkout (needs Node.js 20 or newer), and repeat the installation if there was one.",
             "The MCP endpoint works without the page.",
         )
 
