@@ -58,8 +58,10 @@ def test_queries_that_found_nothing_are_listed_and_are_in_no_log(
 ) -> None:
     send(app, "TOOL_LIST", query="xqvq zzkz")
     send(app, "TOOL_LIST", query="q" * 3000)
+    send(app, "TOOL_LIST", search="wvxq")
     queries = [found["query"] for found in feed.snapshot(0)["empty_searches"]]
     assert queries[0] == "xqvq zzkz"
+    assert queries[-1] == "wvxq"
     assert max(map(len, queries)) <= 500
     assert "xqvq" not in caplog.text
     assert feed.snapshot(0)["figures"]["searches"]["found_nothing"] == len(queries)

@@ -109,7 +109,8 @@ class CallFeed:
         """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.observer.Observer`."""
         request = _Request(name, profile, time.perf_counter())
         token = _request.set(request)
-        query = arguments.get("query")
+        # Clients that use another name for it have one text among the arguments.
+        query = arguments.get("query") or next((text for text in arguments.values() if isinstance(text, str)), None)
 
         def end(fields: Mapping[str, Any]) -> None:
             _request.reset(token)
