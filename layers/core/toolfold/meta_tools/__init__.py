@@ -1,21 +1,21 @@
 """The three meta-tools TOOL_LIST, TOOL_GET and TOOL_CALL: functions of a catalog and an executor, without a protocol.
 
-``dispatcher`` is the entry, ``definitions`` what clients see of the tools, ``envelope`` and ``call_envelope`` read the
-forms in which models call them, ``tool_list``, ``tool_get`` and ``tool_call`` are what they do. May import ``catalog``
-(its read side), ``execution`` and ``results``.
+``dispatcher`` is the entry, ``definitions`` what clients see of the tools. ``accepted_forms`` and ``call_forms`` read
+the forms in which models call them, ``tool_list``, ``tool_get`` and ``tool_call`` are what they do. May import
+``catalog`` (its read side), ``execution`` and ``results``.
 """
 
 __all__ = [
+    "accepted_forms",
     "argument_reader",
     "arguments",
     "call_arguments",
-    "call_envelope",
+    "call_forms",
     "catalog_stats",
     "correction",
     "definitions",
     "detail_levels",
     "dispatcher",
-    "envelope",
     "filters",
     "large_answers",
     "list_request",

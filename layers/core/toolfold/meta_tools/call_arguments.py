@@ -25,7 +25,7 @@ def split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str,
 
     Args:
         tool: the tool to call.
-        arguments: those of TOOL_CALL in the documented form; ``call_envelope`` brings others into it.
+        arguments: those of TOOL_CALL in the documented form; ``call_forms`` brings others into it.
 
     Raises:
         InvalidArguments: ``max_tokens`` is not a whole number above 0, ``fresh`` or ``inspect`` neither true nor

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, InvalidArguments, ToolNotExposed
 from toolfold.fuzzy import closest_matches, normalize
+from toolfold.meta_tools.accepted_forms import WRAPPERS, put
 from toolfold.meta_tools.arguments import COMBINED_ARGUMENTS, invalid, is_blank, parse_json, quote, whole_number
-from toolfold.meta_tools.envelope import WRAPPERS, put
 from toolfold.meta_tools.object_text import parse_object
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         CallError: it cannot be read, no tool has its name, or it is the call of a meta-tool that lists or combines.
     """
-    from toolfold.meta_tools.call_envelope import read_tool_call
+    from toolfold.meta_tools.call_forms import read_tool_call
 
     call = read_tool_call(catalog, item)
     if call.name != "TOOL_CALL":

@@ -365,12 +365,12 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
 
         return MetaCall(name, read_combined(name, arguments))
     if name == "TOOL_CALL":
-        from toolfold.meta_tools.call_envelope import read_tool_call
+        from toolfold.meta_tools.call_forms import read_tool_call
 
         return read_tool_call(catalog, arguments)
     if all(key in known for key in arguments):
         return MetaCall(name, arguments)
-    from toolfold.meta_tools.envelope import read_arguments
+    from toolfold.meta_tools.accepted_forms import read_arguments
 
     return MetaCall(name, read_arguments(catalog, name, arguments))
 

@@ -1,6 +1,6 @@
 """Read a TOOL_CALL in the forms that models send: which tool it names, at which level, in which spelling.
 
-See ``envelope`` for what is accepted, and ``argument_reader`` for what is beside the name.
+See ``accepted_forms`` for what is accepted, and ``argument_reader`` for what is beside the name.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
+from toolfold.meta_tools.accepted_forms import MAX_UNWRAPPED, WRAPPERS, put, read_arguments
 from toolfold.meta_tools.argument_reader import ArgumentReader
 from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, quote
-from toolfold.meta_tools.envelope import MAX_UNWRAPPED, WRAPPERS, put, read_arguments
 from toolfold.meta_tools.object_text import parse_call_text, parse_object
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, fitting_arguments, tool_not_found
 
