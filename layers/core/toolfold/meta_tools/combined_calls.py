@@ -366,7 +366,7 @@ def document_size(document: Document) -> int:
 def _with_next_call(request: MetaRequest, given: Mapping[str, Any], error: CallError) -> CallError:
     """Return ``error`` with the call that would work, where that follows from the schema."""
     if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
-        from toolfold.meta_tools.correction import add_next_call
+        from toolfold.meta_tools.next_steps import add_next_call
 
         add_next_call(request.catalog, given, error)
     return error

@@ -295,7 +295,7 @@ def _call_tool(request: MetaRequest) -> Result:
     try:
         return tool_call(catalog, executor, arguments, credentials, turns, deadline, whole=whole)
     except InvalidArguments as error:
-        from toolfold.meta_tools.correction import add_next_call
+        from toolfold.meta_tools.next_steps import add_next_call
 
         add_next_call(catalog, arguments, error)
         raise
