@@ -43,6 +43,18 @@ def test_another_method_is_405(path: str, method: str) -> None:
     assert dict(response.headers)["allow"] == "GET, HEAD"
 
 
+@pytest.mark.parametrize(("path", "location"), [("/prod", "./prod/"), ("/a/b", "./b/"), ("/prod/", None), ("/", None)])
+def test_the_root_of_a_stage_ends_with_a_slash(path: str, location: str | None) -> None:
+    response = ask(ROUTER, path)
+    assert dict(response.headers).get("location") == location
+    assert (response.status == 308) == (location is not None)
+
+
+@pytest.mark.parametrize("path", ["/evil:x", "/%0d%0ax", "/a b", "/\\evil", "//", "/é"])
+def test_no_other_path_is_in_a_redirect(path: str) -> None:
+    assert "location" not in dict(ask(ROUTER, path).headers)
+
+
 def test_head_has_the_length_of_the_answer_to_get() -> None:
     head, get = ask(ROUTER, "/ui/api/start", "HEAD"), ask(ROUTER, "/ui/api/start")
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
 from toolfold.explorer.access import API, Access, DeployedAccess
-from toolfold.explorer.answers import ApiProblem, page_answer, problem_answer, with_security_headers
+from toolfold.explorer.answers import LOG_FIELDS, ApiProblem, page_answer, problem_answer, with_security_headers
 from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.page_request import PageRequest, parse_request
 from toolfold.explorer.static_files import StaticFiles
@@ -78,7 +79,7 @@ class Router:
         if request.method not in _READ:
             raise _wrong_method(_READ)
         if request.path == "":
-            return self._files.respond_index(request)
+            return _add_slash(request) or self._files.respond_index(request)
         return self._files.respond(request.path.removeprefix("ui/"), request) or page_answer(
             404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
         )
@@ -100,6 +101,14 @@ def deployed_router(app: App) -> Router:
     settings = app.settings
     explorer = Explorer(app, is_local=False, calls_allowed=settings.explorer == "calls", endpoint=settings.public_url)
     return Router(explorer, DeployedAccess(app.authorization, app.server.origin_policy.public_host))
+
+
+def _add_slash(request: PageRequest) -> Response | None:
+    """Return a redirect from ``/prod`` to ``/prod/``, the root of a stage: addresses in the page are relative to it."""
+    stage = request.source.path.rpartition("/")[2]
+    if not re.fullmatch(r"[A-Za-z0-9._~-]+", stage):
+        return None
+    return Response(308, (("location", f"./{stage}/"), ("cache-control", "no-store")), b"", LOG_FIELDS)
 
 
 def _check_body(request: PageRequest) -> None:
