@@ -42,8 +42,8 @@ export function AnswerPlace({ tool, state, calls, select, onSelect, tab, onTab, 
       )}
       {answered && (
         <div class={`answer-parts ${running ? "is-loading" : ""}`}>
-          {approval && <ApprovalPanel error={answered.answer.error!} sent={answered.sent} onRepeat={onRepeat} />}
-          {answered.answer.error || tool.effect !== "read" ? (
+          {approval && <ApprovalPanel approval={approval} suggestion={answered.answer.error!.suggestion} sent={answered.sent} onRepeat={onRepeat} />}
+          {answered.answer.error || tool.effect !== "read" || "approval_token" in answered.sent ? (
             <AnswerView answered={answered} tool={tool.name} tab={tab} onTab={onTab} />
           ) : (
             <LiveSelect key={JSON.stringify(answered.sent)} base={answered} tool={tool.name} select={select} onSelect={onSelect} tab={tab} onTab={onTab} />

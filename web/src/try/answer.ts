@@ -110,7 +110,7 @@ function errorOf(given: ToolAnswer, structured: { [name: string]: Json }): Answe
     nextCall: nextCallOf(error.next_call),
     retryable: error.retryable === true,
     retryAfter: num(error.retry_after_s),
-    approval: token || error.code === "APPROVAL_REQUIRED" ? { prompt: str(error.prompt), token, expires: str(error.expires_at) } : null,
+    approval: token || error.code === "APPROVAL_REQUIRED" ? { prompt: str(error.prompt) || str(error.message), token, expires: str(error.expires_at) } : null,
   };
 }
 

@@ -5,26 +5,25 @@ import type { JSX } from "preact";
 import type { Json } from "../api-types";
 import { Button, JsonCode, Notice } from "../components";
 import { href } from "../router";
-import type { AnswerError } from "./answer";
+import type { Approval } from "./answer";
 import { SafeText } from "./safe-text";
 
 export type ApprovalPanelProps = {
-  error: AnswerError;
+  approval: Approval;
+  /** What the error suggests: it names a command where a person must approve elsewhere. */
+  suggestion: string;
   sent: { [name: string]: Json };
   /** Repeat the call with the token of the approval. */
   onRepeat: (token: string) => void;
 };
 
-export function ApprovalPanel({ error, sent, onRepeat }: ApprovalPanelProps): JSX.Element | null {
-  const { approval } = error;
-  if (!approval) return null;
-  // Where a person must approve, the suggestion names the command for it.
-  const needsPerson = error.suggestion.includes("toolfold approve");
+export function ApprovalPanel({ approval, suggestion, sent, onRepeat }: ApprovalPanelProps): JSX.Element {
+  const needsPerson = suggestion.includes("toolfold approve");
   const { approval_token: _token, ...call } = sent;
   return (
     <Notice kind="warning" title="This call needs approval. Nothing was sent." class="approval">
       <p>
-        <SafeText text={approval.prompt || error.message} />
+        <SafeText text={approval.prompt} />
       </p>
       <JsonCode value={call} label="what would be called" copy={false} wrap />
       <p class="button-row">

@@ -49,10 +49,12 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
   const request: Request = { tool: tool.name, isRead, arguments: found.arguments, select, maxTokens, fresh: options.fresh };
   const problems = isChecked ? found.problems : [];
   const lost = isText ? withoutPlace(form, found.arguments) : [];
+  // A call that only reads may be repeated for another select, unless each needs an approval.
+  const isRepeatable = isRead && !state.answered?.answer.error?.approval && !("approval_token" in (state.answered?.sent ?? {}));
   const send = (more: { [name: string]: Json } = {}) => {
     const { select: _select, ...whole } = toolCallArguments(request);
     // The answer without the select is what a select is built for; for tools that write, one call is made and no more.
-    return caller.call({ ...(isRead ? whole : toolCallArguments(request)), ...more });
+    return caller.call({ ...(isRepeatable ? whole : toolCallArguments(request)), ...more });
   };
   const submit = () => {
     if (state.running) return;
@@ -117,7 +119,7 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
           ) : (
             <p class="hint">This tool takes no arguments.</p>
           )}
-          <Options options={options} onChange={setOptions} isRead={isRead} select={select} onSelect={setSelect} />
+          <Options options={options} onChange={setOptions} isRepeatable={isRepeatable} select={select} onSelect={setSelect} />
           {start.calls ? (
             <CallButton state={state} effect={tool.effect} problems={problems} onCancel={caller.cancel} onAnyway={() => void send()} />
           ) : (
@@ -135,12 +137,12 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
   );
 }
 
-function Options({ options, onChange, isRead, select, onSelect }: { options: CallOptions; onChange: (options: CallOptions) => void; isRead: boolean; select: string; onSelect: (select: string) => void }): JSX.Element {
+function Options({ options, onChange, isRepeatable, select, onSelect }: { options: CallOptions; onChange: (options: CallOptions) => void; isRepeatable: boolean; select: string; onSelect: (select: string) => void }): JSX.Element {
   return (
     <details class="options">
       <summary>Options of the call</summary>
       <div class="argument-fields">
-        {!isRead && <Field label="select">{(ids) => <input {...ids} class="mono" value={select} onInput={(event) => onSelect(event.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>}
+        {!isRepeatable && <Field label="select">{(ids) => <input {...ids} class="mono" value={select} onInput={(event) => onSelect(event.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>}
         <Field label="max_tokens" hint="Beyond it the answer is a preview. Empty: the default of the server.">
           {(ids) => <input {...ids} inputMode="numeric" value={options.maxTokens} onInput={(event) => onChange({ ...options, maxTokens: event.currentTarget.value })} autocomplete="off" />}
         </Field>
