@@ -100,8 +100,10 @@ def draw_start(checked: CheckedPage) -> None:
 
 
 def draw_catalog(checked: CheckedPage) -> None:
-    """Search, and open the reasons for the second tool."""
-    page = checked.open("catalog?q=oil%20price")
+    """Search, and open the reasons for the second tool. The first search of a process reads the index."""
+    page = checked.open("catalog?q=gold")
+    page.get_by_role("button", name="Why GOLD_SILVER_SPOT was found").wait_for()
+    page.get_by_role("searchbox").fill("oil price")
     page.get_by_role("button", name="Why BRENT was found").click()
 
 

@@ -80,8 +80,8 @@ export function EmptySearches({ searches }: { searches: Watch["empty_searches"] 
         <p class="hint">None.</p>
       ) : (
         <ul class="plain-list">
-          {searches.map(({ time, query }) => (
-            <li key={`${time} ${query}`}>
+          {searches.map(({ time, query }, index) => (
+            <li key={`${time} ${index}`}>
               <TimeOfDay time={time} />{" "}
               <a href={href("catalog", "", { q: query })}>
                 <SafeText text={query} />
