@@ -8,19 +8,23 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
-from tests.support import built_function, lambda_file_system
+from tests.support import aws_services, built_function, lambda_file_system
 from tests.support.built_function import DEPLOYED_BUILD, LOCAL_BUILD, NEEDS_BUILD, ROOT
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.lambda_sources import LambdaSources, serve
 from tests.support.mcp_requests import message
+from tests.support.postgresql import PASSWORD
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
@@ -29,7 +33,7 @@ MAX_UNZIPPED_BYTES = 262_144_000
 """Of a function with its layers: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html."""
 
 OF_EXTRAS = ("mcp", "pydantic", "pydantic_monty", "psycopg", "sqlglot", "anyio", "asyncio")
-LOCKS = "import multiprocessing\nmultiprocessing.Lock()\n"
+AWS_KEYS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
 
 
 @pytest.fixture(scope="module")
@@ -265,3 +269,36 @@ class TestLayers:
         assert program.name == "monty"
         assert program.stat().st_mode & 0o111 == 0o111
         assert program.read_bytes()[:20][18:] == b"\xb7\x00"  # EM_AARCH64 of the ELF header
+
+
+class TestPublisher:
+    def test_the_schedule_reads_servers_and_databases_again(self, sources: LambdaSources, tmp_path: Path) -> None:
+        built = built_function.load_built_function(LOCAL_BUILD, "PublisherFunction")
+        dependencies, publisher = built.layers
+        layer = tmp_path / "layer"
+        layer.mkdir()
+        (layer / "python").symlink_to(publisher / "python")
+        shutil.copytree(sources.folder, layer / "catalog", ignore=shutil.ignore_patterns("clock"), symlinks=False)
+        # What was read at the build: without a tool, and without a table.
+        harbour, shop = (layer / "catalog" / name / "snapshot.json" for name in ("harbour", "shop"))
+        before = json.loads(harbour.read_text())
+        before["tools"] = [tool for tool in before["tools"] if tool["name"] != "cities"]
+        harbour.write_text(json.dumps(before))
+        shop.write_text(shop.read_text().replace("spending", "former_view"))
+        with aws_services.serving() as url:
+            s3 = boto3.client("s3", endpoint_url=url, region_name="us-east-1", **AWS_KEYS)
+            s3.create_bucket(Bucket="published")
+            variables = {**sources.variables, "TOOLFOLD_CATALOG": "s3://published/catalog", "AWS_ENDPOINT_URL": url}
+            variables.pop("TOOLFOLD_ALLOWED_COMMANDS")
+            function = replace(built, layers=(dependencies, layer))
+            with function.runtime(variables, lambda_file_system.launcher()) as runtime:
+                assert runtime.invoke({"source": "aws.events"})["outcome"] == "published"
+            pointer = json.loads(s3.get_object(Bucket="published", Key="catalog/current.json")["Body"].read())
+            key = f"catalog/catalogs/{pointer['sha256']}.json"
+            published = s3.get_object(Bucket="published", Key=key)["Body"].read().decode()
+        assert "HARBOUR__CITIES" in published.upper()
+        assert "spending" in published
+        assert "former_view" not in published
+        refused = [line for line in runtime.log if "was not refreshed" in line]
+        assert [re.findall(r"source (\w+) was", line) for line in refused] == [["owner"]]
+        assert PASSWORD not in "\n".join(runtime.log)
