@@ -24,7 +24,8 @@ DEPLOYER = Path(__file__).parents[2] / "deploy/deployer.yaml"
 
 NOT_USED = (
     # Services of options that the template does not have: networks, file systems, streams, replicas, tables of S3 …
-    r"(ec2|elasticfilesystem|s3files|kinesis|firehose|s3tables|s3:REST|application-autoscaling|kms|glue|signer):?.*",
+    r"ec2:(?!Describe(SecurityGroups|Subnets|Vpcs)$).*",
+    r"(elasticfilesystem|s3files|kinesis|firehose|s3tables|s3:REST|application-autoscaling|kms|glue|signer):?.*",
     # Functions in containers, on capacity providers, and data in tables.
     r"lambda:(PassCapacityProvider|AssociateRuntimeAlias)|dynamodb:(\w*Item|Query|Scan|\w*Import\w*|BatchWriteItem)",
     r"iam:(\w*UserPolic\w*|\w*GroupPolic\w*|CreateServiceLinkedRole|PassRole)",
@@ -35,7 +36,8 @@ NOT_USED = (
 
 
 WITHOUT_RESOURCE = (
-    r"secretsmanager:GetRandomPassword|logs:(\w*LogDelivery|\w*ResourcePolic\w*|Describe\w*|\w*QueryDefinitions?)"
+    r"ec2:Describe\w+|secretsmanager:GetRandomPassword|"
+    r"logs:(\w*LogDelivery|\w*ResourcePolic\w*|Describe\w*|\w*QueryDefinitions?)"
 )
 """Actions that name no resource, and are allowed for all resources or for none."""
 
@@ -82,7 +84,7 @@ def test_no_statement_is_superfluous(sid: str) -> None:
 
 
 def test_only_resources_of_the_prefix_can_be_changed() -> None:
-    without_names = {"ReadTemplates", "AccessLogs", "Domains", "Budgets", "Apis", "Packages", "NewSecrets"}
+    without_names = {"ReadTemplates", "AccessLogs", "Domains", "Budgets", "Apis", "Packages", "NewSecrets", "Networks"}
     for statement in statements(StackPrefix="myname"):
         resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
         if statement["Sid"] not in without_names:

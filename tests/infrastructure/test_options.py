@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import re
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from tests.support import sam_template
 from tests.support.combinations import ALL
+from tests.support.iam import Call, is_allowed
 from tests.support.stack import TEMPLATE, Stack, deployed, holds_rule, translated
 
 DOMAIN = {
@@ -83,6 +85,30 @@ class TestBoundary:
         for name, one in translated()["Resources"].items():
             if one["Type"] == "AWS::IAM::Role":
                 assert "PermissionsBoundaryArn" in json.dumps(one["Properties"].get("PermissionsBoundary")), name
+
+
+class TestVpc:
+    VPC = MappingProxyType({"SubnetIds": "subnet-0a,subnet-0b", "SecurityGroupIds": "sg-0c"})
+
+    def test_without_one_no_function_is_in_it_and_no_role_may_use_networks(self) -> None:
+        for function in deployed(Publisher="true").of_type("AWS::Lambda::Function").values():
+            assert "VpcConfig" not in function
+        for role in ("GatewayRole", "PublisherRole"):
+            assert "ec2:" not in json.dumps(deployed(Publisher="true").statements(role))
+
+    @pytest.mark.parametrize("role", ["GatewayRole", "PublisherRole"])
+    def test_both_functions_are_in_it_and_lambda_alone_uses_their_roles_for_it(self, role: str) -> None:
+        stack = deployed(Publisher="true", **self.VPC)
+        for function in stack.of_type("AWS::Lambda::Function").values():
+            assert function["VpcConfig"] == {"SubnetIds": ["subnet-0a", "subnet-0b"], "SecurityGroupIds": ["sg-0c"]}
+        statements = stack.statements(role)
+        of_code = {
+            "lambda:SourceFunctionArn": ("arn:aws:lambda:us-east-1:123456789012:function:toolfold-GatewayFunction-1",)
+        }
+        for action in ("CreateNetworkInterface", "DescribeNetworkInterfaces", "DeleteNetworkInterface"):
+            assert is_allowed(statements, Call(f"ec2:{action}", "*"))
+            assert not is_allowed(statements, Call(f"ec2:{action}", "*", of_code))
+        assert not is_allowed(statements, Call("ec2:RunInstances", "*"))
 
 
 class TestDataKey:
@@ -166,6 +192,8 @@ class TestRefused:
             ("HostedZoneId", ["", ZONE["HostedZoneId"]], ["/hostedzone/Z012", "example.com"]),
             ("PermissionsBoundaryArn", ["", BOUNDARY, "arn:aws:iam::aws:policy/PowerUserAccess"], ["boundary"]),
             ("DataKmsKeyArn", ["", KMS_KEY], ["alias/aws/s3", "arn:aws:kms:us-east-1:123456789012:alias/data"]),
+            ("SubnetIds", ["", "subnet-0a1b", "subnet-0a,subnet-1b"], ["subnet-0a, subnet-1b", "vpc-0a", "subnet-"]),
+            ("SecurityGroupIds", ["", "sg-0a1b", "sg-0a,sg-1b"], ["sg-0a sg-1b", "default"]),
             ("BudgetEmail", ["", "a@example.com"], ["a", "a b@example.com"]),
             ("AlarmTopicArn", ["", TOPIC], ["alarms", "arn:aws:sqs:us-east-1:123456789012:alarms"]),
         ],
@@ -185,6 +213,9 @@ class TestRefused:
             ({"DomainName": "a.io"}, ["DomainNeedsCertificate"]),
             (ZONE, ["NoPartOfADomainAlone"]),
             ({"CertificateArn": DOMAIN["CertificateArn"]}, ["NoPartOfADomainAlone"]),
+            ({"SubnetIds": "subnet-0a"}, ["VpcNeedsSubnetsAndGroups"]),
+            ({"SecurityGroupIds": "sg-0a"}, ["VpcNeedsSubnetsAndGroups"]),
+            ({"SubnetIds": "subnet-0a", "SecurityGroupIds": "sg-0a"}, []),
             ({"MonthlyBudgetUsd": "20"}, ["BudgetNeedsEmail"]),
             ({"MonthlyBudgetUsd": "20", "BudgetEmail": "a@example.com"}, []),
             ({"AlphaVantageApiKey": "KEY"}, ["KeyIsNotForEveryone"]),

@@ -52,10 +52,11 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def statements(role: Resource) -> dict[str, dict[str, Any]]:
-    """Sid → statement, over all inline policies of the role."""
+    """Sid → statement, over all inline policies of the role that every stack has."""
     return {
         statement["Sid"]: statement
         for policy in role["Policies"]
+        if "Fn::If" not in policy
         for statement in policy["PolicyDocument"]["Statement"]
     }
 

@@ -76,6 +76,8 @@ def credentials_of_the_role(aws: str) -> dict[str, str]:
     trust = json.dumps(role["AssumeRolePolicyDocument"])
     arn = iam.create_role(RoleName="gateway", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
     for policy in role["Policies"]:
+        if "Fn::If" in policy:  # of an option
+            continue
         document = json.dumps(resolved(policy["PolicyDocument"]))
         iam.put_role_policy(RoleName="gateway", PolicyName=policy["PolicyName"], PolicyDocument=document)
     temporary = client(aws, "sts").assume_role(RoleArn=arn, RoleSessionName="function")["Credentials"]

@@ -27,6 +27,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "ExplorerOn": {"Explorer": "read-only"},
     "GradualDeployment": {"DeploymentPreference": "Canary10Percent5Minutes"},
     "HasBoundary": {"PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary"},
+    "InVpc": {"SubnetIds": "subnet-0a1b2c3d,subnet-0a1b2c3e", "SecurityGroupIds": "sg-0a1b2c3d"},
     "KeyInSecret": {
         "AlphaVantageApiKeySecret": "arn:aws:secretsmanager:us-east-1:123456789012:secret:key-Ab12Cd",
         "AnyoneMayUseTheKey": "true",
