@@ -10,6 +10,7 @@ those of its processor, in milliseconds, the medians of several runs.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,9 @@ from toolfold.cli import progress
 COMMAND = "make bench-modes ARGS=--write"
 PAGE = Path("docs/reference/measurements.md")
 RUNS = 7
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Of the processes: a package has its bytecode, so that compiling it is not measured."""
 
 PROGRAM = """
 import json, sys, time
@@ -52,7 +56,11 @@ def measure() -> str:
     for mode in progress.track(("", *MODES), lambda mode: f"tools/list of {mode or 'the default'}"):
         path = f"/mcp/{mode}" if mode else "/mcp"
         runs = [
-            json.loads(subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, check=True).stdout)
+            json.loads(
+                subprocess.run(
+                    [sys.executable, "-c", PROGRAM, path], env=ENVIRONMENT, capture_output=True, check=True
+                ).stdout
+            )
             for _ in range(RUNS)
         ]
         first, warm, modules, size = (statistics.median(run[at] for run in runs) for at in range(4))
