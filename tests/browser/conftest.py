@@ -12,6 +12,8 @@ from tests.browser.checked_page import CheckedPage
 from tests.browser.chromium import running_chromium
 from tests.browser.explorer import Explorer, running_explorer
 from tests.conftest import KEY
+from tests.support.approvals import compile_docks, reply
+from tests.support.upstream import Upstream
 from toolfold.mock_api.server import MockApi
 
 if TYPE_CHECKING:
@@ -69,3 +71,23 @@ def open_page(browser: Browser, explorer: Explorer) -> Iterator[OpenPage]:
 def checked(open_page: OpenPage) -> CheckedPage:
     """Return a page of the explorer over the mock API."""
     return open_page()
+
+
+@pytest.fixture(scope="module")
+def docks() -> Iterator[Upstream]:
+    with Upstream(reply) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def human(docks: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """Serve a source with destructive tools, whose calls a person approves."""
+    folder = tmp_path_factory.mktemp("human")
+    variables = {
+        "TOOLFOLD_CATALOG": str(compile_docks(folder)),
+        "TOOLFOLD_ALLOWED_HOSTS": "docks.test",
+        "TOOLFOLD_SOURCE_DOCKS_URL": docks.url,
+        "TOOLFOLD_APPROVE": "human",
+    }
+    with running_explorer(folder, **variables) as running:
+        yield running

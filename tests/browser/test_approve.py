@@ -7,33 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.browser.explorer import Explorer, running_explorer
-from tests.support.approvals import ARGUMENTS, TOOL, compile_docks, reply
+from tests.browser.explorer import Explorer
+from tests.support.approvals import ARGUMENTS, TOOL
 from tests.support.upstream import Upstream
 from toolfold.client import Client
 from toolfold.errors import CallError
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def docks() -> Iterator[Upstream]:
-    with Upstream(reply) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def human(docks: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
-    """Serve a source with destructive tools, whose calls a person approves."""
-    folder = tmp_path_factory.mktemp("human")
-    variables = {
-        "TOOLFOLD_CATALOG": str(compile_docks(folder)),
-        "TOOLFOLD_ALLOWED_HOSTS": "docks.test",
-        "TOOLFOLD_SOURCE_DOCKS_URL": docks.url,
-        "TOOLFOLD_APPROVE": "human",
-    }
-    with running_explorer(folder, **variables) as running:
-        yield running
 
 
 @pytest.fixture
