@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import pytest
 
 from tests.infrastructure.test_oauth_template import ISSUER, refusals
@@ -9,6 +12,11 @@ from tests.support import sam_template
 from tests.support.stack import TEMPLATE, Stack, deployed
 
 PAGE = {"/", "/ui/{proxy+}"}
+
+
+@functools.cache
+def written() -> dict[str, Any]:
+    return sam_template.load(TEMPLATE)
 
 
 def paths(stack: Stack) -> set[str]:
@@ -51,10 +59,10 @@ def test_the_throttles_are_the_same() -> None:
     ],
 )
 def test_calls_from_the_page_need_an_issuer(given: dict[str, str], is_refused: bool) -> None:
-    assert bool(refusals(dict(sam_template.load(TEMPLATE)), **given)) == is_refused
+    assert bool(refusals(written(), **given)) == is_refused
 
 
 def test_its_values_are_strings() -> None:
-    parameter = sam_template.load(TEMPLATE)["Parameters"]["Explorer"]
+    parameter = written()["Parameters"]["Explorer"]
     assert parameter["AllowedValues"] == ["off", "read-only", "calls"]
     assert parameter["Default"] == "off"

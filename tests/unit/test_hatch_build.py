@@ -1,4 +1,4 @@
-"""The build hook of packages: the page is built where it is missing, or the build stops with a sentence."""
+"""The build hook of packages: the page is built where it is missing, or the build warns that it has none."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ import pytest
 import hatch_build
 
 
-class Stopped(Exception):
-    """The build was stopped."""
-
-
 class App:
-    """What hatch gives to hooks to end a build."""
+    """What hatch gives to hooks to print."""
 
-    def abort(self, message: str) -> None:
-        raise Stopped(message)
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def display_warning(self, message: str) -> None:
+        self.warnings.append(message)
 
 
-def hook(root: Path) -> hatch_build.PageBuildHook:
-    return hatch_build.PageBuildHook(str(root), {}, None, None, str(root), "wheel", App())  # type: ignore[arg-type]
+def warnings(root: Path, version: str = "standard") -> list[str]:
+    """What a build of ``root`` warns of."""
+    app = App()
+    hook = hatch_build.PageBuildHook(str(root), {}, None, None, str(root), "wheel", app)  # type: ignore[arg-type]
+    hook.initialize(version, {})
+    return app.warnings
 
 
 def npm(folder: Path, script: str) -> None:
@@ -39,38 +42,33 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_npm_it_stops_with_both_ways_out(checkout: Path) -> None:
-    with pytest.raises(Stopped) as stopped:
-        hook(checkout).initialize("standard", {})
-    message = str(stopped.value)
-    assert "npm (Node.js 20 or newer) is missing" in message
-    assert "`make ui`" in message
-    assert "HATCH_BUILD_NO_HOOKS=true" in message
-    assert "\n" not in message
+def test_without_npm_it_warns_and_builds_the_rest(checkout: Path) -> None:
+    [warning] = warnings(checkout)
+    assert warning.endswith("npm (Node.js 20 or newer) is missing.")
 
 
 def test_an_editable_install_needs_no_page(checkout: Path) -> None:
-    hook(checkout).initialize("editable", {})
+    assert not warnings(checkout, "editable")
 
 
 def test_a_built_page_is_used(checkout: Path) -> None:
     page = checkout / hatch_build.PAGE
     page.parent.mkdir(parents=True)
     page.write_text("<!doctype html>")
-    hook(checkout).initialize("standard", {})
+    assert not warnings(checkout)
 
 
 def test_it_is_built_with_npm(checkout: Path) -> None:
     log = checkout / "log"
     npm(checkout / "bin", f'echo "$@" >> {log}')
-    hook(checkout).initialize("standard", {})
+    assert not warnings(checkout)
     assert log.read_text().splitlines() == ["ci --loglevel=error", "run --silent build"]
 
 
 def test_a_failure_of_npm_is_named(checkout: Path) -> None:
     npm(checkout / "bin", "echo no network; exit 1")
-    with pytest.raises(Stopped, match=r"npm ci failed.*\nno network"):
-        hook(checkout).initialize("standard", {})
+    [warning] = warnings(checkout)
+    assert warning.endswith("npm ci failed.\nno network")
 
 
 def test_the_project_uses_the_hook() -> None:
