@@ -10,8 +10,11 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.lambda_sources import LambdaSources, serve
 from tests.support.mcp_requests import message
 from tests.support.postgresql import PASSWORD
+from tests.support.sql_databases import create_sqlite
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
@@ -104,6 +108,21 @@ class TestSources:
         assert [(name, float(spent)) for name, spent in rows] == [("Ann", 30.5), ("Bob", 7.25)]
         for statement in ("DELETE FROM orders", "SELECT 1; DROP TABLE orders", "SELECT * FROM secrets"):
             assert call(runtime, f"{source}__query", {"sql": statement})["error"]["code"] == "INVALID_ARGUMENTS"
+
+    @pytest.mark.parametrize(("journal", "works"), [("delete", True), ("wal", False)])
+    def test_a_file_of_sqlite_beside_the_code_is_read_unless_it_is_in_wal_mode(
+        self, start: Callable[..., LambdaRuntime], journal: str, works: bool
+    ) -> None:
+        if not lambda_file_system.launcher():
+            pytest.skip("this machine does not let its users make namespaces")
+        with tempfile.TemporaryDirectory(dir=LOCAL_BUILD) as folder:  # read-only for the function
+            file = create_sqlite(Path(folder) / "stock.db")
+            with closing(sqlite3.connect(file)) as connection:
+                connection.execute(f"PRAGMA journal_mode = {journal}")
+            with start("sources", TOOLFOLD_SOURCE_STOCK_KEY=f"sqlite:{file}") as runtime:
+                answer = call(runtime, "stock__query", {"sql": "SELECT count(*) AS n FROM customers"})
+        assert answer.get("result", {}).get("rows") == ([[3]] if works else None)
+        assert works or "cannot be read" in answer["error"]["message"]
 
     def test_a_role_that_may_write_is_refused_and_the_log_says_what_to_change(self, runtime: LambdaRuntime) -> None:
         error = call(runtime, "owner__list_tables")["error"]
