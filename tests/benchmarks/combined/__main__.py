@@ -4,17 +4,22 @@ python -m tests.benchmarks.combined            print the tables; half a minute
 python -m tests.benchmarks.combined --write    put them into docs/reference/measurements-combined.md
 
 Requests go to the Lambda handler, as events of API Gateway, in this process; the source is the mock API over HTTP on
-this machine. Each figure is the median of its repetitions.
+this machine. Each figure is the median of its repetitions. What a client waits for cached calls is measured over HTTP,
+at `toolfold serve`.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import logging
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +29,7 @@ import bpe_openai
 from scripts import measured_tables
 from scripts.measured_tables import markdown_table
 from tests.benchmarks.cold.services import described, machine
+from tests.conformance.helpers import start_server
 from toolfold.app import build_app
 from toolfold.cli import progress
 from toolfold.mock_api.server import MockApi
@@ -38,6 +44,8 @@ LATENCY_S = 0.2
 """Of a data service on the internet."""
 
 REPEATED = 40
+SERVED = 400
+HEADERS = {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"}
 SCRIPT = (
     "quotes = gather(*[call('GLOBAL_QUOTE', symbol=s) for s in inputs['symbols']])\n"
     "best = max(quotes, key=lambda q: q['changePercent'])\n"
@@ -60,13 +68,11 @@ class Client:
         self.handler = LambdaHandler(build_app(settings), configure(settings))
 
     def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": {"name": "TOOL_CALL", "arguments": arguments}}  # fmt: skip
         event = {
             "version": "2.0",
-            "headers": {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"},
+            "headers": HEADERS,
             "requestContext": {"http": {"method": "POST"}},
-            "body": json.dumps(body),
+            "body": request_body(arguments),
         }
         result: dict[str, Any] = json.loads(self.handler(event)["body"])["result"]
         if result["isError"]:
@@ -90,6 +96,12 @@ class Client:
         return statistics.median(times)
 
 
+def request_body(arguments: dict[str, Any]) -> str:
+    """Return a request that calls TOOL_CALL with ``arguments``."""
+    params = {"name": "TOOL_CALL", "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+
 def quote(symbol: str, **more: Any) -> dict[str, Any]:
     return {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}, **more}
 
@@ -106,19 +118,52 @@ def script(text: str = SCRIPT) -> dict[str, Any]:
     return combined("TOOL_SCRIPT", script=text, inputs={"symbols": SYMBOLS})
 
 
+def served(url: str) -> tuple[float, float]:
+    """Return the median times of one cached call and of a batch of ten at a client of ``toolfold serve``, in ms.
+
+    Each is measured in turn with the other, over one connection.
+    """
+    times: dict[str, list[float]] = {"one": [], "ten": []}
+    requests = {"one": request_body(quote("AAPL")), "ten": request_body(batch(SYMBOLS))}
+    environment = {"PATH": os.environ["PATH"], "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": "memory"}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "toolfold", "serve", "--port", "0"]
+        with start_server(command, env={**environment, "HOME": folder}, log=Path(folder) / "log") as endpoint:
+            address = urllib.parse.urlsplit(endpoint)
+            connection = http.client.HTTPConnection(address.hostname or "", address.port)
+            for number in range(-2, SERVED):
+                for name, body in requests.items():
+                    began = time.perf_counter()
+                    connection.request("POST", address.path, body, HEADERS)
+                    answer = json.loads(connection.getresponse().read())
+                    if number >= 0:
+                        times[name].append((time.perf_counter() - began) * 1000)
+                    if answer["result"]["isError"]:
+                        raise SystemExit(answer["result"]["content"][0]["text"])
+            connection.close()
+    return statistics.median(times["one"]), statistics.median(times["ten"])
+
+
 def times(url: str, slow_url: str) -> str:
     client = Client(url)
     client.call(batch(SYMBOLS))
     one, ten = client.processor_ms(quote("AAPL")), client.processor_ms(batch(SYMBOLS))
+    one_served, ten_served = served(url)
     slow = Client(slow_url)
     slow.call(batch(SYMBOLS))  # imports and connections are not what is measured
     single = slow.timed(quote("AAPL", fresh=True), 5)
     parallel = slow.timed(batch(SYMBOLS, fresh=True), 5)
     rows = [
         ("one cached call, processor time", f"{one:.2f} ms", ""),
-        ("a batch of ten cached calls, processor time", f"{ten:.2f} ms", f"{ten / one:.1f} × one call"),
+        ("a batch of ten cached calls, processor time", f"{ten:.2f} ms", f"{ten / one:.1f} × that"),
+        ("one cached call, at a client over HTTP", f"{one_served:.2f} ms", ""),
+        (
+            "a batch of ten cached calls, at a client",
+            f"{ten_served:.2f} ms",
+            f"{ten_served / one_served:.1f} × that",
+        ),
         (f"one call with a request of {LATENCY_S * 1000:.0f} ms", f"{single:.0f} ms", ""),
-        ("a batch of ten such calls", f"{parallel:.0f} ms", f"{parallel / single:.2f} × one call"),
+        ("a batch of ten such calls", f"{parallel:.0f} ms", f"{parallel / single:.2f} × that"),
     ]
     return "### Time of a batch\n\n" + markdown_table(("", "time", "ratio"), rows)
 
@@ -194,8 +239,6 @@ def _worker_mb() -> float:
     """Return the resident memory of the worker processes, in MB; 0 where the system does not say."""
     listed = subprocess.run(["ps", "-eo", "ppid,rss,comm"], capture_output=True, text=True, check=False).stdout
     own = [line.split() for line in listed.splitlines()[1:]]
-    import os
-
     return max(
         (int(rss) / 1024 for ppid, rss, *name in own if int(ppid) == os.getpid() and "monty" in name[0]), default=0
     )
