@@ -25,7 +25,7 @@ e2e_build := .aws-sam/e2e
 
 .PHONY: build validate e2e deploy publish local lock-aws
 
-build: .venv-sam/.installed ui ## build the deployment package for Lambda (arm64)
+build: .venv-sam/.installed ui-with-npm ## build the deployment package for Lambda (arm64)
 	$(with_sam) $(any_region) sam build
 
 # The same build with the packages of this machine, so that it can run here.
