@@ -306,15 +306,15 @@ class TestPublisher:
         shop.write_text(shop.read_text().replace("spending", "former_view"))
         with aws_services.serving() as url:
             s3 = boto3.client("s3", endpoint_url=url, region_name="us-east-1", **AWS_KEYS)
-            s3.create_bucket(Bucket="published")
-            variables = {**sources.variables, "TOOLFOLD_CATALOG": "s3://published/catalog", "AWS_ENDPOINT_URL": url}
+            s3.create_bucket(Bucket="scheduled")
+            variables = {**sources.variables, "TOOLFOLD_CATALOG": "s3://scheduled/catalog", "AWS_ENDPOINT_URL": url}
             variables.pop("TOOLFOLD_ALLOWED_COMMANDS")
             function = replace(built, layers=(dependencies, layer))
             with function.runtime(variables, lambda_file_system.launcher()) as runtime:
                 assert runtime.invoke({"source": "aws.events"})["outcome"] == "published"
-            pointer = json.loads(s3.get_object(Bucket="published", Key="catalog/current.json")["Body"].read())
+            pointer = json.loads(s3.get_object(Bucket="scheduled", Key="catalog/current.json")["Body"].read())
             key = f"catalog/catalogs/{pointer['sha256']}.json"
-            published = s3.get_object(Bucket="published", Key=key)["Body"].read().decode()
+            published = s3.get_object(Bucket="scheduled", Key=key)["Body"].read().decode()
         assert "HARBOUR__CITIES" in published.upper()
         assert "spending" in published
         assert "former_view" not in published
