@@ -245,8 +245,9 @@ class S3Store:
         """
 
         def read() -> None:
-            with suppress(Exception):  # the next call meets the same error, and can report it
-                self._catalog = self._read_again()
+            with suppress(Exception):  # the next call meets the same error, and reports it when logs are set up
+                self._catalog = self._load_published(self._get(POINTER, _MAX_POINTER_BYTES))
+                self._checked_at, self._check_again_s = time.monotonic(), self._max_age_s
 
         self._reading = Thread(target=read, name="catalog", daemon=True)
         self._reading.start()
@@ -288,6 +289,10 @@ class S3Store:
             if self._catalog is None:
                 logger.warning("no catalog has been published; using the one of the package")
             return self._embedded()
+        return self._load_published(pointer)
+
+    def _load_published(self, pointer: bytes) -> Catalog:
+        """Return the catalog that ``pointer`` names."""
         match _parse_pointer(pointer):
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
                 is_hash = len(sha256) == _HASH_LENGTH and _HASH_CHARACTERS.issuperset(sha256)
