@@ -37,8 +37,12 @@ FORBIDDEN = {
 MAX_TOOLFOLD_MODULES = 35
 """Modules of toolfold, packages included, in the first response. Raise it for code that every request needs."""
 
-MAX_MODULES = 125
-"""All modules that the handler imports for ``tools/list``: ours, Powertools and what they import."""
+MAX_MODULES = 129
+"""All modules that the handler imports for ``tools/list``: ours, Powertools and what they import.
+
+The count is that of Python 3.13, which the function runs on: its standard library is divided into five modules more
+than that of 3.11 and 3.12 for the same imports.
+"""
 
 FIRST_RESPONSES = ["initialize", "tools-list", "server-discover", "tool-list", "tool-get", "get", "not-json"]
 
