@@ -7,7 +7,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from toolfold.results import values
-from toolfold.results.render import dumps_compact
 from toolfold.results.tables import Table
 
 DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
@@ -21,11 +20,6 @@ def date_column(table: Table) -> int | None:
         if cells and all(map(values.is_date, cells)):
             return index
     return None
-
-
-def as_text(cell: Any) -> str:
-    """Return a cell as text, lists and objects as compact JSON."""
-    return cell if isinstance(cell, str) else dumps_compact(cell)
 
 
 def as_number(cell: Any) -> Decimal | None:

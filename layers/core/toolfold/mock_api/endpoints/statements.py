@@ -10,7 +10,6 @@ from toolfold.mock_api.companies import get_company
 from toolfold.mock_api.endpoint import Document, Endpoint, empty_document
 from toolfold.mock_api.request_parsing import ApiRequest
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.stocks import last_close
 from toolfold.mock_api.trading_days import add_months, month_end, trading_day_on_or_before
 
 from .core_stocks import SYMBOL
@@ -262,11 +261,6 @@ def _estimate(symbol: str, day: date, horizon: str, eps: float, revenue: float) 
         "revenue_estimate_analyst_count": f"{analysts - rng.randint(0, 3):.2f}",
     }
     return row
-
-
-def market_value(symbol: str, today: date) -> float:
-    """Return the market capitalization."""
-    return last_close(symbol, today) * shares_outstanding(symbol)
 
 
 ENDPOINTS = (
