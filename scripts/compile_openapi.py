@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import yaml_loader
-from toolfold.build.compiler import compile_folder
+from toolfold.build.compiler import compile_sources
 from toolfold.build.importers.openapi.importer import OpenApiImporter
 from toolfold.catalog.schema_checks import check_schema
 from toolfold.catalog.store import parse_catalog
@@ -54,9 +54,9 @@ def compile_document(path: Path) -> Row:
         importer = OpenApiImporter()
         found = importer.read(source, importer.settings_model.model_validate(settings), yaml, [])
         read_s = time.process_time() - started
-        left_out: list[str] = []
         started = time.process_time()
-        catalog = parse_catalog(compile_folder(Path(scratch), left_out=left_out).encode())
+        compiled = compile_sources(Path(scratch))
+        catalog = parse_catalog(compiled.text.encode())
         compile_s = time.process_time() - started
     assert found is not None, path
     tools = [tool for name in catalog if (tool := catalog.get(name)) is not None]
@@ -66,9 +66,9 @@ def compile_document(path: Path) -> Row:
     return Row(
         path.name,
         path.stat().st_size / 1e6,
-        len(tools) + len(left_out),
+        len(tools) + len(compiled.left_out),
         len(tools),
-        left_out,
+        compiled.left_out,
         sum("$defs" in tool.parameters for tool in tools),
         sum("inner parts of the schema" in note for note in found.notes),
         read_s,

@@ -12,7 +12,7 @@ import pytest
 from tests.support.meta_tools import call, error
 from tests.support.running_app import running_app
 from toolfold.build import yaml_loader
-from toolfold.build.compiler import compile_folder
+from toolfold.build.compiler import compile_sources
 from toolfold.build.importers.openapi.refresh import refresh
 from toolfold.build.importers.openapi.settings import OpenApiSettings
 from toolfold.catalog.model import Catalog
@@ -53,8 +53,7 @@ def folder(service: str, settings: Settings, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def catalog(folder: Path) -> Catalog:
-    left_out: list[str] = []
-    compiled = compile_folder(folder, left_out=left_out)
+    compiled, left_out, *_ = compile_sources(folder)
     assert left_out == []
     return parse_catalog(compiled.encode())
 
@@ -174,9 +173,9 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetaTools]:
         source.mkdir()
         (source / "source.yaml").write_text(f"id: ledger\nkind: openapi\nurl: {url}/openapi.json\nfreshness_s: 60\n")
         refresh(source, OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data), settings)
-        notes: list[str] = []
-        catalog = parse_catalog(compile_folder(source.parent, notes=notes).encode())
-        assert [note.partition(": ")[2] for note in notes if "security scheme" in note] == [
+        compiled = compile_sources(source.parent)
+        catalog = parse_catalog(compiled.text.encode())
+        assert [note.partition(": ")[2] for note in compiled.notes if "security scheme" in note] == [
             "POST /audit needs the security scheme HTTPBasic, which is not sent; make another source with auth for it"
         ]
         yield MetaTools(lambda: catalog, ToolExecutor(settings))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from toolfold.build import importers, lint
-from toolfold.build.compiler import compile_folder
+from toolfold.build.compiler import compile_sources
 from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.model import Catalog
@@ -60,7 +60,10 @@ def compiled(
     (source / "snapshot.json").write_text(json.dumps(tools))
     if overlay:
         (source / "overlay.yaml").write_text(overlay)
-    return parse_catalog(compile_folder(folder, adapters=["toy"], left_out=left_out).encode())
+    made = compile_sources(folder, adapters=["toy"])
+    if left_out is not None:
+        left_out += made.left_out
+    return parse_catalog(made.text.encode())
 
 
 def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and_called(tmp_path: Path) -> None:

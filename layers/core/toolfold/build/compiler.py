@@ -1,9 +1,8 @@
 """Compile all sources to one JSON document.
 
-Each source is read alone: ``build.yaml_source`` reads those that are written by hand, ``build.imported_source``
-those that describe themselves. The compiler names the tools, checks references between them with ``build.checks``, and
-computes everything that does not depend on a request. The result is deterministic: the same files give the same bytes
-and the same hash.
+``build.source_loader`` reads each source alone. The compiler names the tools, checks references between them with
+``build.checks``, and computes everything that does not depend on a request. The result is deterministic: the same files
+give the same bytes and the same hash.
 """
 
 from __future__ import annotations
@@ -16,89 +15,76 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolfold.build import checks, emitter, search_index, semantic_index, writer, yaml_loader
-from toolfold.build.importers import find_importer
+from toolfold.build import checks, emitter, search_index, semantic_index, writer
+from toolfold.build.index_texts import out_of_scope_texts, searchable_texts, without_queries
 from toolfold.build.loaded_source import LoadedSource
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import RelatedTool, compile_relations
-from toolfold.build.schema.tools import Category, Tool
 from toolfold.build.schema.vocabulary import Vocabulary
+from toolfold.build.source_loader import load_sources
+from toolfold.build.tool_definition import ToolDefinition
 from toolfold.build.tool_names import OriginalName, assign_names
 from toolfold.build.tool_references import renamed, renamed_vocabulary
-from toolfold.build.yaml_source import load_yaml_source
-from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.skills import SKILL_FILE
-from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
-from toolfold.fuzzy import closest_matches
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
 
 
-class _ToolDefinition(NamedTuple):
-    """A tool with its source, its category and what returns ``file:line`` of a key of it."""
+class CompiledFolder(NamedTuple):
+    """A compiled catalog, and what there is to say about its imported tools.
 
-    source: LoadedSource
-    category: Category
-    label: str
-    tool: Tool
-    where: functools.partial[str]
+    Attributes:
+        text: The compiled catalog as JSON text, ending in a line feed.
+        left_out: What imported sources describe and no tool can express, each as ``file:line: problem``.
+        notes: What imported tools lack without harm, each as ``file:line: sentence``.
+        imported: Name of each imported tool → ``file:line`` of its description.
+    """
+
+    text: str
+    left_out: list[str]
+    notes: list[str]
+    imported: dict[str, str]
 
 
-def compile_folder(
-    folder: Path,
-    adapters: Collection[str] | None = None,
-    left_out: list[str] | None = None,
-    notes: list[str] | None = None,
-    imported: dict[str, str] | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> str:
+def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str:
+    """Return the catalog of every source below ``folder`` as JSON text; see :func:`compile_sources`."""
+    return compile_sources(folder, adapters).text
+
+
+def compile_sources(
+    folder: Path, adapters: Collection[str] | None = None, progress: Callable[[str], None] = lambda _: None
+) -> CompiledFolder:
     """Compile every source below ``folder``.
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``.
         adapters: Names that ``kind`` may have. None: the adapters that ``sources.registry`` finds here.
-        left_out: Receives what imported sources describe and no tool can express, each as ``file:line: problem``.
-        notes: Receives what imported tools lack without harm, each as ``file:line: sentence``.
-        imported: Receives the name of each imported tool → ``file:line`` of its description.
         progress: Called with a sentence before each step that may take long.
-
-    Returns:
-        The compiled catalog as JSON text, ending in a line feed.
 
     Raises:
         SourceError: The files have errors. The exception lists all of them, each as ``file:line: problem``.
     """
     problems: list[str] = []
-    loaded = _load(folder, adapter_names() if adapters is None else sorted(adapters), problems, progress)
+    loaded = load_sources(folder, adapter_names() if adapters is None else sorted(adapters), problems, progress)
     names = _names(loaded)
-    left_out = [] if left_out is None else left_out
-    left_out += [problem for source in loaded for problem in source.left_out]
-    if notes is not None:
-        notes += [note for source in loaded for note in source.notes]
+    left_out = [problem for source in loaded for problem in source.left_out]
     progress("Checking the tools …")
     definitions = list(_definitions(loaded, names, problems))
     tools, locations = _tool_entries(definitions, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]
-    if imported is not None:
-        imported |= {entry.tool.name: locations[entry.tool.name] for entry in definitions if entry.source.is_imported}
     if len({entry.source.settings.id for entry in definitions}) < len(loaded):
         problems += left_out  # a source without any tool that is valid
-    written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
     vocabularies = {
         source.settings.id: renamed_vocabulary(source.vocabulary, _own_names(names, source)) for source in loaded
     }
-    problems += checks.check_mentions(written, tools, locations)
-    problems += checks.check_use_instead([entry.tool for entry in definitions], locations)
-    problems += checks.check_hints(tools, locations)
-    problems += checks.check_vocabulary(vocabularies.values(), tools)
+    problems += _check_references(definitions, tools, locations, vocabularies)
     for name, relations in compile_relations(_related(definitions, names), list(tools), problems).items():
         tools[name]["relations"] = relations
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
-    searchable, out_of_scope = _searchable(definitions, vocabularies), _out_of_scope(vocabularies)
     categories = _categories(definitions)
     sources = {source.settings.id: source.entry for source in loaded}
     unexposed = {entry.tool.name for entry in definitions if not entry.tool.expose}
@@ -112,20 +98,45 @@ def compile_folder(
         "listing": _listing(categories, tools),
         "definition_tokens": _definition_tokens(tools),
         "tools": tools,
-        "index": search_index.build(searchable, out_of_scope),
-        "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
-        "synonyms": search_index.synonyms(vocabularies.values()),
-        "semantic": semantic_index.build(_without_queries(definitions, searchable)),
+        **_search_sections(definitions, vocabularies),
         "related": sum("relations" in tool for tool in tools.values()),
         "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
         "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
         "profile_names": profiles.names,
         **profiles.sections,
     }
-    return writer.dumps(compiled)
+    notes = [note for source in loaded for note in source.notes]
+    imported = {entry.tool.name: locations[entry.tool.name] for entry in definitions if entry.source.is_imported}
+    return CompiledFolder(writer.dumps(compiled), left_out, notes, imported)
 
 
-def _related(definitions: Sequence[_ToolDefinition], names: Mapping[OriginalName, str]) -> list[RelatedTool]:
+def _check_references(
+    definitions: Sequence[ToolDefinition],
+    tools: Mapping[str, Mapping[str, Any]],
+    locations: Mapping[str, str],
+    vocabularies: Mapping[str, Vocabulary],
+) -> Iterator[str]:
+    """Yield what is wrong where texts and vocabularies refer to tools and parameters."""
+    written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
+    yield from checks.check_mentions(written, tools, locations)
+    yield from checks.check_use_instead([entry.tool for entry in definitions], locations)
+    yield from checks.check_hints(tools, locations)
+    yield from checks.check_vocabulary(vocabularies.values(), tools)
+
+
+def _search_sections(definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]) -> dict[str, Any]:
+    """Return the sections of the catalog that a search reads."""
+    searchable = searchable_texts(definitions, vocabularies)
+    out_of_scope = out_of_scope_texts(vocabularies)
+    return {
+        "index": search_index.build(searchable, out_of_scope),
+        "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
+        "synonyms": search_index.synonyms(vocabularies.values()),
+        "semantic": semantic_index.build(without_queries(definitions, searchable)),
+    }
+
+
+def _related(definitions: Sequence[ToolDefinition], names: Mapping[OriginalName, str]) -> list[RelatedTool]:
     """Return the tools that have relations."""
     return [
         RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
@@ -144,53 +155,9 @@ def _content(file: str | bytes) -> dict[str, str]:
     return {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}
 
 
-def _load(
-    folder: Path, adapters: Collection[str], problems: list[str], progress: Callable[[str], None]
-) -> list[LoadedSource]:
-    """Return every source that can be read, sorted by the names of their folders.
-
-    Raises:
-        SourceError: The folder has no source, or a ``source.yaml`` is not YAML.
-    """
-    paths = sorted(folder.glob("*/source.yaml"))
-    if not paths:
-        problem = "contains no <source>/source.yaml" if folder.is_dir() else "is not a folder"
-        raise SourceError([f"{folder}: {problem}"])
-    found: dict[str, LoadedSource] = {}
-    for path in paths:
-        progress(f"Reading {path.parent.name} …")
-        document = yaml_loader.load(path)
-        kind = document.data.get("kind", "http_api") if isinstance(document.data, dict) else "http_api"
-        if kind not in adapters:
-            closest = closest_matches(str(kind), adapters)
-            hint = f"; did you mean {closest[0]}?" if closest else ""
-            known = ", ".join(adapters)
-            problems.append(
-                f"{document.where(('kind',))}: no adapter for the kind {kind!r} is installed; known are {known}{hint}"
-            )
-            continue
-        importer = None if _has_functions(document) else find_importer(kind)
-        if importer is None:
-            source = load_yaml_source(path.parent, document, problems)
-        else:
-            from toolfold.build.imported_source import load_imported_source
-
-            source = load_imported_source(importer, path.parent, document, problems)
-        if source is None:
-            continue
-        if found.setdefault(source.settings.id, source) is not source:
-            problems.append(f"{document.where(('id',))}: another source has the id {source.settings.id!r}")
-    return list(found.values())
-
-
-def _has_functions(document: yaml_loader.Document) -> bool:
-    """Return whether the tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``."""
-    return isinstance(document.data, dict) and "function_key" in document.data
-
-
 def _definitions(
     loaded: Sequence[LoadedSource], names: Mapping[OriginalName, str], problems: list[str]
-) -> Iterator[_ToolDefinition]:
+) -> Iterator[ToolDefinition]:
     """Yield every tool under its name in the catalog."""
     counts = Counter(name for source in loaded for name in {group.category.category for group in source.categories})
     for source in loaded:
@@ -202,7 +169,7 @@ def _definitions(
                 named = renamed(tool, own) if own else tool
                 if name_key(named.name) in RESERVED_NAMES:
                     problems.append(f"{where(number, 'name')}: tool {named.name} has the name of a meta-tool")
-                yield _ToolDefinition(source, category, label, named, functools.partial(where, number))
+                yield ToolDefinition(source, category, label, named, functools.partial(where, number))
 
 
 def _names(loaded: Sequence[LoadedSource]) -> Mapping[OriginalName, str]:
@@ -223,7 +190,7 @@ def _own_names(names: Mapping[OriginalName, str], source: LoadedSource) -> dict[
 
 
 def _tool_entries(
-    definitions: Sequence[_ToolDefinition], problems: list[str], left_out: list[str]
+    definitions: Sequence[ToolDefinition], problems: list[str], left_out: list[str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Return name → entry of each tool, and name → ``file:line``, without imported tools that are not valid."""
     entries: dict[str, dict[str, Any]] = {}
@@ -249,7 +216,7 @@ def _tool_entries(
     return entries, locations
 
 
-def _categories(definitions: Sequence[_ToolDefinition]) -> list[dict[str, Any]]:
+def _categories(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     """Return the entries of the categories, in the order of the listing."""
     sizes = Counter(entry.label for entry in definitions)
     first = {entry.label: entry for entry in reversed(definitions)}
@@ -273,69 +240,6 @@ def _definition_tokens(tools: Mapping[str, Mapping[str, Any]]) -> int:
         definition = {"name": name, "description": description, "inputSchema": entry["parameters"]}
         pieces += tokens.pieces(json.dumps(definition, ensure_ascii=False, separators=(",", ":")) + ",")
     return tokens.with_margin(pieces)
-
-
-def _searchable(
-    definitions: Sequence[_ToolDefinition], vocabularies: Mapping[str, Vocabulary]
-) -> list[dict[str, list[str]]]:
-    """Return the indexed texts of each tool. A phrase in ``use_instead`` is a text of the tool that it refers to."""
-    redirected: dict[str, list[str]] = {}
-    for entry in definitions:
-        for other in entry.tool.use_instead:
-            redirected.setdefault(other.tool, []).append(other.phrase)
-    return [
-        _texts(entry, vocabularies[entry.source.settings.id], redirected.get(entry.tool.name, []))
-        for entry in definitions
-    ]
-
-
-def _without_queries(
-    definitions: Sequence[_ToolDefinition], searchable: Sequence[dict[str, list[str]]]
-) -> dict[int, dict[str, list[str]]]:
-    """Return position → indexed texts of the tools without example queries.
-
-    Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
-    (docs/explanation/decisions/semantic-postings.md).
-    """
-    return {at: texts for at, texts in enumerate(searchable) if not definitions[at].tool.example_queries}
-
-
-def _texts(entry: _ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
-    category, tool, names = entry.category, entry.tool, vocabulary.names.items()
-    # Written requests say better what a tool is for than its parameters, which similar tools share.
-    described = {} if tool.example_queries else _parameters(tool)
-    return {
-        "name": [in_words(tool.name)],
-        "title": [tool.title],
-        "summary": [tool.summary],
-        "description": [tool.description],
-        "parameter_names": [in_words(name) for name in described],
-        "parameter_descriptions": list(described.values()),
-        "tags": tool.tags,
-        "category": [category.title, category.description],
-        "example_queries": tool.example_queries,
-        "aliases": tool.aliases,
-        "redirected_queries": redirected,
-        "kinds": [f"@{kind}" for kind, known in names if known.matches_tool(category.category, tool.name)],
-        "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
-    }
-
-
-def _parameters(tool: Tool) -> dict[str, str]:
-    """Return parameter → description."""
-    if tool.parameters_schema is None:
-        return {parameter.name: parameter.description or "" for parameter in tool.parameters}
-    rules = json_schema.properties(tool.parameters_schema)
-    return {name: str(rule.get("description", "")) for name, rule in rules.items()}
-
-
-def _out_of_scope(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
-    """Return the indexed texts of each topic that no tool serves."""
-    return [
-        {"example_queries": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
-        for vocabulary in vocabularies.values()
-        for topic, phrases in vocabulary.out_of_scope.items()
-    ]
 
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build import prompt_injection, yaml_loader
-from toolfold.build.compiler import compile_folder
+from toolfold.build.compiler import compile_sources
 from toolfold.build.findings import Finding
 from toolfold.build.lint_imported import GENERIC, check_imported
 from toolfold.catalog import json_schema
@@ -134,11 +134,10 @@ def check(folder: Path) -> list[Finding]:
     If the catalog does not compile, only the errors of the compiler are returned.
     """
     try:
-        left_out: list[str] = []
-        imported: dict[str, str] = {}
-        catalog = parse_catalog(compile_folder(folder, left_out=left_out, imported=imported).encode())
+        compiled = compile_sources(folder)
     except SourceError as error:
         return [_from_compiler(problem) for problem in error.problems]
+    catalog = parse_catalog(compiled.text.encode())
     documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)]
     tools = list(_tools(catalog, documents))
     found = [finding for document in documents for finding in _check_injection(document)]
@@ -147,9 +146,9 @@ def check(folder: Path) -> list[Finding]:
     found += [*_check_similarity(tools), *_check_shared_phrases(tools)]
     lines = {str(document.path): document.path.read_text(encoding="utf-8").splitlines() for document in documents}
     kept = [finding for finding in found if not _is_waived(finding, lines[finding.file][finding.line - 1])]
-    kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in left_out]
+    kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
     written = {tool.name for tool in tools}
-    kept += check_imported(catalog, {name: where for name, where in imported.items() if name not in written})
+    kept += check_imported(catalog, {name: where for name, where in compiled.imported.items() if name not in written})
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
 
 

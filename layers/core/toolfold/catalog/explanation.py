@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
+from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, described_fields, term_counts
 from toolfold.catalog.search import (
     CERTAIN_NAME_BONUS,
     NAME_BONUS,
@@ -23,7 +23,7 @@ from toolfold.catalog.search import (
     search,
     term_weights,
 )
-from toolfold.catalog.tokenizer import in_words, stem, words
+from toolfold.catalog.tokenizer import stem, words
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -273,17 +273,9 @@ class Explainer:
         properties: Any = tool.parameters.get("properties", {})
         rules = properties.items() if isinstance(properties, dict) else ()
         described = {name: rule.get("description", "") for name, rule in rules if isinstance(rule, dict)}
+        parameters = {name: text if isinstance(text, str) else "" for name, text in described.items()}
         categories = [one for one in self.catalog.base.categories if one.name == tool.category]
-        return {
-            "name": [in_words(tool.name)],
-            "title": [tool.title],
-            "summary": [tool.summary],
-            "description": [tool.description],
-            "parameter_names": [in_words(name) for name in described],
-            "parameter_descriptions": [text for text in described.values() if isinstance(text, str)],
-            "tags": list(tool.tags),
-            "category": [text for one in categories for text in (one.title, one.description)],
-        }
+        return described_fields(tool, parameters, [text for one in categories for text in (one.title, one.description)])
 
 
 def _by_score(part: Part) -> float:

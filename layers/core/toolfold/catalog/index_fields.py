@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from toolfold.catalog.tokenizer import stems
+from toolfold.catalog.tokenizer import in_words, stems
 
-__all__ = ["FIELDS", "SATURATION", "SCALE", "Field", "term_counts"]
+__all__ = ["FIELDS", "SATURATION", "SCALE", "Field", "described_fields", "term_counts"]
 
 _BY_LENGTH = 0.8
 """b of BM25F, near its usual 0.75: a word of a long description says less than one of a short one."""
@@ -54,6 +54,43 @@ SATURATION = 2.5
 
 SCALE = 100
 """Weights are stored as integers in hundredths: they are short, and their sums do not depend on the order."""
+
+
+class DescribedTool(Protocol):
+    """A tool, as it is written or as it is compiled."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def tags(self) -> Sequence[str]: ...
+
+
+def described_fields(
+    tool: DescribedTool, parameters: Mapping[str, str], category: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return field → texts, of the fields whose texts a model can read as well.
+
+    Args:
+        tool: The tool.
+        parameters: Its parameters → their descriptions.
+        category: The texts of its category.
+    """
+    return {
+        "name": [in_words(tool.name)],
+        "title": [tool.title],
+        "summary": [tool.summary],
+        "description": [tool.description],
+        "parameter_names": [in_words(name) for name in parameters],
+        "parameter_descriptions": list(parameters.values()),
+        "tags": list(tool.tags),
+        "category": list(category),
+    }
 
 
 def term_counts(

@@ -239,14 +239,12 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _compile(options: argparse.Namespace) -> int:
-    from toolfold.build.compiler import compile_folder
+    from toolfold.build.compiler import compile_sources
     from toolfold.build.output_file import read_output_file, replace_catalog_file
 
     path = options.output or options.folder / "catalog.json"
-    left_out: list[str] = []
-    notes: list[str] = []
     with progress.steps() as steps:
-        compiled = compile_folder(options.folder, left_out=left_out, notes=notes, progress=steps.start)
+        compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
     current = read_output_file(path)
     _print_left_out(left_out)
     _print_notes(notes, is_whole=options.notes)
