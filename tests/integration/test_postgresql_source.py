@@ -28,7 +28,8 @@ from toolfold import call_context
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRequired, CallError
-from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
+from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.execution.secrets import SecretProvider
 from toolfold.sources.sql.database_reader import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error

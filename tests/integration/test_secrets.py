@@ -19,7 +19,8 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
 from toolfold.execution import secrets
-from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials, known_operator_key, resolve_api_key
+from toolfold.execution.api_keys import known_operator_key, resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.execution.secrets import SecretProvider
 
 KEY = "CANARYKEY0123456"

@@ -155,7 +155,8 @@ def _catalog(settings: Settings) -> Catalog | Finding:
 
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Finding:
     from toolfold.aws.clients import AwsClients
-    from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
+    from toolfold.execution.api_keys import resolve_api_key
+    from toolfold.execution.credentials import NO_CREDENTIALS
     from toolfold.execution.secrets import SecretProvider
 
     secrets = SecretProvider(

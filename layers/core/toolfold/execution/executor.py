@@ -27,12 +27,7 @@ from toolfold.errors import (
     NotCached,
     WriteNotAllowed,
 )
-from toolfold.execution.credentials import (
-    NO_CREDENTIALS,
-    RequestCredentials,
-    known_operator_key,
-    resolve_api_key,
-)
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 
 if TYPE_CHECKING:
     from toolfold.cache.memo import Memo
@@ -168,6 +163,7 @@ class ToolExecutor:
         only_cached: bool,
     ) -> CallResult:
         """Perform the call of ``line``, which is completed."""
+        from toolfold.execution.api_keys import known_operator_key, resolve_api_key
         from toolfold.execution.validation import validator_of
         from toolfold.models import SourceCredentials
 
@@ -265,7 +261,7 @@ class ToolExecutor:
 
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
-        from toolfold.execution import validation  # noqa: F401 - see above
+        from toolfold.execution import api_keys, validation  # noqa: F401 - see above
 
         self.cached_executor().warm_up(catalog.sources)
 

@@ -16,7 +16,8 @@ from toolfold.build.output_file import replace_file
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError
-from toolfold.execution.credentials import NO_CREDENTIALS, resolve_api_key
+from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.execution.secrets import SecretProvider
 from toolfold.sources.sql.database_reader import open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
