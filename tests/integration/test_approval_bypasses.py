@@ -68,7 +68,7 @@ ROADS: Mapping[str, str] = {
     "transports/lambda_handler.py self.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_message": "lambda",
-    "transports/stdio.py self._server.handle_message": "stdio, handshake",
+    "transports/stdio_session.py self._server.handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py tool_call": "TOOL_CALL",
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
     "meta_tools/call_batch.py fetch": "TOOL_CALL",

@@ -1,0 +1,327 @@
+"""The session of one client over stdio: one JSON-RPC message per line, in both directions.
+
+Four kinds of thread, so that a slow call delays nothing else. A reader thread reads stdin and answers at once what
+needs no upstream. Worker threads run ``tools/call``, which may wait for an upstream, and ``resources/read``, which the
+limits of calls also apply to; an answer is sent as soon as it is ready, in any order. A writer thread alone writes to
+stdout; logs go to stderr. The main thread waits for the end, of stdin or by a signal.
+
+A client that does not read its answers is not read from either: when :data:`MAX_UNSENT_BYTES` of answers or
+:data:`MAX_QUEUED_CALLS` calls wait, no more lines are read and no more calls are started.
+
+From the specification, 2026-07-28: a server of both eras answers each request by the era it belongs to, in one process
+(Versioning); a cancelled request is never answered, and the end of stdin ends the server (Transports, stdio).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, BinaryIO
+
+from toolfold.protocol import jsonrpc
+from toolfold.protocol.jsonrpc import JsonRpcError, Message
+from toolfold.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
+
+if TYPE_CHECKING:
+    from toolfold.call_context import CallContext, SendProgress
+    from toolfold.protocol.mcp import Server
+    from toolfold.transports.workers import WorkerPool
+
+__all__ = ["StdioSession"]
+
+logger = logging.getLogger("toolfold")
+
+MAX_LINE_BYTES = 32 << 20
+"""Longest line that is read: far longer than any request, and short enough for the memory of the process."""
+
+MAX_WORKERS = 40
+"""Calls that run at the same time; further ones are queued. A call spends most of its time waiting for the upstream."""
+
+MAX_UNSENT_BYTES = 32 << 20
+"""Bytes of answers that wait for the client to read. A client may write thousands of requests before it reads."""
+
+MAX_QUEUED_CALLS = 10_000
+MAX_QUEUED_BYTES = 8 << 20
+"""Calls that wait for a worker, and the bytes of their lines, which take several times as much when they are parsed."""
+
+MAX_LOGGED_LINES = 100
+"""Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
+
+
+class _Call:
+    """A call that was received, and whether it was cancelled since."""
+
+    __slots__ = ("context", "is_cancelled", "message", "size")
+
+    def __init__(self, message: Message, size: int) -> None:
+        self.message, self.size = message, size
+        self.is_cancelled = False
+        self.context: CallContext | None = None
+
+
+class StdioSession:
+    """The requests of one client and the answers to them.
+
+    Args:
+        server: answers the messages.
+        drain_timeout_s: after the end of the input, the longest wait for the next answer that is still due, and for
+            the client to read; after :meth:`stop`, the longest wait in all.
+    """
+
+    def __init__(self, server: Server, drain_timeout_s: float) -> None:
+        self._server, self._drain_timeout_s = server, drain_timeout_s
+        self._pool: WorkerPool | None = None
+        self._answers: SimpleQueue[bytes | None] = SimpleQueue()
+        # Its items: None at the end of the input, an exception when the output is broken, a text at a signal.
+        # SimpleQueue.put may be called by a signal handler.
+        self._ended: SimpleQueue[OSError | str | None] = SimpleQueue()
+        self._is_stopping = False
+        self._lock = threading.Lock()
+        self._has_room = threading.Condition(self._lock)
+        self._has_finished = threading.Condition(self._lock)
+        self._pending: dict[tuple[type, jsonrpc.Id], dict[int, _Call]] = {}  # clients may use a JSON-RPC id twice
+        self._queued_calls = self._queued_bytes = self._unsent_bytes = self._skipped_lines = 0
+        self._error: OSError | None = None
+
+    def serve(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        """Answer messages until the input has ended and every answer that is due was written.
+
+        Raises:
+            OSError: ``outgoing`` cannot be written to.
+        """
+        threading.Thread(target=self._read_messages, args=(incoming,), name="stdin", daemon=True).start()
+        writer = threading.Thread(target=self._write_answers, args=(outgoing,), name="stdout", daemon=True)
+        writer.start()
+        if isinstance(self._ended.get(), str):
+            self._drain(monotonic() + self._drain_timeout_s)
+        else:
+            self._drain(None)
+        self._answers.put(None)
+        writer.join(0 if self._unsent_bytes else self._drain_timeout_s)
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """End the session: read no more, and send the answers that are due. May be called by a signal handler."""
+        self._is_stopping = True
+        self._ended.put("stopped")
+
+    def _drain(self, end: float | None) -> None:
+        """Wait until every answer was written or ``end`` has come; without ``end``, as long as there is progress."""
+        with self._lock:
+            while (self._pending or self._unsent_bytes) and self._error is None:
+                timeout_s = self._drain_timeout_s if end is None else end - monotonic()
+                if timeout_s <= 0 or not self._has_finished.wait(timeout_s):
+                    return
+                if end is None and self._is_stopping:  # a signal while the input had already ended
+                    end = monotonic() + self._drain_timeout_s
+
+    # The writer
+
+    def _write_answers(self, outgoing: BinaryIO) -> None:
+        try:
+            for answer in iter(self._answers.get, None):
+                _write(outgoing, answer + b"\n")
+                self._note_sent(len(answer))
+        except ValueError:
+            return  # closed by this process, which waited long enough
+        except OSError as error:
+            with self._lock:
+                self._error = error
+                self._has_room.notify_all()
+                self._has_finished.notify_all()
+            self._ended.put(error)
+
+    def _send(self, answer: bytes) -> None:
+        with self._lock:
+            self._unsent_bytes += len(answer)
+        self._answers.put(answer)
+
+    def _note_sent(self, size: int) -> None:
+        with self._lock:
+            was_full = self._is_full()
+            self._unsent_bytes -= size
+            if was_full and not self._is_full():
+                self._has_room.notify_all()
+            self._has_finished.notify()
+
+    def _is_full(self) -> bool:
+        return self._unsent_bytes > MAX_UNSENT_BYTES
+
+    # The reader
+
+    def _read_messages(self, incoming: BinaryIO) -> None:
+        try:
+            for line in _lines(incoming):
+                if self._is_stopping:
+                    return
+                if len(line) > MAX_LINE_BYTES:
+                    self._skip(f"it is longer than {MAX_LINE_BYTES} bytes")
+                    too_long = JsonRpcError(PARSE_ERROR, f"The line is longer than {MAX_LINE_BYTES} bytes.")
+                    self._send(jsonrpc.encode_error(too_long))
+                else:
+                    self._handle_line(line)
+                self._wait_for_room()
+        finally:
+            self._ended.put(None)
+
+    def _wait_for_room(self) -> None:
+        """Wait while too much is unsent or queued. Until then, what the client writes stays in the pipe."""
+        with self._lock:
+            while (
+                self._is_full() or self._queued_calls >= MAX_QUEUED_CALLS or self._queued_bytes >= MAX_QUEUED_BYTES
+            ) and self._error is None:
+                self._has_room.wait()
+
+    def _handle_line(self, line: bytes) -> None:
+        try:
+            message = jsonrpc.parse_message(line)
+        except JsonRpcError as error:
+            if error.id is not None:
+                self._send(jsonrpc.encode_error(error))
+            elif line.endswith(b"\n"):
+                # Without an id the client cannot match an answer to its request. A last line may have been cut off.
+                self._skip(error.message)
+            return
+        if message is None:
+            return  # a response: this server sends no requests
+        if message.id is None:
+            self._handle_notification(message)
+        elif message.method in ("tools/call", "resources/read"):
+            self._queue_call(_Call(message, len(line)))
+        else:
+            self._send(self._answer(message))
+
+    def _skip(self, reason: str) -> None:
+        self._skipped_lines += 1
+        if self._skipped_lines <= MAX_LOGGED_LINES:
+            logger.warning("a line on stdin was skipped: %s", reason)
+        if self._skipped_lines == MAX_LOGGED_LINES:
+            logger.warning("further skipped lines are not logged")
+
+    def _handle_notification(self, notification: Message) -> None:
+        if notification.method != "notifications/cancelled":
+            return
+        id_ = notification.params.get("requestId")
+        if not isinstance(id_, str | int):
+            return
+        with self._lock:
+            cancelled = self._pending.pop((type(id_), id_), {}).values()
+            for call in cancelled:
+                call.is_cancelled = True
+            self._has_finished.notify()
+        for call in cancelled:
+            if call.context is not None:
+                call.context.cancel()
+
+    # The workers
+
+    def _queue_call(self, call: _Call) -> None:
+        with self._lock:
+            self._pending.setdefault(_key(call), {})[id(call)] = call
+            self._queued_calls += 1
+            self._queued_bytes += call.size
+        if self._pool is None:
+            from toolfold.transports.workers import WorkerPool  # not needed by the first answers
+
+            self._pool = WorkerPool("call", MAX_WORKERS)
+        self._pool.submit(lambda: self._run_call(call))
+
+    def _run_call(self, call: _Call) -> None:
+        with self._lock:
+            while self._is_full() and self._error is None:
+                self._has_room.wait()
+            self._queued_calls -= 1
+            self._queued_bytes -= call.size
+            self._has_room.notify_all()
+        answer = self._answer_call(call)
+        with self._lock:
+            if call.is_cancelled:
+                return
+            calls = self._pending[_key(call)]
+            del calls[id(call)]
+            if not calls:
+                del self._pending[_key(call)]
+            self._unsent_bytes += len(answer)
+        self._answers.put(answer)
+
+    def _answer_call(self, call: _Call) -> bytes:
+        """Return the answer to a call, which can be cancelled and may report its progress while it runs."""
+        from toolfold.call_context import CallContext, running  # not needed by the first answers
+
+        context = CallContext(self._progress_sender(call))
+        with self._lock:
+            call.context = context
+            if call.is_cancelled:
+                return b""
+        with running(context):
+            return self._answer(call.message)
+
+    def _progress_sender(self, call: _Call) -> SendProgress | None:
+        """Return what sends the progress of a call to the client; None where the client has not requested it."""
+        meta = call.message.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        if not isinstance(token, str | int) or isinstance(token, bool):
+            return None
+
+        def send(progress: float, total: float | None, message: str) -> None:
+            found = {"progressToken": token, "progress": progress, "total": total, "message": message}
+            params = {name: value for name, value in found.items() if value not in (None, "")}
+            notification = jsonrpc.encode_notification("notifications/progress", params)
+            with self._lock:
+                # Not after the answer, and not while the client does not read.
+                if self._is_full() or id(call) not in self._pending.get(_key(call), {}):
+                    return
+                self._unsent_bytes += len(notification)
+                self._answers.put(notification)
+
+        return send
+
+    def _answer(self, request: Message) -> bytes:
+        try:
+            return self._server.handle_message(request)
+        except Exception as error:  # noqa: BLE001 - an internal error must not end the server
+            logger.error("defect in %s: %s", request.method[:64], type(error).__name__)
+            return jsonrpc.encode_error(
+                JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
+            )
+
+
+def _key(call: _Call) -> tuple[type, jsonrpc.Id]:
+    """Return the id with its type: 1 and "1" are two ids, and so are 1 and true."""
+    id_ = call.message.id
+    assert id_ is not None  # noqa: S101 - a call is a request
+    return type(id_), id_
+
+
+def _write(outgoing: BinaryIO, data: bytes) -> None:
+    """Write all of ``data``, which an unbuffered pipe may take in parts."""
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[outgoing.write(remaining) or 0 :]
+    outgoing.flush()
+
+
+def _lines(incoming: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines that are not blank, each with its line feed. One over the limit is cut one byte after it."""
+    while line := _read_line(incoming, MAX_LINE_BYTES + 1):
+        if len(line) > MAX_LINE_BYTES:
+            rest = line
+            while rest and not rest.endswith(b"\n"):
+                rest = _read_line(incoming, MAX_LINE_BYTES)
+        if not line.isspace():
+            yield line
+
+
+def _read_line(incoming: BinaryIO, most: int) -> bytes:
+    """Return the next line, or its first ``most`` bytes; empty at the end.
+
+    The end is also where the terminal of the input is gone, or where this process has closed it after a signal.
+    """
+    try:
+        return incoming.readline(most)
+    except (OSError, ValueError):
+        return b""
