@@ -3,4 +3,4 @@
 May import ``toolfold`` alone, for its version.
 """
 
-__all__ = ["clients", "s3"]
+__all__ = ["clients", "deadlines", "s3"]

@@ -11,6 +11,7 @@ __all__ = [
     "factory",
     "fail_safe",
     "key",
+    "memo",
     "memory",
     "response_cache",
     "sqlite",

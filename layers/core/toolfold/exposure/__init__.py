@@ -5,4 +5,4 @@ each mode, ``cursor`` the places in a list of several pages, ``exposed_tools`` a
 ``meta_tools`` and what it may; nothing here is imported for the path without a profile, unless the settings ask for it.
 """
 
-__all__ = ["cursor", "exposed_tools", "modes", "profiles", "resolution"]
+__all__ = ["cursor", "exposed_tools", "modes", "profiles", "resolution", "stand_ins"]

@@ -15,4 +15,5 @@ __all__ = [
     "session",
     "sockets",
     "ssrf",
+    "trace",
 ]

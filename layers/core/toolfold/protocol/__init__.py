@@ -4,4 +4,4 @@
 ``mcp`` has the methods. May import ``meta_tools``, ``execution.credentials`` and what they import.
 """
 
-__all__ = ["http", "jsonrpc", "mcp", "versions"]
+__all__ = ["http", "input_required", "jsonrpc", "mcp", "skills", "versions"]

@@ -9,6 +9,10 @@
 __all__ = [
     "answer_folder",
     "columns",
+    "combined",
+    "content_blocks",
+    "coverage",
+    "joining",
     "limits",
     "measure",
     "offload",
@@ -22,6 +26,7 @@ __all__ = [
     "renderer",
     "select",
     "tables",
+    "text_output",
     "tokens",
     "values",
 ]

@@ -4,4 +4,4 @@
 May import ``catalog.model``, ``network``, ``models``, ``settings`` and ``errors``; nothing of ``execution``.
 """
 
-__all__ = ["alpha_vantage", "base", "errors", "http_api", "registry"]
+__all__ = ["alpha_vantage", "base", "errors", "http_api", "mcp", "registry", "skills", "sql"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "redirect_stdio", "run"]
 
+
 def main(profile: str = "") -> int:
     """Serve stdin and stdout with the settings of the environment, and return the exit code.
 

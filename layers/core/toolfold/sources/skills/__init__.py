@@ -3,6 +3,4 @@
 Imports nothing of ``execution``; listed in ``sources.registry``.
 """
 
-from __future__ import annotations
-
-__all__: list[str] = []
+__all__ = ["adapter"]

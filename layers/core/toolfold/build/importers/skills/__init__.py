@@ -3,6 +3,4 @@
 ``importer`` compiles them, ``front_matter`` and ``files`` read them, ``refresh`` copies them again.
 """
 
-from __future__ import annotations
-
-__all__: list[str] = []
+__all__ = ["files", "front_matter", "importer", "media_types", "refresh"]
