@@ -51,7 +51,7 @@ def test_no_pattern_stands_for_a_repository(repository: str) -> None:
 
 
 def test_the_documented_workflow_waits_for_staging_and_uses_stages_that_exist() -> None:
-    page = (FOLDER / "docs/how-to/deploy.md").read_text(encoding="utf-8")
+    page = (FOLDER / "docs/how-to/fit-your-account.md").read_text(encoding="utf-8")
     section = page.partition("## From a pipeline")[2]
     workflow = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])
     assert workflow["jobs"]["production"]["needs"] == "staging"

@@ -30,6 +30,18 @@ def test_errors_page_lists_every_code() -> None:
     assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(CALL_ERRORS)
 
 
+def test_home_page_leads_to_every_page() -> None:
+    folder = Path("docs")
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)", (folder / "index.md").read_text()))
+    pages = {page.relative_to(folder).as_posix() for page in folder.rglob("*.md")}
+    assert {page for page in pages - linked if "decisions/" not in page} == {"index.md"}
+
+
+def test_navigation_of_the_site_has_every_page() -> None:
+    listed = re.findall(r"([\w/-]+\.md)$", Path("mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to("docs").as_posix() for page in Path("docs").rglob("*.md"))
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of ``page``, as GitHub and MkDocs make them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
