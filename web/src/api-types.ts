@@ -106,7 +106,7 @@ export interface Tool {
   refused: string | null;
   schema: JsonSchema;
   example: { [key: string]: Json } | null;
-  columns: { name: string; type: string; unit: string | null }[];
+  columns: string[];
   /** `via`: what connects the two, or the need for which the other is to be taken; may be empty. */
   relations: { kind: string; name: string; via: string }[];
   texts: Record<DetailLevel, { text: string; tokens: number }>;

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.explorer import ask, make_router
+from toolfold.app import build_app
+from toolfold.build.compiler import compile_folder
 from toolfold.catalog.store import open_store
 from toolfold.meta_tools.tool_get import tool_get
 from toolfold.results import tokens
@@ -147,11 +150,28 @@ def test_texts_of_a_tool_are_those_of_tool_get(name: str) -> None:
         assert shown == {"text": text, "tokens": tokens.count(text)}
 
 
+def test_tier_is_that_of_a_source_with_paid_tools(tmp_path: Path) -> None:
+    for name in ("docks", "tides"):
+        shutil.copytree(f"tests/fixtures/sources/{name}", tmp_path / "sources" / name)
+    tides = tmp_path / "sources" / "tides" / "harbours.yaml"
+    tides.write_text(tides.read_text().replace("access: free", "access: premium", 1))
+    path = tmp_path / "catalog.json"
+    path.write_text(compile_folder(tmp_path / "sources", adapters=["http_api"]))
+    settings = {"TOOLFOLD_CATALOG": str(path), "TOOLFOLD_ALLOWED_HOSTS": "docks.test,tides.test"}
+    router = make_router(app=build_app(Settings.from_environment(settings)))
+    tools = json.loads(ask(router, "/ui/api/catalog").body)["tools"]
+
+    assert {tool["tier"] for tool in tools if tool["source"] == "docks"} == {""}
+    assert {tool["tier"] for tool in tools if tool["source"] == "tides"} == {"premium"}
+    for tool in tools:
+        assert json.loads(ask(router, f"/ui/api/tool?name={tool['name']}").body)["tier"] == tool["tier"]
+
+
 def test_every_tool_has_a_page_and_most_have_columns() -> None:
     found = [get(f"tool?name={name}") for name in CATALOG]
     assert all(tool["texts"]["full"]["tokens"] > tool["texts"]["minimal"]["tokens"] for tool in found)
     assert sum(bool(tool["columns"]) for tool in found) > 100
-    assert all(re.fullmatch(r"[\w.%() /+-]+", column["name"]) for tool in found for column in tool["columns"])
+    assert all(re.fullmatch(r"[\w.%() /+-]+", column) for tool in found for column in tool["columns"])
 
 
 def test_an_unknown_tool_is_404_with_the_closest_names() -> None:

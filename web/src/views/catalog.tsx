@@ -137,7 +137,6 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
     // The catalog was compiled again: the search has tools that the page does not know yet.
     if (found?.hits.some(({ name }) => !findTool(data, name))) void loadCatalog(true);
   }, [found]);
-  const showTier = useMemo(() => new Set(data.tools.map(({ tier }) => tier)).size > 1, [data]);
   const status = found ? `${formatCount(rows.length, "tool")} found` : formatCount(rows.length, "tool");
   useEffect(() => {
     const timer = setTimeout(() => announce(status), ANNOUNCE_MS);
@@ -175,7 +174,7 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
         keyOf={(index) => rows[index]?.tool.name ?? index}
         renderRow={(index) => {
           const row = rows[index];
-          return row && <ToolRow row={row} showTier={showTier} labels={terms.labels} isOpen={row.hit !== undefined && open.has(row.tool.name)} onToggle={() => toggle(row.tool.name)} />;
+          return row && <ToolRow row={row} labels={terms.labels} isOpen={row.hit !== undefined && open.has(row.tool.name)} onToggle={() => toggle(row.tool.name)} />;
         }}
       />
     </>

@@ -26,6 +26,7 @@ __all__ = [
     "feed",
     "local_page",
     "page_request",
+    "paid_sources",
     "parameters",
     "router",
     "static_files",

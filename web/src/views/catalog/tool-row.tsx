@@ -12,15 +12,13 @@ const SHOWN_TERMS = 4;
 
 export interface ToolRowProps {
   row: Row;
-  /** Whether the tools of the catalog differ in their tier; else it is not shown. */
-  showTier: boolean;
   /** How the terms of the search are shown. */
   labels: Map<string, string>;
   isOpen: boolean;
   onToggle: () => void;
 }
 
-export function ToolRow({ row: { tool, hit, heading }, showTier, labels, isOpen, onToggle }: ToolRowProps): JSX.Element {
+export function ToolRow({ row: { tool, hit, heading }, labels, isOpen, onToggle }: ToolRowProps): JSX.Element {
   const id = useId();
   return (
     <div class="tool-row">
@@ -35,7 +33,7 @@ export function ToolRow({ row: { tool, hit, heading }, showTier, labels, isOpen,
         {hit && hit.terms.length > 0 && <span class="terms">{strongestTerms(hit, labels, SHOWN_TERMS).join(" · ")}</span>}
         <span class="tool-badges">
           {tool.effect !== "read" && <Effect effect={tool.effect} />}
-          {showTier && <Tier tier={tool.tier} />}
+          <Tier tier={tool.tier} />
           {hit && (
             <button type="button" class="why-button" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} aria-label={`Why ${tool.name} was found`} onClick={onToggle}>
               why

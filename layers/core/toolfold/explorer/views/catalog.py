@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import __version__
 from toolfold.explorer.answers import LOG_FIELDS
+from toolfold.explorer.paid_sources import paid_sources
 from toolfold.explorer.static_files import accepts_gzip, has_etag
 from toolfold.protocol.http import Headers, Response
 
@@ -52,7 +53,7 @@ def _encode(catalog: Catalog) -> _Body:
 
 def _describe(catalog: Catalog) -> dict[str, Any]:
     sources = {category.name: category.source for category in catalog.categories}
-    positions = range(len(catalog))
+    positions, paid = range(len(catalog)), paid_sources(catalog)
     catalog.prefetch_summaries(positions)
     return {
         "hash": catalog.fingerprint,
@@ -77,7 +78,7 @@ def _describe(catalog: Catalog) -> dict[str, Any]:
                 "category": line.category,
                 "summary": line.summary,
                 "effect": line.effect,
-                "tier": line.access,
+                "tier": line.access if sources.get(line.category, "") in paid else "",
             }
             for line in map(catalog.summary, positions)
         ],

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.search import closest_names
 from toolfold.explorer.answers import ApiProblem, json_answer
+from toolfold.explorer.paid_sources import paid_sources
 from toolfold.explorer.parameters import read_text
 from toolfold.meta_tools.detail_levels import LEVELS
 from toolfold.meta_tools.tool_details import refusal_of
 from toolfold.meta_tools.tool_get import tool_get
 from toolfold.results import tokens
-from toolfold.results.columns import DATE_NAMES
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -29,8 +29,6 @@ _OUTLINE = re.compile(r"(?:rows|fields|[\w.]+(?:, [\w.]+)*): (.+)")
 """A part of what the catalog says of an answer; see ``build.emitter``. Prose of imported tools has another form."""
 
 _COLUMN = re.compile(r"[\w.%() /+-]{1,64}")
-_PERCENT = "_percent"
-"""The end of the name of a column in percent (``results.values``)."""
 
 
 def respond(explorer: Explorer, request: PageRequest) -> Response:
@@ -47,7 +45,7 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
             "source": tool.source,
             "category": tool.category,
             "effect": tool.effect,
-            "tier": tool.access,
+            "tier": tool.access if tool.source in paid_sources(catalog) else "",
             "summary": tool.summary,
             "description": tool.description,
             "tags": tool.tags,
@@ -69,21 +67,11 @@ def _not_found(catalog: Catalog, name: str) -> ApiProblem:
     return ApiProblem(404, "TOOL_NOT_FOUND", f"No tool is called {name[:80]!a}.", step)
 
 
-def _columns(tool: Tool) -> list[dict[str, Any]]:
+def _columns(tool: Tool) -> list[str]:
     """Return the columns of the answer by the names that ``select`` takes; none where the catalog does not say."""
     found = _OUTLINE.fullmatch(tool.returns.split("; ")[0])
     names = [] if found is None else found[1].split(",")
-    if not all(map(_COLUMN.fullmatch, names)):
-        return []
-    return [
-        {"name": name, "type": _type(name), "unit": "percent" if name.endswith(_PERCENT) else None} for name in names
-    ]
-
-
-def _type(name: str) -> str:
-    """Return what the name of a column says about its values; empty where it says nothing."""
-    words = set(re.split(r"[\W_]+", name.lower()))
-    return "date" if words & DATE_NAMES else "number" if name.endswith(_PERCENT) else ""
+    return names if all(map(_COLUMN.fullmatch, names)) else []
 
 
 def _relations(tool: Tool) -> list[dict[str, Any]]:
