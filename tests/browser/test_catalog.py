@@ -75,6 +75,30 @@ def test_keyboard_alone_leads_from_a_word_to_a_tool_and_back(checked: CheckedPag
     assert page.get_by_role("searchbox").input_value() == "earnings call transcript"
 
 
+def test_typing_on_below_the_search_goes_to_the_search(checked: CheckedPage) -> None:
+    page = checked.open("catalog?q=gold")
+    page.get_by_role("button", name="Why GOLD_SILVER_SPOT was found").wait_for()
+    page.get_by_role("list", name="Tools").get_by_role("link").nth(5).focus()
+    page.keyboard.type("en")
+
+    assert page.evaluate("document.activeElement.type") == "search"
+    assert page.get_by_role("searchbox").input_value() == "golden"
+
+
+def test_focus_is_never_lost_with_the_row_that_has_it(checked: CheckedPage) -> None:
+    page = checked.open("catalog")
+    rows = page.get_by_role("list", name="Tools").get_by_role("link")
+    rows.nth(2).focus()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    checked.wait_until("scrollY > 1000")
+    page.wait_for_timeout(100)
+    assert page.evaluate("document.activeElement.innerText") == "TIME_SERIES_DAILY_ADJUSTED"
+
+    page.goto(checked.explorer.view("catalog?q=sugar"))
+    checked.wait_until("document.querySelector('[data-query]')?.dataset.query === 'sugar'")
+    checked.wait_until("document.activeElement.type === 'search'")
+
+
 def test_tool_page_says_what_tool_get_says(checked: CheckedPage, explorer: Explorer) -> None:
     page = checked.open("tool/TIME_SERIES_DAILY")
     checked.settle()

@@ -1,6 +1,8 @@
 import {
+  type Range,
   Virtualizer,
   type VirtualizerOptions,
+  defaultRangeExtractor,
   elementScroll,
   measureElement,
   observeElementOffset,
@@ -31,7 +33,7 @@ export interface VirtualListProps {
   covered?: number;
   class?: string;
   handle?: { current: VirtualListHandle | null };
-  /** Arrow up on the first row, or Escape: for example, focus the search field. */
+  /** Arrow up on the first row, Escape, a letter, or the focused row is gone: for example, focus the search field. */
   onLeave?: () => void;
   /** The row that received the focus. */
   onFocusRow?: (index: number) => void;
@@ -45,6 +47,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
   const outer = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const pendingFocus = useRef<number>(undefined);
+  const focused = useRef<{ index: number; element: HTMLElement }>(undefined);
   const [, render] = useReducer((round: number) => round + 1, 0);
   const [margin, setMargin] = useState(0);
   const options = {
@@ -56,6 +59,12 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     getItemKey: keyOf,
     measureElement,
     overscan: 6,
+    // The focused row stays, however far a person scrolls away from it.
+    rangeExtractor: (range: Range) => {
+      const shown = defaultRangeExtractor(range);
+      const index = focused.current?.index;
+      return index === undefined || index >= range.count || shown.includes(index) ? shown : [...shown, index].sort((one, other) => one - other);
+    },
     scrollMargin: scroll === "window" ? margin : 0,
     scrollPaddingStart: covered,
     onChange: () => render(undefined),
@@ -84,6 +93,18 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     if (pendingFocus.current !== undefined && focusRow(pendingFocus.current)) pendingFocus.current = undefined;
   });
 
+  // Other rows have come while one was focused: the focus would be lost with its row.
+  useLayoutEffect(() => {
+    const last = focused.current;
+    if (last === undefined) return;
+    if (last.element.isConnected) {
+      last.index = Number(last.element.closest("[data-index]")?.getAttribute("data-index"));
+      return;
+    }
+    focused.current = undefined;
+    if (document.activeElement === document.body && pendingFocus.current === undefined) onLeave?.();
+  });
+
   const onKeyDown = (event: KeyboardEvent) => {
     const row = (event.target as Element).closest?.("[data-index]");
     if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
@@ -94,6 +115,8 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       onLeave();
       return;
     }
+    // Typing on: the letter arrives in what has the focus then.
+    if (event.key.length === 1 && event.key !== " " && event.key !== "/") return onLeave?.();
     const page = Math.max(1, scroller.getVirtualItems().length - 12);
     const next = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: count - 1, PageDown: Math.min(index + page, count - 1), PageUp: Math.max(index - page, 0) }[event.key];
     if (next === undefined) return;
@@ -119,7 +142,17 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
             data-index={index}
             aria-setsize={count}
             aria-posinset={index + 1}
-            onFocusIn={() => onFocusRow?.(index)}
+            onFocusIn={(event) => {
+              focused.current = { index, element: event.target as HTMLElement };
+              onFocusRow?.(index);
+            }}
+            onFocusOut={({ target }) => {
+              // A row that is removed is left too: the effect above sees that.
+              queueMicrotask(() => {
+                const { element } = focused.current ?? {};
+                if (element === target && element.isConnected && element !== document.activeElement) focused.current = undefined;
+              });
+            }}
             ref={(element) => {
               set(element, "transform", `translateY(${start - scroller.options.scrollMargin}px)`);
               if (element) scroller.measureElement(element);
