@@ -8,7 +8,7 @@ export interface SchemaObject {
 }
 
 export interface Parameter {
-  /** Its own name; "items" for what an array holds, "any other name" for additionalProperties. */
+  /** Its own name; "each item" for what an array holds, "any other name" for additionalProperties, and a title for alternatives. */
   name: string;
   /** Where it is, for example "filter.prices[].from". */
   path: string;
@@ -17,6 +17,8 @@ export interface Parameter {
   /** For example "integer", "array of string", "string or null". */
   type: string;
   required: boolean;
+  /** Whether it is one of several forms of the parameter before it. */
+  isAlternative: boolean;
   description: string;
   /** The allowed values; empty when any is. */
   values: Json[];
@@ -149,6 +151,7 @@ function addRow(rows: Parameter[], property: Json, root: JsonSchema, place: Pick
   const shown = only.length === 1 ? { ...only[0], ...schema } : schema;
   rows.push({
     ...place,
+    isAlternative: false,
     type: describeType(schema, root),
     description: text(shown["description"]) || text(shown["title"]),
     values: "const" in shown ? [shown["const"] as Json] : asArray(shown["enum"]),
@@ -159,7 +162,31 @@ function addRow(rows: Parameter[], property: Json, root: JsonSchema, place: Pick
   });
   if (place.depth >= MAX_DEPTH) return;
   addMembers(rows, shown, root, place);
-  if (only.length > 1) for (const part of only) addMembers(rows, part, root, place);
+  if (only.length > 1) addAlternatives(rows, only, root, place);
+}
+
+/** Add a row for each alternative that has members, with its members. */
+function addAlternatives(rows: Parameter[], alternatives: SchemaObject[], root: JsonSchema, { path, depth }: { path: string; depth: number }): void {
+  for (const [index, part] of alternatives.entries()) {
+    const members: Parameter[] = [];
+    addMembers(members, part, root, { path, depth: depth + 1 });
+    if (!members.length) continue;
+    const name = text(part["title"]) || nameByConstant(part) || `form ${index + 1}`;
+    const description = text(part["description"]);
+    rows.push({ name, path, depth: depth + 1, type: describeType(part, root), required: false, isAlternative: true, description, values: [], default: undefined, bounds: [], examples: [], schema: part });
+    rows.push(...members.slice(0, Math.max(0, MAX_ROWS - rows.length)));
+  }
+}
+
+/** Return the member that tells an object from others, with its value: "kind: card"; empty where none has a fixed value. */
+export function nameByConstant(schema: { [keyword: string]: unknown }): string {
+  const properties = isObject(schema["properties"]) ? Object.entries(schema["properties"]) : [];
+  for (const [name, property] of properties) {
+    if (!isObject(property)) continue;
+    const allowed = "const" in property ? [property["const"]] : property["enum"];
+    if (Array.isArray(allowed) && allowed.length === 1 && typeof allowed[0] !== "object") return `${name}: ${String(allowed[0])}`;
+  }
+  return "";
 }
 
 function addMembers(rows: Parameter[], schema: SchemaObject, root: JsonSchema, { path, depth }: { path: string; depth: number }): void {
@@ -168,7 +195,7 @@ function addMembers(rows: Parameter[], schema: SchemaObject, root: JsonSchema, {
   const alternatives = readAlternatives(items, root);
   const says = ["enum", "description", "pattern", "minimum", "maximum", "format", "maxLength"].some((keyword) => keyword in items);
   if (isObject(items["properties"]) || isObject(items["additionalProperties"])) addProperties(rows, items, root, `${path}[]`, depth + 1);
-  else if (says || alternatives.some((part) => isObject(part["properties"]))) addRow(rows, items, root, { name: "items", path: `${path}[]`, depth: depth + 1, required: false });
+  else if (says || alternatives.some((part) => isObject(part["properties"]))) addRow(rows, items, root, { name: "each item", path: `${path}[]`, depth: depth + 1, required: false });
 }
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");

@@ -44,6 +44,12 @@ test("each type of a schema becomes a field of its kind", () => {
   }
 });
 
+test("alternatives are named by their title, by what is fixed in them, or by their first member", () => {
+  const card: Schema = { type: "object", properties: { amount: { type: "number" }, kind: { const: "card" } } };
+  const [field] = form({ x: { oneOf: [card, { type: "object", properties: { iban: { type: "string" } } }, { title: "Cash", type: "string" }] } }).fields;
+  assert.deepEqual(field?.kind === "variant" && field.variants.map(({ title }) => title), ["kind: card", "with iban", "Cash"]);
+});
+
 test("a schema that is true, or none at all, is a form", () => {
   for (const schema of [true, undefined, null, {}, { type: "object" }, { type: "string" }] as Json[]) {
     assert.deepEqual(written(formOf(schema), emptyValue(formOf(schema))), { arguments: {}, problems: [] });

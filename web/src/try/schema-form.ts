@@ -1,6 +1,7 @@
 // The form of a JSON Schema (2020-12). What a form cannot show is a field for JSON text.
 
 import type { Json } from "../api-types";
+import { nameByConstant } from "../schema";
 import type { Base, Choice, Field, NumberField, ObjectField, TextField } from "./fields";
 import { type Schema, asSchema, isObject, namesIn, resolve, text, typesOf } from "./schema-reader";
 
@@ -92,7 +93,7 @@ function variantField(common: Base, alternatives: Schema[], schema: Schema, root
   const { anyOf: _anyOf, oneOf: _oneOf, description: _description, title: _title, default: _default, ...outer } = schema;
   const variants = resolved.map((one, index) => {
     const variant = fieldOf("", { ...outer, ...one }, root, true, depth + 1);
-    return { ...variant, title: text(one.title) || (text(one.description).length <= 40 && text(one.description)) || kindName(variant, index) };
+    return { ...variant, title: text(one.title) || (text(one.description).length <= 40 && text(one.description)) || nameByConstant(one) || kindName(variant, index) };
   });
   return { ...common, kind: "variant", variants };
 }

@@ -32,6 +32,7 @@ export function ParameterTable({ schema }: { schema: JsonSchema }): JSX.Element 
         {parameters.map((parameter, index) => (
           <tr key={`${parameter.path} ${index}`} role="row">
             <th scope="row" role="rowheader" class={`depth-${parameter.depth}`}>
+              {parameter.isAlternative && <span class="required">either </span>}
               <code title={parameter.path}>
                 <SafeText text={parameter.name} />
               </code>
@@ -60,7 +61,7 @@ function Meaning({ parameter: { description, values, bounds, default: byDefault,
       )}
       {values.length > 0 && (
         <p class="rule">
-          one of <Values values={values} />
+          {values.length === 1 ? "always" : "one of"} <Values values={values} />
         </p>
       )}
       {bounds.length > 0 && <p class="rule">{bounds.join(", ")}</p>}
