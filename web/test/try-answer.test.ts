@@ -119,6 +119,17 @@ test("rows of several things are a line for each", () => {
   assert.deepEqual(series?.lines.map(({ name, values }) => [name, values]), [["IBM", [3, 1]], ["AAPL", [4, 2]]]);
 });
 
+test("numbers that are years, or seconds since 1970, are times below such a name", () => {
+  const years = seriesOf(table(["fiscal_year", "population"], [[1990, 5], [1991, 6]]));
+  assert.deepEqual([years?.time, years?.precision, years?.lines.map(({ name }) => name)], ["fiscal_year", "year", ["population"]]);
+  for (const unit of [1, 1000]) {
+    const instants = seriesOf(table(["timestamp", "value"], [[1_735_689_600 * unit, 5], [1_735_776_000 * unit, 6]]));
+    assert.deepEqual([instants?.seconds, instants?.zone], [[1_735_689_600, 1_735_776_000], "UTC"]);
+  }
+  assert.equal(seriesOf(table(["id", "value"], [[1_735_689_600, 5], [1_735_776_000, 6]])), null);
+  assert.equal(seriesOf(table(["elapsed_time", "value"], [[12, 5], [15, 6]])), null);
+});
+
 test("what has no times, no numbers or one row is no series", () => {
   assert.equal(seriesOf(table(["a", "b"], [["x", 1], ["y", 2]])), null);
   assert.equal(seriesOf(table(["d", "b"], [["2026-01-13", "x"], ["2026-01-12", "y"]])), null);
@@ -128,7 +139,7 @@ test("what has no times, no numbers or one row is no series", () => {
 
 test("the line of a preview ends where rows are left out", () => {
   const json = { preview: { left_out: "annual rows 2-9, quarterly rows 3-79" } };
-  assert.deepEqual([gapOf(json, "annual"), gapOf(json, "quarterly"), gapOf(json, ""), gapOf({ preview: { left_out: "rows 3-9" } }, "")], [1, 2, undefined, 2]);
+  assert.deepEqual([gapOf(json, "annual"), gapOf(json, "quarterly"), gapOf(json, ""), gapOf({ preview: { left_out: "rows 3-9" } }, "")], [{ at: 1, count: 8 }, { at: 2, count: 77 }, undefined, { at: 2, count: 7 }]);
   const series = seriesOf(table(["date", "close"], [["2026-01-13", 1], ["2026-01-12", 2], ["2020-01-02", 3]]), [], 2);
   assert.deepEqual(series?.lines[0]?.values, [3, null, 2, 1]);
 });

@@ -112,7 +112,7 @@ function age(seconds: number): string {
 }
 
 function tabsOf({ answer, tokens }: Answered, tool: string, onSelect: AnswerViewProps["onSelect"]): Tab[] {
-  const series = answer.tables.map((table) => seriesOf(table, answer.fields, gapOf(answer.json, table.name)));
+  const series = answer.tables.map((table) => seriesOf(table, answer.fields, gapOf(answer.json, table.name)?.at));
   const withSeries = answer.tables.filter((_, index) => series[index]);
   const isPart = answer.notes.some(({ kind }) => kind === "preview");
   const tableOf = (index: number) => (answer.tables.length > 1 ? answer.tables[index]!.name : "");
@@ -157,7 +157,7 @@ function Data({ answer, tool }: { answer: Answer; tool: string }): JSX.Element {
 
 function TableOrEmpty({ answer, index, tool }: { answer: Answer; index: number; tool: string }): JSX.Element {
   const table = answer.tables[index]!;
-  if (table.rows.length) return <TableView table={table} label={`Table ${table.name || tool}`} />;
+  if (table.rows.length) return <TableView table={table} label={`Table ${table.name || tool}`} gap={gapOf(answer.json, table.name)} />;
   return <Empty title="No rows">Columns: {table.columns.map(({ name }) => name).join(", ") || "none"}.</Empty>;
 }
 

@@ -154,12 +154,15 @@ export function proposedSelects(json: Json | undefined): string[] {
   });
 }
 
-/** Return the index of the row of a table before which a preview leaves rows out; undefined without one. */
-export function gapOf(json: Json | undefined, table: string): number | undefined {
+/** Rows that a preview leaves out: they stand before the row with the index `at`, and are `count`. */
+export type Gap = { at: number; count: number };
+
+/** Return the rows of a table that a preview leaves out; undefined where it leaves none out. */
+export function gapOf(json: Json | undefined, table: string): Gap | undefined {
   const preview = isObject(json) && isObject(json.preview) ? json.preview : {};
   for (const part of str(preview.left_out).split(", ")) {
-    const found = /^(?:(.*) )?rows (\d+)-\d+$/.exec(part);
-    if (found && (found[1] ?? "") === table) return Number(found[2]) - 1;
+    const found = /^(?:(.*) )?rows (\d+)-(\d+)$/.exec(part);
+    if (found && (found[1] ?? "") === table) return { at: Number(found[2]) - 1, count: Number(found[3]) - Number(found[2]) + 1 };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@
 
 import UPlot from "uplot";
 
+import { hasLonePoint, shortNumber } from "./numbers-of-axis";
 import type { Series } from "./series";
 
 type Colours = { text: string; line: string; font: string };
@@ -15,6 +16,15 @@ const TIME_FORMATS: (number | string | null)[][] = [
   [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
 ];
 
+/** Seconds between the marks of the axis, where no mark may be within a day: uPlot's own, from a day on. */
+const DAY_STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 30, 60, 90, 120, 180, 365, 730, 1825, 3650, 7300, 18_250, 36_500].map((days) => days * 86_400);
+
+/** Pixels beside the chart: half of the label at the end of the axis of times. */
+const PADDING: UPlot.Padding = [12, 36, 0, 0];
+
+/** Points of a line that has more are not drawn, but for those without a neighbour to which a line leads. */
+const MAX_POINTS = 60;
+
 /** Dashes that tell lines apart without their colours. */
 const DASHES = [[], [6, 4], [2, 3], [10, 4, 2, 4]];
 
@@ -27,7 +37,7 @@ export function plotOptions(series: Series, shown: boolean[], lineColours: strin
     // Times without a zone are shown as they are written, others in the zone that the answer states.
     tzDate: (seconds: number) => UPlot.tzDate(new Date((seconds + series.offset * 60) * 1000), "Etc/UTC"),
     legend: { show: false },
-    padding: [12, 12, 0, 0],
+    padding: PADDING,
     cursor: { drag: { x: true, y: false }, points: { size: 7 } },
     scales: { x: { time: true }, ...Object.fromEntries(series.lines.map(({ axis }) => [scaleName(axis), { auto: true }])) },
     series: [
@@ -40,11 +50,11 @@ export function plotOptions(series: Series, shown: boolean[], lineColours: strin
         width: 1.75,
         dash: DASHES[Math.floor(line.style / 2) % DASHES.length]!,
         spanGaps: false,
-        points: { show: series.seconds.length <= 60 },
+        points: { show: series.seconds.length <= MAX_POINTS || hasLonePoint(line.values) },
       })),
     ],
     axes: [
-      { ...common, space: 72, values: TIME_FORMATS },
+      { ...common, space: 72, values: TIME_FORMATS, ...(series.precision === "time" ? {} : { incrs: DAY_STEPS }) },
       ...axes.slice(0, 2).map((axis, position) => ({
         ...common,
         scale: scaleName(axis),
@@ -60,13 +70,6 @@ export function plotOptions(series: Series, shown: boolean[], lineColours: strin
 
 function scaleName(axis: number): string {
   return `y${axis}`;
-}
-
-const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
-const LONG = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-
-function shortNumber(value: number): string {
-  return Math.abs(value) >= 100_000 ? SHORT.format(value) : LONG.format(value);
 }
 
 /** Return the time of a point as the answer has it. */

@@ -1,8 +1,8 @@
 // Series in a table: a column of times, and columns of numbers.
 
 import type { Json } from "../api-types";
-import type { FieldValue, Table } from "./tables";
-import { type Time, offsetName, parseTime } from "./times";
+import type { Column, FieldValue, Table } from "./tables";
+import { type Time, offsetName, parseTime, timeOfNumber } from "./times";
 
 export type Line = {
   name: string;
@@ -48,8 +48,8 @@ const FIRST = /^(adjusted_?close|close|price|value|last)$|\b(close|price|value)$
 /** Return the series of a table, or null where it has none. `gap`: the index of the row before which others are left out. */
 export function seriesOf(table: Table, fields: FieldValue[] = [], gap?: number): Series | null {
   if (table.rows.length < 2) return null;
-  const timeColumns = table.columns.flatMap((column, index) => (column.type === "time" ? [index] : []));
-  for (const index of timeColumns) {
+  const columnsOf = (type: Column["type"]) => table.columns.flatMap((column, index) => (column.type === type ? [index] : []));
+  for (const index of [...columnsOf("time"), ...columnsOf("number")]) {
     const found = seriesBy(table, index, fields, gap);
     if (found) return found;
   }
@@ -57,10 +57,10 @@ export function seriesOf(table: Table, fields: FieldValue[] = [], gap?: number):
 }
 
 function seriesBy(table: Table, timeIndex: number, fields: FieldValue[], gap?: number): Series | null {
-  const times = table.rows.map((row) => (typeof row[timeIndex] === "string" ? parseTime(row[timeIndex]) : null));
+  const times = table.rows.map((row) => timeOf(table.columns[timeIndex]!.name, row[timeIndex]));
   const known = times.filter((time): time is Time => time !== null);
   if (known.length < 2 || known.length < table.rows.length * MIN_TIMES) return null;
-  const numbers = table.columns.flatMap((column, index) => (column.type === "number" ? [index] : []));
+  const numbers = table.columns.flatMap((column, index) => (column.type === "number" && index !== timeIndex ? [index] : []));
   if (!numbers.length) return null;
   const distinct = new Set(known.map(({ seconds }) => seconds));
   const columns = distinct.size === known.length ? numbers.map((index) => ({ name: table.columns[index]!.name, index, of: null })) : byLabel(table, timeIndex, numbers, times, distinct);
@@ -80,6 +80,11 @@ function seriesBy(table: Table, timeIndex: number, fields: FieldValue[], gap?: n
     return { name, values, axis: 0, shown: false, style: 0 };
   });
   return { time: table.columns[timeIndex]!.name, seconds, lines: withAxes(lines.filter((line) => line.values.some((value) => value !== null))), ...clock(known, fields) };
+}
+
+function timeOf(name: string, cell: Json | undefined): Time | null {
+  if (typeof cell === "string") return parseTime(cell);
+  return typeof cell === "number" ? timeOfNumber(name, cell) : null;
 }
 
 type LineColumn = { name: string; index: number; of: { index: number; label: Json } | null };

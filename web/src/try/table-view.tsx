@@ -1,12 +1,13 @@
 // A table of any length: the rows in view are rendered; columns sort; a row opens to show its whole cells.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Json } from "../api-types";
 import { Button, CopyButton } from "../components";
-import { formatCount } from "../format";
+import { formatCount, formatNumber } from "../format";
 import { announce } from "../state";
+import type { Gap } from "./answer";
 import { type Order, cellText, columnWidths, csvOf, fullText, orderOf } from "./cells";
 import { SafeText } from "./safe-text";
 import type { Column, Table } from "./tables";
@@ -18,7 +19,9 @@ const HEAD_HEIGHT = 32;
 /** Columns that are rendered; a table of thousands is read as JSON. */
 const MAX_COLUMNS = 300;
 
-export function TableView({ table, label }: { table: Table; label: string }): JSX.Element {
+export function TableView({ table, label, gap }: { table: Table; label: string; gap: Gap | undefined }): JSX.Element {
+  /** The number of a row in the whole answer, of which a preview leaves some rows out. */
+  const numberOf = (index: number) => index + 1 + (gap && index >= gap.at ? gap.count : 0);
   const [order, setOrder] = useState<Order | null>(null);
   const [opened, setOpened] = useState<number | null>(null);
   const [active, setActive] = useState(0);
@@ -29,12 +32,19 @@ export function TableView({ table, label }: { table: Table; label: string }): JS
   const { scroller, first, last, before, after, scrollTo } = useWindow(table.rows.length, ROW_HEIGHT, HEAD_HEIGHT);
   const body = useRef<HTMLTableSectionElement>(null);
   const pending = useRef<number | null>(null);
+  const focused = useRef<HTMLElement>(undefined);
   useEffect(() => {
     if (pending.current === null) return;
     const button = body.current?.querySelector<HTMLElement>(`[data-row="${pending.current}"]`);
     if (!button) return;
     pending.current = null;
     button.focus({ preventScroll: true });
+  });
+  // The focused row was scrolled out of view, or sorted away: the focus stays in the table.
+  useLayoutEffect(() => {
+    if (!focused.current || focused.current.isConnected) return;
+    focused.current = undefined;
+    if (document.activeElement === document.body && pending.current === null) scroller.current?.focus({ preventScroll: true });
   });
 
   const sort = (column: number) => {
@@ -89,7 +99,7 @@ export function TableView({ table, label }: { table: Table; label: string }): JS
           <tbody ref={body} onKeyDown={onKeyDown}>
             <tr aria-hidden="true" class="filler" ref={before} />
             {indexes.slice(first, last).map((index, offset) => (
-              <tr key={first + offset} aria-rowindex={first + offset + 2} class={opened === index ? "opened" : ""}>
+              <tr key={first + offset} aria-rowindex={first + offset + 2} class={`${opened === index ? "opened" : ""} ${gap?.at === index && !order ? "after-gap" : ""}`}>
                 <td class="number">
                   <button
                     type="button"
@@ -97,11 +107,14 @@ export function TableView({ table, label }: { table: Table; label: string }): JS
                     data-row={first + offset}
                     tabIndex={first + offset === reachable ? 0 : -1}
                     aria-expanded={opened === index}
-                    aria-label={`Details of row ${index + 1}`}
-                    onFocus={() => setActive(first + offset)}
+                    aria-label={`Details of row ${numberOf(index)}`}
+                    onFocus={(event) => {
+                      focused.current = event.currentTarget;
+                      setActive(first + offset);
+                    }}
                     onClick={() => setOpened(opened === index ? null : index)}
                   >
-                    {index + 1}
+                    {formatNumber(numberOf(index))}
                   </button>
                 </td>
                 {columns.map((column, at) => (
@@ -113,7 +126,7 @@ export function TableView({ table, label }: { table: Table; label: string }): JS
           </tbody>
         </table>
       </div>
-      {opened !== null && table.rows[opened] && <RowDetails table={table} index={opened} onClose={() => setOpened(null)} />}
+      {opened !== null && table.rows[opened] && <RowDetails table={table} index={opened} number={numberOf(opened)} onClose={() => setOpened(null)} />}
     </div>
   );
 }
@@ -146,11 +159,11 @@ function Cell({ column, value }: { column: Column; value: Json }): JSX.Element {
 /** Characters of a cell in the details; the JSON has all of it. */
 const MAX_DETAIL = 20_000;
 
-function RowDetails({ table, index, onClose }: { table: Table; index: number; onClose: () => void }): JSX.Element {
+function RowDetails({ table, index, number, onClose }: { table: Table; index: number; number: number; onClose: () => void }): JSX.Element {
   return (
-    <section class="row-details" aria-label={`Row ${index + 1}`}>
+    <section class="row-details" aria-label={`Row ${number}`}>
       <div class="table-bar">
-        <h3>Row {index + 1}</h3>
+        <h3>Row {formatNumber(number)}</h3>
         <Button class="quiet" onClick={onClose}>Close</Button>
       </div>
       <Record fields={table.columns.map(({ name }, at) => [name, table.rows[index]![at] ?? null])} />

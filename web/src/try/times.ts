@@ -29,6 +29,21 @@ export function parseTime(text: string): Time | null {
   return { seconds, precision: "time", ...(offset === undefined ? {} : { offset }) };
 }
 
+const DATE_COLUMN = /date|time|epoch/i;
+const YEAR_COLUMN = /^(?:\w+[ _])?year$/i;
+
+/** Seconds and milliseconds since 1970 of the years 1990 to 2100, in which nobody counts anything else below such a name. */
+const EPOCH_S = [631_152_000, 4_102_444_800] as const;
+
+/** Return the time that a number states in a column of this name: a year, or the time since 1970; null for any other number. */
+export function timeOfNumber(name: string, value: number): Time | null {
+  if (YEAR_COLUMN.test(name)) return Number.isInteger(value) && value >= 1000 && value < 3000 ? { seconds: utc(value, 1, 1), precision: "year" } : null;
+  if (!DATE_COLUMN.test(name)) return null;
+  const [least, most] = EPOCH_S;
+  const seconds = value > most ? value / 1000 : value;
+  return seconds >= least && seconds <= most ? { seconds, precision: "time", offset: 0 } : null;
+}
+
 function inRange(digits: string | undefined, least: number, most: number): boolean {
   return digits === undefined || (Number(digits) >= least && Number(digits) <= most);
 }
