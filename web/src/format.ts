@@ -11,19 +11,13 @@ export const formatCount = (value: number, noun: string, plural = `${noun}s`): s
 /** 0.4 → "0.4 ms", 123.4 → "123 ms", 2345 → "2.35 s" */
 export function formatMs(ms: number): string {
   if (ms < 10) return `${NUMBER.format(Math.round(ms * 10) / 10)} ms`;
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${NUMBER.format(ms / 1000)} s`;
+  return ms < 999.5 ? `${Math.round(ms)} ms` : `${NUMBER.format(ms / 1000)} s`;
 }
 
 /** 98.04 → "98 %", 99.96 → "99.9 %": a share below the whole never rounds up to it. */
 export function formatPercent(percent: number): string {
   if (percent > 99 && percent < 100) return `${Math.floor(percent * 10) / 10} %`;
   return `${Math.round(percent)} %`;
-}
-
-/** 512 → "512 B", 2048 → "2 kB" */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1e6 ? `${NUMBER.format(Math.round(bytes / 100) / 10)} kB` : `${NUMBER.format(Math.round(bytes / 1e4) / 100)} MB`;
 }
 
 /** Return a value of JSON in one line, as it would be written in a request. */

@@ -18,5 +18,6 @@ export const announcement = signal("");
 
 /** Say a change to people who cannot see it, such as "12 tools found". */
 export function announce(text: string): void {
-  announcement.value = text;
+  // The same text again is a change too, which a screen reader says: a space that nobody hears makes it one.
+  announcement.value = text === announcement.peek() ? `${text}\u00a0` : text;
 }

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Badge, Bar, Button, Empty, Field, TimeOfDay, formatSeconds, useNow } from "../../components";
-import { formatMs, formatNumber } from "../../format";
+import { formatCount, formatMs, formatNumber } from "../../format";
 import { href } from "../../router";
 import { SafeText } from "../../try/safe-text";
 import { type Feed, type Filter, NO_FILTER, type Row, filterRows } from "./feed";
@@ -159,7 +159,7 @@ function Count({ shown, found, all, onReset }: { shown: number; found: number; a
     );
   return (
     <p class="hint">
-      {shown < found ? `The latest ${formatNumber(shown)} of ${formatNumber(found)}` : formatNumber(found)}. Durations are those of the server.
+      {shown < found ? `The latest ${formatNumber(shown)} of ${formatCount(found, "row")}` : formatCount(found, "row")}. Durations are those of the server.
     </p>
   );
 }
