@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,12 @@ def test_settings_page_lists_every_variable() -> None:
 def test_errors_page_lists_every_code() -> None:
     page = Path("docs/reference/errors.md").read_text()
     assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(CALL_ERRORS)
+
+
+def test_commands_page_lists_every_extra() -> None:
+    extras = tomllib.loads(Path("pyproject.toml").read_text())["project"]["optional-dependencies"]
+    section = Path("docs/reference/commands.md").read_text().partition("### Extras")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(extras)
 
 
 def test_home_page_leads_to_every_page() -> None:
