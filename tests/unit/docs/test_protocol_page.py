@@ -30,6 +30,7 @@ REQUESTS: dict[str, Request] = {
     "another content type, 2026-07-28": request(
         PING, host="localhost", content_type="text/plain", mcp_protocol_version=STATELESS
     ),
+    "a compressed body": request(PING, host="localhost", content_encoding="gzip"),
     "Accept without JSON": request(PING, host="localhost", accept="text/html"),
     "a body that is not JSON": request(b"{", host="localhost"),
     "a number out of range": request(

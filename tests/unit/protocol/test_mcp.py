@@ -356,10 +356,13 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
         ({"content_type": "application/json,application/json"}, 200),
         ({"content_type": "text/plain", "mcp_protocol_version": STATELESS}, 400),
         ({"accept": "text/html"}, 406),
+        ({"content_encoding": "gzip"}, 415),
+        ({"content_encoding": "Identity"}, 200),
         ({"accept": "text/event-stream"}, 406),
         ({"accept": "*/*"}, 200),
         ({"accept": "application/*;q=0.5"}, 200),
         ({"accept": ""}, 200),
+        ({"accept": " "}, 200),  # a header without a value
         ({"origin": "https://evil.test"}, 403),
     ],
 )

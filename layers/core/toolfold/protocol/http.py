@@ -207,6 +207,8 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     media_type = (request.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
     if media_type != "application/json":
         return error_response(400 if stateless else 415, "Content-Type must be application/json.")
+    if (request.header("content-encoding") or "identity").lower() != "identity":
+        return error_response(415, "Send the body without Content-Encoding.", ("accept-encoding", "identity"))
     if not _accepts_json(request.header("accept")):
         return error_response(406, "Accept must allow application/json.")
     return None
@@ -283,7 +285,7 @@ def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
 
 
 def _accepts_json(accept: str | None) -> bool:
-    if accept is None:
+    if not accept:
         return True
     media_types = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     return not media_types.isdisjoint({"application/json", "application/*", "*/*"})
