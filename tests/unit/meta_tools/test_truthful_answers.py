@@ -18,6 +18,7 @@ from tests.benchmarks.agent.raw_data import RawData, within
 from tests.support.clocks import timestamp
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
 from tests.support.meta_tools import error, tokens
+from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.clock import Clock
@@ -385,6 +386,32 @@ def test_other_symbol_is_named() -> None:
     assert tool is not None
     found = answer_notes.notes_on(tool, {"symbol": "TSCO"}, None, document, document, None)
     assert found == ("Asked for symbol TSCO; the answer is for TSCO.LON.",)
+
+
+UNUSUAL = "This is not the usual form of {}: it may be a message of Alpha Vantage instead of data."
+
+
+@pytest.mark.parametrize(
+    ("tool", "body", "is_unusual"),
+    [
+        ("GLOBAL_QUOTE", {"message": "Endpoint request timed out"}, True),
+        ("GLOBAL_QUOTE", {"Global Quote": {"01. symbol": "IBM", "05. price": "1"}}, False),
+        ("TIME_SERIES_DAILY", {"status": "error", "detail": "maintenance"}, True),
+        ("TIME_SERIES_DAILY", {"Time Series (60min)": {"2026-01-13": {"4. close": "1"}}}, False),
+        ("LISTING_STATUS", {"message": "Forbidden"}, True),
+        ("COMPANY_OVERVIEW", {"Symbol": "IBM", "Name": "IBM"}, False),
+        ("WTI", {"message": "A" * 5_000}, False),  # long: it shows what it is
+    ],
+)
+def test_short_answer_without_data_is_named(tool: str, body: dict[str, Any], is_unusual: bool) -> None:
+    with Upstream((200, {}, json.dumps(body).encode())) as upstream:
+        environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}
+        asking = MetaTools(CATALOG, ToolExecutor(Settings.from_environment(environment), clock=TODAY))
+        arguments = {} if tool in ("WTI", "LISTING_STATUS") else IBM
+        result = call(asking, tool, arguments)
+        assert (UNUSUAL.format(tool) in result.structured.get("notes", [])) is is_unusual
+        if is_unusual:
+            assert error(call(asking, tool, arguments, "last 3"))["suggestion"].startswith(UNUSUAL.format(tool))
 
 
 def test_finding_gaps_takes_little_of_a_call() -> None:

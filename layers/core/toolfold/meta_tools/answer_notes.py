@@ -16,7 +16,7 @@ from toolfold.results.tables import Document
 from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.entries import Source, Tool
 
 _MAX_LISTED = 10
 """Values that one note lists."""
@@ -29,6 +29,9 @@ _MAX_QUOTE_DAYS = 7
 
 _DATE_IN_ARGUMENT = re.compile(r"(?:19|20)\d\d-?(?:[01Q]\d)?")
 """The beginning of an argument that names a day, a month, a quarter or a year."""
+
+_MAX_MESSAGE_CHARS = 2000
+"""Characters of an answer that may be a message. Data in an unknown form are longer, and show what they are."""
 
 _PRICES = frozenset({"open", "high", "low", "close"})
 
@@ -70,6 +73,20 @@ def notes_on(
         if "adjusted_by" in tool.hints:
             notes += _jumps(tool, requested, whole)
     return tuple(notes)
+
+
+def note_on_missing_data(tool: Tool, source: Source, body: str, document: Document) -> str:
+    """Return the note on a short answer in JSON without rows and without the member that has the tool's data.
+
+    A service that reports failures with status 200 may do so in words that no fault of its source has.
+    """
+    members = [path.partition(".")[0].partition("{")[0] for path in tool.answer["rows"]]
+    has_known_form = all(members) if members else tool.answer["csv"] is not None
+    if not source.unknown_notice or not has_known_form or body[:1] != "{" or len(body) > _MAX_MESSAGE_CHARS:
+        return ""
+    if document.tables or any(f'"{member}' in body for member in members):
+        return ""
+    return f"This is not the usual form of {tool.name}: it may be a message of {source.title} instead of data."
 
 
 def _other_values(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:

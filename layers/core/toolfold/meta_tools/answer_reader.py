@@ -111,10 +111,14 @@ def _reading(call: Call, response: CallResult) -> _Reading:
 def _read(call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
     tool, selection = call.tool, call.options.select
     parsed = _parsed(call, response)
+    source = call.catalog.source(tool.source)
+    unusual = answer_notes.note_on_missing_data(tool, source, response.body, parsed.document)
     selected: Document | InvalidArguments
     try:
         selected = output.select_from(parsed, selection, today, call.budget)
     except InvalidArguments as error:
+        if unusual:
+            with_notes(error, unusual)
         if selection is None or not selection.jmespath:
             raise
         selected = error
@@ -132,7 +136,7 @@ def _read(call: Call, response: CallResult, today: date, is_live: bool) -> _Read
     notes = answer_notes.notes_on(
         tool, response.arguments, requested, parsed.document, selected, today if is_live else None
     )
-    return _Reading(selected, notes, gap)
+    return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
 
 
 def _parsed(call: Call, response: CallResult) -> ParsedAnswer:
