@@ -16,6 +16,9 @@ from tests.support.faulty_proxy import Fault
 from tests.support.upstream import CSV, Upstream
 
 QUICK = {"CACHE_TIMEOUT_S": "1.5", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
+PATIENT = {**QUICK, "CACHE_TIMEOUT_S": "20"}
+"""For faults that are no slowness: on a machine under load, requests that do not fail may take seconds."""
+
 DENIED = b"<Error><Code>AccessDenied</Code></Error>"
 
 
@@ -83,7 +86,8 @@ def test_shared_cache(
     if row.fault == "DynamoDB absent":
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     aws.faulty.faults.update(fault.faults)
-    failing = scenario(upstream.url, CACHE=f"dynamodb://{fault.table}", **QUICK)
+    limits = QUICK if any(found.delay_s for found in fault.faults.values()) else PATIENT
+    failing = scenario(upstream.url, CACHE=f"dynamodb://{fault.table}", **limits)
     for tool in ("CPI", "WTI", "COPPER"):  # the second and the third do not wait for the cache
         assert not failing.call(tool, select="last 1").is_error
     assert failing.call("CPI", select="last 1").structured["cached"]  # in memory
@@ -99,7 +103,7 @@ def test_shared_cache(
         failing.clock.now += failing.settings.cache_cooldown_s
         failing.call("ALUMINUM", select="last 1")
         assert len(aws.items()) == 1
-    well = scenario(upstream.url, CACHE=f"dynamodb://{TABLE}", **QUICK)
+    well = scenario(upstream.url, CACHE=f"dynamodb://{TABLE}", **PATIENT)
     assert not well.call("BRENT", select="last 1").is_error
     assert len(well.log_records) == len(failing.log_records)
     assert failing.warnings() == [row.log.strip("`")]
@@ -110,7 +114,8 @@ def test_unusable_cache_item_is_a_miss(
     row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream
 ) -> None:
     upstream.replies = [(200, {}, large())]
-    place = {"CACHE": f"dynamodb://{TABLE}", **QUICK}
+    is_slow = any(found.delay_s for found in STORED_FAULTS[row.fault].values())
+    place = {"CACHE": f"dynamodb://{TABLE}", **(QUICK if is_slow else PATIENT)}
     scenario(upstream.url, **place).call("CPI", select="last 1")
     [item] = aws.items()
     aws.faulty.faults.update(STORED_FAULTS[row.fault])
