@@ -6,7 +6,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.execution.approval_resources import ApprovalResources
 from toolfold.execution.single_use import TTL_S, SingleUse
-from toolfold.meta_tools.tool_script import _with_approval
+from toolfold.meta_tools.script_calls import with_approval
 from toolfold.settings import Settings
 
 
@@ -31,5 +31,5 @@ def test_token_is_used_once_for_its_text_and_in_its_time() -> None:
 def test_tool_that_writes_needs_approval_in_a_script(catalog: Catalog) -> None:
     read = catalog.get("CPI")
     assert read is not None
-    assert _with_approval(read) is read
-    assert _with_approval(read._replace(effect="write")).needs_approval
+    assert with_approval(read) is read
+    assert with_approval(read._replace(effect="write")).needs_approval

@@ -5,56 +5,36 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InvalidArguments, ScriptError
-from toolfold.fuzzy import closest_matches
+from toolfold.errors import CallError, ScriptError
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
 from toolfold.meta_tools.combined_answer import output_options
-from toolfold.meta_tools.combined_calls import CombinedCalls, Item
+from toolfold.meta_tools.combined_calls import CombinedCalls
 from toolfold.meta_tools.dispatcher import MetaRequest
 from toolfold.meta_tools.object_text import parse_object
-from toolfold.meta_tools.reference_view import view_of
 from toolfold.meta_tools.result import Result, safe_line, to_text
+from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
 from toolfold.results import output, tables
 from toolfold.results.output import AnswerStatus
-from toolfold.scripts.interpreter import (
-    LATER,
-    MAX_SCRIPT_BYTES,
-    Output,
-    ScriptCall,
-    call_id,
-    limit_error,
-    own_arguments,
-)
-from toolfold.scripts.positions import CallPlaces
+from toolfold.scripts.interpreter import MAX_SCRIPT_BYTES, Output, limit_error
 from toolfold.scripts.values import TooLarge, to_json
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
 
 __all__ = ["tool_script"]
 
 TOOL = "TOOL_SCRIPT"
 
-MAX_CALLS = 50
-MAX_PARALLEL = 16
-"""Calls of one ``gather`` at the same time."""
+_ASK_LESS = "return fewer rows or only figures from the script, or use select in its calls"
+"""How to ask for less, in a preview: TOOL_SCRIPT has no ``select``."""
 
-_PENDING = "$pending"
-"""Key of the value that stands for a call inside ``gather(…)`` until all of them are made."""
+_ASSIGNMENT = re.compile(r"\s*[A-Za-z_][\w.\[\]'\"]*\s*(?::[^=]+)?=(?!=)")
+"""The beginning of a line that sets a variable."""
 
-_IDENTIFIER = re.compile(r"\W")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_MAX_MODULE = 5_000
-"""Tools of a source that a script finds as functions of its module; ``call`` finds all."""
-
-_NEEDS_APPROVAL = "It was called by a script."
-"""Why a tool that writes needs approval in a script, where the user has seen no call of it."""
 
 
 def tool_script(request: MetaRequest) -> Result:
@@ -62,7 +42,7 @@ def tool_script(request: MetaRequest) -> Result:
 
     Returns:
         ``{"result": the value of its last expression, "printed": text, "calls": [{"tool_name", "ok", "elapsed_ms", …}],
-        "elapsed_ms", "script_ms"}``. Of a script that failed ``{"error", "printed", "calls"}``.
+        "elapsed_ms", "upstream_requests"}``. Of a script that failed ``{"error", "printed", "calls"}``.
 
     Raises:
         InvalidArguments: there is no script, or its inputs are no object.
@@ -71,8 +51,8 @@ def tool_script(request: MetaRequest) -> Result:
     script, inputs = _read(request.arguments)
     max_tokens = call_arguments.parse_max_tokens(request.arguments.get("max_tokens"), 0)
     printed = Output()
-    with CombinedCalls(request, _with_approval) as calls:
-        run = _Script(request, calls, script)
+    with CombinedCalls(request, with_approval) as calls:
+        run = ScriptCalls(request, calls, script)
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
                 raise limit_error("script")
@@ -80,9 +60,11 @@ def tool_script(request: MetaRequest) -> Result:
             found = to_json(value)
         except TooLarge:
             return _failed(limit_error("result"), printed, run, started)
+        except ScriptError as error:
+            return _failed(run.with_hint(error), printed, run, started)
         except CallError as error:
             return _failed(error, printed, run, started)
-        return _answer(request, found, printed, run, max_tokens, started)
+        return _answer(run, found, printed, _notes(script, found, printed), max_tokens, started)
 
 
 def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -108,178 +90,7 @@ def _unfenced(script: str) -> str:
     return "\n" + rest if first.strip("`").strip().lower() in ("", "python", "py") else script
 
 
-def _with_approval(tool: Tool) -> Tool:
-    """Return a tool as scripts call it: one that writes needs approval of each call."""
-    return tool if tool.effect == "read" or tool.needs_approval else tool._replace(confirm=_NEEDS_APPROVAL)
-
-
-class _Script:
-    """The calls of one script.
-
-    Attributes:
-        modules: module → the functions of it that the script may use.
-        items: the calls, in the order in which they were made.
-    """
-
-    def __init__(self, request: MetaRequest, calls: CombinedCalls, script: str) -> None:
-        self.request, self._calls = request, calls
-        self._places = CallPlaces(script)
-        self._functions = _modules(request.catalog, script)
-        self.modules = {module: frozenset(functions) for module, functions in self._functions.items()}
-        self.items: list[Item] = []
-        self._later: dict[int, Item] = {}
-
-    def call(self, called: ScriptCall) -> Any:
-        """Return what a call of the script returns.
-
-        Raises:
-            CallError: it failed; the script may catch it.
-            ScriptLimit: the script makes too many calls.
-        """
-        if called.function == "gather":
-            return self._gather(called.args, keeps_errors=own_arguments(called).get("return_exceptions") is True)
-        place = self._places.at(called.start)
-        item = self._open(called)
-        if place.is_gathered or place.is_awaited:
-            id_ = call_id(called)
-            self._later[id_] = item
-            return {_PENDING: id_} if place.is_gathered else LATER
-        self._perform([item])
-        return self._value(item)
-
-    def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
-        """Make awaited calls at the same time; return their results or errors."""
-        items = {id_: self._later.pop(id_) for id_ in ids if id_ in self._later}
-        self._perform(list(items.values()))
-        return {id_: self._value_or_error(item) for id_, item in items.items()}
-
-    def _gather(self, given: tuple[Any, ...], *, keeps_errors: bool) -> list[Any]:
-        values = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else list(given)
-        pending = [one[_PENDING] if isinstance(one, dict) and set(one) == {_PENDING} else None for one in values]
-        items = {id_: self._later.pop(id_) for id_ in pending if id_ in self._later}
-        self._perform(list(items.values()))
-        return [
-            (self._or_error(items[id_]) if keeps_errors else self._value(items[id_])) if id_ in items else value
-            for id_, value in zip(pending, values, strict=True)
-        ]
-
-    def _open(self, called: ScriptCall) -> Item:
-        name, arguments = self._tool_of(called)
-        if len(self.items) >= MAX_CALLS:
-            raise limit_error("calls")
-        item = self._calls.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
-        self.items.append(item)
-        if self._calls.count > MAX_CALLS or (item.error is not None and "more than 50 calls" in item.error.message):
-            raise limit_error("calls")
-        return item
-
-    def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
-        """Return the name of the tool that a script calls, and its arguments.
-
-        Raises:
-            CallError: the function is not one of a script, or the arguments cannot be sent.
-        """
-        module, _, function = called.function.rpartition(".")
-        args = list(called.args)
-        if module:
-            name = self._functions.get(module, {}).get(function, "")
-        elif function == "call" and args and isinstance(args[0], str):
-            name = args.pop(0)
-        else:
-            step = 'Use call("NAME", argument=value), gather(…), or the tools of a source as functions of its module.'
-            if function == "call":
-                raise InvalidArguments("call needs the name of a tool first.", step)
-            closest = closest_matches(function, ["call", "gather", *self._functions])
-            meant = f"Did you mean {closest[0]}? " if closest else ""
-            raise ScriptError(f"There is no function {function[:60]}.", f"{meant}{step}", line=0)
-        arguments = own_arguments(called)
-        if len(args) == 1 and isinstance(args[0], dict) and not arguments:
-            arguments = {str(key): value for key, value in args.pop().items()}
-        if args:
-            arguments = {**_positional(self.request.catalog, name, args), **arguments}
-        return name, _sendable(arguments)
-
-    def _perform(self, items: list[Item]) -> None:
-        self._calls.perform(items, MAX_PARALLEL)
-        if any(item.is_skipped for item in items):
-            raise limit_error("deadline")
-
-    def _value(self, item: Item) -> Any:
-        value = self._value_or_error(item)
-        if isinstance(value, CallError):
-            raise value
-        return value
-
-    def _or_error(self, item: Item) -> Any:
-        value = self._value_or_error(item)
-        return {"error": {"code": value.code, "message": value.message}} if isinstance(value, CallError) else value
-
-    def _value_or_error(self, item: Item) -> Any:
-        if item.error is not None or item.answer is None:
-            return item.error
-        return view_of(item.answer.document, WorkBudget(self._calls.budget.deadline))
-
-
-def _modules(catalog: Catalog, script: str) -> dict[str, dict[str, str]]:
-    """Return the sources that a script names → name of a function → name of the tool."""
-    words = set(_WORD.findall(script))
-    sources = {_IDENTIFIER.sub("_", source.id): source.id for source in catalog.sources}
-    named = {module: id_ for module, id_ in sources.items() if module in words}
-    if not named:
-        return {}
-    functions: dict[str, dict[str, str]] = {module: {} for module in named}
-    modules = {id_: module for module, id_ in named.items()}
-    for name in catalog:
-        tool_source, bare = _source_of(catalog, name, modules)
-        if tool_source and len(functions[tool_source]) < _MAX_MODULE:
-            for word in (name, bare):
-                functions[tool_source].setdefault(_IDENTIFIER.sub("_", word), name)
-    return functions
-
-
-def _source_of(catalog: Catalog, name: str, modules: Mapping[str, str]) -> tuple[str, str]:
-    """Return the module of a tool, and its name without the prefix of its source; empty: of no module that is used."""
-    if len(catalog.sources) == 1:
-        return next(iter(modules.values())), name
-    tool = catalog.get(name)
-    if tool is None or tool.source not in modules:
-        return "", name
-    return modules[tool.source], name.removeprefix(f"{tool.source}__")
-
-
-def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
-    """Return positional arguments under the names of the tool's parameters: the required ones first.
-
-    Raises:
-        InvalidArguments: there are more than it has parameters.
-    """
-    from toolfold.meta_tools.tool_names import find_name
-
-    tool = catalog.get(find_name(catalog, name) or name)
-    if tool is None:
-        return {}
-    required = list(tool.parameters.get("required", ()))
-    names = [*required, *(one for one in tool.parameters.get("properties", {}) if one not in required)]
-    if len(args) > len(names):
-        raise InvalidArguments(f"{tool.name} takes {len(names)} arguments.", f"Name them: {', '.join(names[:20])}.")
-    return dict(zip(names, args, strict=False))
-
-
-def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as JSON.
-
-    Raises:
-        InvalidArguments: one has no such form, or is too large.
-    """
-    try:
-        found = to_json(dict(arguments))
-        json.dumps(found, ensure_ascii=False).encode()
-    except (TooLarge, UnicodeEncodeError):
-        raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
-    return dict(found)
-
-
-def _entries(run: _Script) -> list[dict[str, Any]]:
+def _entries(run: ScriptCalls) -> list[dict[str, Any]]:
     entries = []
     for item in run.items:
         entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
@@ -291,7 +102,7 @@ def _entries(run: _Script) -> list[dict[str, Any]]:
     return entries
 
 
-def _failed(error: CallError, printed: Output, run: _Script, started: float) -> Result:
+def _failed(error: CallError, printed: Output, run: ScriptCalls, started: float) -> Result:
     structured = {
         "error": error.as_dict(),
         "printed": printed.text,
@@ -307,16 +118,28 @@ def _printed_lines(printed: Output) -> list[str]:
     return [safe_line(f"# printed: {json.dumps(printed.text, ensure_ascii=False)}")] if printed.text else []
 
 
-def _answer(request: MetaRequest, value: Any, printed: Output, run: _Script, max_tokens: int, started: float) -> Result:
-    budget = WorkBudget(run._calls.budget.deadline)
+def _notes(script: str, value: Any, printed: Output) -> tuple[str, ...]:
+    """Return what the author of a script without a result may not expect."""
+    last = script.rstrip().rpartition("\n")[2]
+    if value is not None or (printed.text and _ASSIGNMENT.match(last) is None):
+        return ()
+    return ("The script has no result: the value of its last expression is. End it with what to return.",)
+
+
+def _answer(
+    run: ScriptCalls, value: Any, printed: Output, notes: tuple[str, ...], max_tokens: int, started: float
+) -> Result:
+    request, budget = run.request, WorkBudget(run.deadline)
     document = tables.from_value(value, budget) if value is not None else tables.Document(metadata=None)
+    document = replace(document, notes=(*document.notes, *notes))
     answered = [item.answer for item in run.items if item.answer is not None]
     status = AnswerStatus(
         cached=bool(answered) and all(answer.status.cached for answer in answered),
         age_s=max((answer.status.age_s for answer in answered), default=0),
     )
     size = len(json.dumps(value)) if value is not None else 4
-    rendered = output.render_document(document, output_options(request, max_tokens), status, budget, size)
+    options = replace(output_options(request, max_tokens), ask_less=_ASK_LESS)
+    rendered = output.render_document(document, options, status, budget, size)
     blocks = [block for answer in answered for block in answer.blocks]
     structured = {
         **rendered.structured,

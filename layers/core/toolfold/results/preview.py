@@ -152,6 +152,7 @@ class _Shortener:
     def __init__(self, limits: Limits, truncation: Truncation, allowance: Allowance) -> None:
         self._limits, self._truncation, self._allowance = limits, truncation, allowance
         self._chars, self._is_last = limits.chars, limits.is_last
+        self._has_short_texts = False
 
     def shorten_table(self, table: Table, named: bool) -> Table:
         """Return a table within the limits."""
@@ -201,6 +202,9 @@ class _Shortener:
     def _shorten_text(self, text: str) -> str:
         if self._chars is not None and len(text) > self._chars:
             text = f"{text[: self._chars]}… (+{len(text) - self._chars} characters)"
+            if not self._has_short_texts:
+                self._has_short_texts = True
+                self._truncation.record("ends of long texts")
         self._allowance.take_text(text)
         return text
 

@@ -46,6 +46,7 @@ class OutputOptions:
         save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
         whole: whether nothing is left out and nothing escaped, for a person and for files. The text is then the
             upstream's own, where that is requested, or empty.
+        ask_less: how to ask for less; empty: with ``select``.
     """
 
     raw_by: str = ""
@@ -54,6 +55,7 @@ class OutputOptions:
     requested_tokens: int = 0
     save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
     whole: bool = False
+    ask_less: str = ""
 
     @property
     def limit_note(self) -> str:
@@ -133,8 +135,8 @@ class Renderer:
             prefix: words before them.
         """
         max_tokens = self.options.max_tokens
-        smaller_request = "a shorter period, or select with jmespath: and an expression"
-        for count in range(len(smaller_requests), 0, -1):
+        smaller_request = self.options.ask_less or "a shorter period, or select with jmespath: and an expression"
+        for count in range(0 if self.options.ask_less else len(smaller_requests), 0, -1):
             text = prefix + " or ".join(smaller_requests[:count])
             if tokens.fits(text, max_tokens // _MAX_REQUEST_SHARE):
                 smaller_request = text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -34,6 +35,8 @@ MAX_PRINTED_CHARS = 20_000
 _MAX_RECURSION = 200
 _MAX_SUSPENSIONS = 2_000
 """Calls, look-ups of names and imports of one script: fifty calls and what a loop of look-ups takes."""
+
+_UNSUPPORTED = re.compile(r"The monty syntax parser does not yet support (.{1,100})")
 
 _MAX_MESSAGE = 300
 """Characters of a script's own message in an error."""
@@ -143,7 +146,7 @@ class Interpreter:
             frames = error.traceback()
             raise ScriptSyntax(
                 f"The script cannot be parsed: {_message(error)}.",
-                "Correct this line; nothing was called.",
+                "A script is Python; its last expression is the result. Correct this line; nothing was called.",
                 line=frames[0].line if frames else 1,
             ) from None
         except monty.MontyRuntimeError as error:
@@ -220,15 +223,23 @@ class _Run:
             return limit_error("time" if time.monotonic() < self._deadline else "deadline")
         if isinstance(inner, RecursionError):
             return limit_error("recursion")
-        if isinstance(inner, MemoryError) and "limit exceeded" in message:
+        if isinstance(inner, MemoryError) and "limit" in message:
             return limit_error("memory")
+        if isinstance(inner, RuntimeError) and message.startswith("suspension limit"):
+            return limit_error("suspensions")
+        if isinstance(inner, NotImplementedError) and (found := _UNSUPPORTED.match(message)) is not None:
+            return ScriptSyntax(
+                f"The script cannot be parsed: scripts have no {found[1]}.",
+                "Scripts are a subset of Python: write this line without it; nothing was called.",
+                line=line,
+            )
         raised = next((found for text, found in self._raised.items() if text in str(inner)), None)
         if raised is not None:
             raised.details = {**raised.details, "line": line}
             return raised
         return ScriptError(
             f"Line {line}: {type(inner).__name__}: {message}.",
-            "Correct the script; calls that have succeeded are cached.",
+            "Correct the script and send it again.",
             line=line,
             exception=type(inner).__name__,
         )
@@ -277,6 +288,10 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
     "time": (f"The script computed for more than {MAX_SCRIPT_S:g} seconds.", "Compute less; use select in its calls."),
     "memory": (f"The script needs more than {MAX_MEMORY_BYTES >> 20} MB.", "Use select in its calls, for less data."),
     "calls": ("The script makes more than 50 calls.", "Make fewer; the answers so far are cached."),
+    "suspensions": (
+        f"The script makes more than {_MAX_SUSPENSIONS:,} calls and look-ups of names.",
+        "Do less in loops.",
+    ),
     "recursion": (f"Functions of the script call each other deeper than {_MAX_RECURSION} levels.", "Use a loop."),
     "sleep": ("A script cannot sleep.", "Leave it out; calls wait for what they need."),
     "output": (f"The script printed more than {MAX_PRINTED_CHARS:,} characters.", "Print less; return a result."),

@@ -23,7 +23,9 @@ class TooLarge(Exception):
 
 
 def to_json(value: Any) -> Any:
-    """Return a value of a script as JSON: tuples and sets as lists, keys as texts, what JSON has no form for as text.
+    """Return a value of a script as JSON.
+
+    Tuples and sets become lists, keys texts, objects of a class their attributes, and what JSON has no form for text.
 
     Raises:
         TooLarge: it has too many values or characters, or is nested too deeply.
@@ -54,6 +56,8 @@ class _Converter:
                     for key, item in value.items()}  # fmt: skip
         if isinstance(value, list | tuple | set | frozenset):
             return [self.convert(item, depth + 1) for item in value]
+        if isinstance(attributes := getattr(value, "attributes", None), dict):  # of a class of the script
+            return self.convert(attributes, depth)
         return self._text(str(value))
 
     def _text(self, text: str) -> str:

@@ -1,0 +1,254 @@
+"""The calls that a script makes: which tool each is, and what it returns to the script."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import CallError, InvalidArguments, ScriptError
+from toolfold.fuzzy import closest_matches
+from toolfold.meta_tools.combined_calls import CombinedCalls, Item
+from toolfold.meta_tools.reference_view import view_of
+from toolfold.scripts.interpreter import LATER, ScriptCall, call_id, limit_error, own_arguments
+from toolfold.scripts.positions import CallPlaces
+from toolfold.scripts.values import TooLarge, to_json
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.dispatcher import MetaRequest
+
+__all__ = ["ScriptCalls", "with_approval"]
+
+MAX_CALLS = 50
+MAX_PARALLEL = 16
+"""Calls of one ``gather`` at the same time."""
+
+_PENDING = "$pending"
+"""Key of the value that stands for a call inside ``gather(…)`` until all of them are made."""
+
+_CALLS = ("call", "TOOL_CALL")
+"""Functions that call the tool they are given the name of."""
+
+_FUNCTIONS = 'Use call("NAME", argument=value), gather(…), or the tools of a source as functions of its module.'
+
+_IDENTIFIER = re.compile(r"\W")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MAX_MODULE = 5_000
+"""Tools of a source that a script finds as functions of its module; ``call`` finds all."""
+
+_NEEDS_APPROVAL = "It was called by a script."
+"""Why a tool that writes needs approval in a script, where the user has seen no call of it."""
+
+
+def with_approval(tool: Tool) -> Tool:
+    """Return a tool as scripts call it: one that writes needs approval of each call."""
+    return tool if tool.effect == "read" or tool.needs_approval else tool._replace(confirm=_NEEDS_APPROVAL)
+
+
+class ScriptCalls:
+    """The calls of one script.
+
+    Attributes:
+        modules: module → the functions of it that the script may use.
+        items: the calls, in the order in which they were made.
+    """
+
+    def __init__(self, request: MetaRequest, calls: CombinedCalls, script: str) -> None:
+        self.request, self._calls = request, calls
+        self._places = CallPlaces(script)
+        self._functions = _modules(request.catalog, script)
+        self.modules = {module: frozenset(functions) for module, functions in self._functions.items()}
+        self.items: list[Item] = []
+        self._later: dict[int, Item] = {}
+
+    @property
+    def deadline(self) -> float:
+        """``time.monotonic()`` at which the answer must be complete."""
+        return self._calls.budget.deadline
+
+    def call(self, called: ScriptCall) -> Any:
+        """Return what a call of the script returns.
+
+        Raises:
+            CallError: it failed; the script may catch it.
+            ScriptLimit: the script makes too many calls.
+        """
+        if called.function == "gather":
+            return self._gather(called.args, keeps_errors=own_arguments(called).get("return_exceptions") is True)
+        place = self._places.at(called.start)
+        item = self._open(called)
+        if place.is_gathered or place.is_awaited:
+            id_ = call_id(called)
+            self._later[id_] = item
+            return {_PENDING: id_} if place.is_gathered else LATER
+        self._perform([item])
+        return self._value(item)
+
+    def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
+        """Make awaited calls at the same time; return their results or errors."""
+        items = {id_: self._later.pop(id_) for id_ in ids if id_ in self._later}
+        self._perform(list(items.values()))
+        return {id_: self._value_or_error(item) for id_, item in items.items()}
+
+    def _gather(self, given: tuple[Any, ...], *, keeps_errors: bool) -> list[Any]:
+        values = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else list(given)
+        pending = [_pending_id(one) for one in values]
+        items = {id_: self._later.pop(id_) for id_ in pending if id_ in self._later}
+        self._perform(list(items.values()))
+        return [
+            (self._or_error(items[id_]) if keeps_errors else self._value(items[id_])) if id_ in items else value
+            for id_, value in zip(pending, values, strict=True)
+        ]
+
+    def with_hint(self, error: ScriptError) -> ScriptError:
+        """Return an exception of the script with what to change."""
+        from toolfold.meta_tools.script_hints import Called, with_hint
+
+        called = [Called(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
+        modules = {**dict.fromkeys(_source_modules(self.request.catalog), ()), **self.modules}
+        return with_hint(error, called, modules)
+
+    def _open(self, called: ScriptCall) -> Item:
+        name, arguments = self._tool_of(called)
+        if len(self.items) >= MAX_CALLS:
+            raise limit_error("calls")
+        item = self._calls.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
+        self.items.append(item)
+        if self._calls.count > MAX_CALLS or (item.error is not None and "more than 50 calls" in item.error.message):
+            raise limit_error("calls")
+        return item
+
+    def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
+        """Return the name of the tool that a script calls, and its arguments.
+
+        Raises:
+            CallError: the function is not one of a script, or the arguments cannot be sent.
+        """
+        module, _, function = called.function.rpartition(".")
+        args, arguments = list(called.args), own_arguments(called)
+        if module:
+            name = self._functions.get(module, {}).get(function, "")
+        elif function in _CALLS:
+            name, args, arguments = _named_tool(args, arguments)
+        elif self.request.catalog.get(function) is not None:
+            name = function
+        else:
+            closest = closest_matches(function, [*_CALLS, "gather", *self._functions], least=0.7)
+            meant = f"Did you mean {closest[0]}? " if closest else ""
+            raise ScriptError(f"There is no function {function[:60]}.", f"{meant}{_FUNCTIONS}", line=0)
+        if len(args) == 1 and isinstance(args[0], dict) and not arguments:
+            arguments = {str(key): value for key, value in args.pop().items()}
+        if args:
+            arguments = {**_positional(self.request.catalog, name, args), **arguments}
+        return name, _sendable(arguments)
+
+    def _perform(self, items: list[Item]) -> None:
+        self._calls.perform(items, MAX_PARALLEL)
+        if any(item.is_skipped for item in items):
+            raise limit_error("deadline")
+
+    def _value(self, item: Item) -> Any:
+        value = self._value_or_error(item)
+        if isinstance(value, CallError):
+            raise value
+        return value
+
+    def _or_error(self, item: Item) -> Any:
+        value = self._value_or_error(item)
+        return {"error": {"code": value.code, "message": value.message}} if isinstance(value, CallError) else value
+
+    def _value_or_error(self, item: Item) -> Any:
+        if item.error is not None or item.answer is None:
+            return item.error
+        return view_of(item.answer.document, WorkBudget(self.deadline))
+
+
+def _named_tool(args: list[Any], arguments: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
+    """Return the tool that ``call`` names, and its arguments; they may have the form of a TOOL_CALL.
+
+    Raises:
+        InvalidArguments: no tool is named.
+    """
+    if len(args) == 1 and isinstance(args[0], dict) and isinstance(args[0].get("tool_name"), str):
+        args, arguments = [], {**args[0], **arguments}
+    if not args and isinstance(arguments.get("tool_name"), str):
+        name = arguments.pop("tool_name")
+    elif args and isinstance(args[0], str):
+        name = args.pop(0)
+    else:
+        raise InvalidArguments("call needs the name of a tool first.", _FUNCTIONS)
+    return name, args, arguments
+
+
+def _pending_id(value: Any) -> int | None:
+    """Return the id of the call that a value in ``gather`` stands for; None for any other value."""
+    found = value.get(_PENDING) if isinstance(value, dict) and len(value) == 1 else None
+    return found if type(found) is int else None
+
+
+def _source_modules(catalog: Catalog) -> dict[str, str]:
+    """Return module → id of its source."""
+    return {_IDENTIFIER.sub("_", source.id): source.id for source in catalog.sources}
+
+
+def _modules(catalog: Catalog, script: str) -> dict[str, dict[str, str]]:
+    """Return the sources that a script names → name of a function → name of the tool."""
+    words = set(_WORD.findall(script))
+    sources = _source_modules(catalog)
+    named = {module: id_ for module, id_ in sources.items() if module in words}
+    if not named:
+        return {}
+    functions: dict[str, dict[str, str]] = {module: {} for module in named}
+    modules = {id_: module for module, id_ in named.items()}
+    for name in catalog:
+        tool_source, bare = _source_of(catalog, name, modules)
+        if tool_source and len(functions[tool_source]) < _MAX_MODULE:
+            for word in (name, bare):
+                functions[tool_source].setdefault(_IDENTIFIER.sub("_", word), name)
+    return functions
+
+
+def _source_of(catalog: Catalog, name: str, modules: Mapping[str, str]) -> tuple[str, str]:
+    """Return the module of a tool, and its name without the prefix of its source; empty: of no module that is used."""
+    if len(catalog.sources) == 1:
+        return next(iter(modules.values())), name
+    tool = catalog.get(name)
+    if tool is None or tool.source not in modules:
+        return "", name
+    return modules[tool.source], name.removeprefix(f"{tool.source}__")
+
+
+def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
+    """Return positional arguments under the names of the tool's parameters: the required ones first.
+
+    Raises:
+        InvalidArguments: there are more than it has parameters.
+    """
+    from toolfold.meta_tools.tool_names import find_name
+
+    tool = catalog.get(find_name(catalog, name) or name)
+    if tool is None:
+        return {}
+    required = list(tool.parameters.get("required", ()))
+    names = [*required, *(one for one in tool.parameters.get("properties", {}) if one not in required)]
+    if len(args) > len(names):
+        raise InvalidArguments(f"{tool.name} takes {len(names)} arguments.", f"Name them: {', '.join(names[:20])}.")
+    return dict(zip(names, args, strict=False))
+
+
+def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as JSON.
+
+    Raises:
+        InvalidArguments: one has no such form, or is too large.
+    """
+    try:
+        found = to_json(dict(arguments))
+        json.dumps(found, ensure_ascii=False).encode()
+    except (TooLarge, UnicodeEncodeError):
+        raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
+    return dict(found)
