@@ -40,6 +40,7 @@ def failed(result: Result) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "reference",
     ["found.rows[0].symbol", "prev.rows[0].symbol", "0.rows[0].symbol", "$found.rows[0].symbol", "found[0].symbol",
+     "[0].rows[0].symbol",
      "found.rows[?currency=='USD'].symbol | [0]", "steps.found.rows[0].symbol", "found.rows[-1].symbol"],
 )  # fmt: skip
 def test_argument_is_a_value_of_an_earlier_step(tools: MetaTools, reference: str) -> None:
@@ -66,6 +67,12 @@ def test_literal_is_sent_as_it_is(tools: MetaTools, mock_api: MockApi) -> None:
     step = {"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": {"$literal": "{{found}} apple"}}}
     pipe(tools, {**SEARCH, "arguments": {"keywords": "microsoft"}}, step)
     assert dict(mock_api.requests[-1])["keywords"] == "{{found}} apple"
+
+
+def test_object_in_the_place_of_a_value_names_its_keys(tools: MetaTools) -> None:
+    found = failed(pipe(tools, SEARCH, quote(ref("found"))))
+    assert "found is an object; refer to one of its keys: rows, columns, row_count." in found["suggestion"]
+    assert found["keys"] == ["rows", "columns", "row_count"]
 
 
 @pytest.mark.parametrize("returned", ["last", "all", "found"])
@@ -98,10 +105,16 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
         ),
         ([quote(ref("prev.symbol"))], "INVALID_ARGUMENTS", "there is no step before it"),
         ([SEARCH, quote(ref("found.rows["))], "INVALID_ARGUMENTS", "this is not JMESPath"),
-        ([SEARCH, quote(ref(5))], "INVALID_ARGUMENTS", "$ref must be a step and a path"),
+        ([SEARCH, quote(ref(5))], "REFERENCE_NOT_FOUND", "no step is called 5"),
+        ([SEARCH, quote(ref([0]))], "INVALID_ARGUMENTS", "$ref must be a step and a path"),
         ([SEARCH, quote({"$ref": "found", "x": 1})], "INVALID_ARGUMENTS", "has other members: x"),
         ([SEARCH, quote("{{found.rows[0].symbol}}")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, quote("${found.rows[0].symbol}")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("$found.rows[0].symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("$prev.rows[0].symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("$steps[0].rows[0].symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("$prev")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("price of {{found.rows[0].symbol}} now")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, {"tool_name": "NO_SUCH"}], "TOOL_NOT_FOUND", "Step 1: There is no tool"),
         (
             [SEARCH, {"tool_name": "TOOL_PIPE", "arguments": {"steps": []}}],
@@ -184,6 +197,7 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
     with Upstream(reply) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
         steps = [quote("ONE", **{"as": "one"}), quote("SLOW"), quote(ref("one.symbol"), **{"as": "third"})]
+        steps.append({"join": ["1", "third"], "on": "latestDay", "how": "left", "select": "third_symbol, latestDay"})
         pipe(tools, quote("FIRST"))  # what the first call imports takes time of its own
         first = tools.call("TOOL_PIPE", {"steps": steps}, deadline=time.monotonic() + 1.5)
         release.set()
@@ -191,5 +205,6 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
         assert failed(first)["code"] == "UPSTREAM_TIMEOUT"
         assert [step["as"] for step in first.structured["steps"]] == ["one"]
         second = tools.call("TOOL_PIPE", {"continue": first.structured["continue"]})
-        assert second.structured["result"]["symbol"] == "ONE"
-        assert [step["as"] for step in second.structured["steps"]] == ["0", "third"]
+        assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]
+        assert second.structured["result"]["rows"] == [["ONE", "2026-01-13"]]
+        assert [step["as"] for step in second.structured["steps"]] == ["0", "third", "2"]

@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
     Attributes:
         name: given with ``as``; empty for a step without one.
-        given: its TOOL_CALL in the documented form; empty for a join.
+        given: its TOOL_CALL in the documented form, or the join as it was sent.
         joined: indexes of the steps that it joins; empty for a call.
         join: how it joins them; None: by SQL.
         select: what to select of the joined steps.
@@ -163,7 +163,7 @@ def _read_join(item: Mapping[str, Any], names: Mapping[str, int], position: int,
     join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
     if len(set(indexes)) < (1 if is_sql else 2):
         raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')
-    return Step(name, {}, indexes, join, selection)
+    return Step(name, dict(item), indexes, join, selection)
 
 
 def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> None:

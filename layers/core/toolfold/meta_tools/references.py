@@ -33,8 +33,13 @@ __all__ = [
 REFERENCE, LITERAL = "$ref", "$literal"
 PREVIOUS = "prev"
 
-_EXPRESSION = re.compile(r"\s*\$?\.?(?:steps\.|steps\[)?([A-Za-z_][\w-]*|\d{1,2})\]?(.*)", re.DOTALL)
-_TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*([A-Za-z_][\w-]*|\d{1,2})\b[^{}]*(?:\}\}|\}|>>)\s*")
+_EXPRESSION = re.compile(r"\s*\$?\.?(?:steps\.|steps\[|\[)?([A-Za-z_][\w-]*|\d{1,2})\]?(.*)", re.DOTALL)
+_VARIABLE = re.compile(r"\s*\$\.?(?:(steps)[.\[])?([A-Za-z_][\w-]*|\d{1,2})\]?(?:[.\[|].*)?", re.DOTALL)
+"""A reference as other systems write it, such as ``$prev.rows[0].symbol``."""
+
+_TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*([A-Za-z_][\w-]*|\d{1,2})\b[^{}<>]{0,500}(?:\}\}|\}|>>)\s*")
+"""A reference in a text, such as ``{{found.rows[0].symbol}}``."""
+
 _STEP = re.compile(r"\.?([A-Za-z_]\w*|\"[^\"]*\")|\[(-?\d+)\]")
 _MAX_CHARS = 500
 _MAX_DEPTH = 60
@@ -60,7 +65,7 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
     """Return the reference ``text`` of the step at ``position``.
 
     Args:
-        text: the value of ``$ref``.
+        text: the value of ``$ref``: a text, or the index of a step.
         names: name of each step → its index.
         position: the step that has the reference.
 
@@ -68,6 +73,8 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
         InvalidArguments: it is not text, or refers to its own or a later step.
         ReferenceNotFound: no step has the name.
     """
+    if type(text) is int:
+        text = str(text)
     found = _EXPRESSION.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_CHARS else None
     if found is None:
         raise InvalidArguments(
@@ -164,25 +171,33 @@ def replace_references(value: Any, resolve: Any) -> Any:
 
 
 def check_templates(value: Any, names: Sequence[str], depth: int = 0) -> None:
-    """Raise an error for a text such as ``{{found.rows[0].symbol}}``, which would be sent as it is.
+    """Raise an error for a text such as ``$found.symbol`` or ``{{found.symbol}}``, which would be sent as it is.
 
     Raises:
         InvalidArguments: an argument is such a text, with the name of a step.
     """
     if isinstance(value, str):
-        found = _TEMPLATE.fullmatch(value[: _MAX_CHARS + 1])
-        if found is not None and (found[1] in names or found[1] == PREVIOUS):
-            path = value.strip().strip("{}$<> ")
-            raise InvalidArguments(
-                f"{escape(value)} is text and would be sent as it is.",
-                f"Write {json.dumps({REFERENCE: path})}, or {json.dumps({LITERAL: value})} to send it. "
-                "Nothing was sent.",
-            )
+        _check_text(value, names)
     elif isinstance(value, dict | list) and depth < _MAX_DEPTH:
-        if isinstance(value, dict) and LITERAL in value:
+        if isinstance(value, dict) and (LITERAL in value or REFERENCE in value):
             return
         for item in value.values() if isinstance(value, dict) else value:
             check_templates(item, names, depth + 1)
+
+
+def _check_text(text: str, names: Sequence[str]) -> None:
+    start = text[: _MAX_CHARS + 1]
+    variable, template = _VARIABLE.fullmatch(start), _TEMPLATE.search(start)
+    is_variable = variable is not None and (variable[1] == "steps" or variable[2] in (*names, PREVIOUS))
+    if not is_variable and (template is None or template[1] not in (*names, PREVIOUS)):
+        return
+    step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
+    if is_variable or _TEMPLATE.fullmatch(start) is not None:
+        path = text.strip().strip("{}$<> ").removeprefix("steps.")
+        step = f"Write {json.dumps({REFERENCE: path})}, or {step}"
+    else:
+        step = f"A {REFERENCE} is a whole value, and no part of a text: make the text in a TOOL_SCRIPT, or send {step}"
+    raise InvalidArguments(f"{escape(text)} is text and would be sent as it is.", step)
 
 
 def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InsufficientScope
+from toolfold.errors import CallError, InsufficientScope, InvalidArguments
 from toolfold.meta_tools import call_arguments, continuation
-from toolfold.meta_tools.arguments import is_blank
+from toolfold.meta_tools.arguments import escape, is_blank
 from toolfold.meta_tools.call import Answer
 from toolfold.meta_tools.call_metadata import metadata
 from toolfold.meta_tools.combination import Combination
@@ -17,8 +17,14 @@ from toolfold.meta_tools.combined_answer import Rendering, output_options, rende
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
 from toolfold.meta_tools.dispatcher import MetaRequest
 from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
-from toolfold.meta_tools.reference_view import view_of
-from toolfold.meta_tools.references import LITERAL, parse_reference, replace_references, value_at
+from toolfold.meta_tools.reference_view import keys_of, view_of
+from toolfold.meta_tools.references import (
+    LITERAL,
+    parse_reference,
+    references_in,
+    replace_references,
+    value_at,
+)
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
 from toolfold.results import output
 from toolfold.results.output import AnswerStatus
@@ -111,7 +117,22 @@ class _Run:
             given["approval_token"] = self._approval_token
         opened = self.calls.open(item.id, given)
         self.calls.perform([opened])
+        if isinstance(opened.error, InvalidArguments):
+            self._add_keys(step, position, opened.error)
         return opened
+
+    def _add_keys(self, step: Step, position: int, error: InvalidArguments) -> None:
+        """Add to ``error`` the keys of an object that a reference has put where a value belongs."""
+        if not any("not an object" in str(problem.get("problem")) for problem in error.details.get("problems", ())):
+            return
+        for text in references_in(step.given.get("arguments") or {}):
+            reference = parse_reference(text, self.pipe.names, position)
+            value = value_at(reference, self.view(reference.step), self.calls.budget)
+            if isinstance(value, dict) and (keys := keys_of(value)):
+                listed = ", ".join(map(escape, keys))
+                error.suggestion = f"{escape(reference.text)} is an object; refer to one of its keys: {listed}."
+                error.details = {**error.details, "keys": keys}
+                return
 
     def _join(self, step: Step, item: Item) -> Item:
         started = time.perf_counter()
@@ -218,8 +239,7 @@ def _token(request: MetaRequest, run: _Run, arguments: Mapping[str, Any], positi
 def _rest_of(run: _Run, step: Step, index: int, position: int) -> dict[str, Any]:
     """Return a step of the rest as it is sent again."""
     if step.joined:
-        on = {} if step.join is None else {"on": step.join.on, "how": step.join.how}
-        return {"join": [run.pipe.steps[one].name or str(one - position) for one in step.joined], **on}
+        return {**step.given, "join": [run.pipe.steps[one].name or str(one - position) for one in step.joined]}
 
     def resolve(text: Any) -> Any:
         reference = parse_reference(text, run.pipe.names, index)
