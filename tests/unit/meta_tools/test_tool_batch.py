@@ -63,6 +63,24 @@ def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
     assert {"cached", "age_s", "source", "upstream_ms", "warnings", "alternatives", "reasoning"} <= found[0].keys()
 
 
+@pytest.mark.parametrize("tool", ["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"])
+@pytest.mark.parametrize("arguments", [{}, None, "{}"])
+def test_without_arguments_the_main_one_is_missing(tools: MetaTools, tool: str, arguments: Any) -> None:
+    found = error(tools.call("TOOL_CALL", {"tool_name": tool, "arguments": arguments}))
+    assert found["message"].endswith(("calls is missing.", "steps is missing.", "script is missing."))
+
+
+def test_one_after_the_other_nothing_follows_a_failure(tools: MetaTools, mock_api: MockApi) -> None:
+    """Not even an answer that is in memory: with max_parallel 1 the order is that of the calls."""
+    batch(tools, [quote("KO")])
+    calls = [quote("NOSUCH1"), quote("KO"), quote("PEP")]
+    mock_api.clear_requests()
+    found = batch(tools, calls, stop_on_error=True, max_parallel=1).structured
+    assert [one.get("skipped", False) for one in found["results"]] == [False, True, True]
+    assert found["summary"] == {"total": 3, "succeeded": 0, "failed": 1, "skipped": 2}
+    assert len(mock_api.requests) == 1
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -72,6 +90,13 @@ def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
         {"tool_name": "TOOL_BATCH", "arguments": {"calls": json.dumps([quote("AAPL")])}},
         {"tool_name": "TOOL_BATCH", "arguments": {"requests": [{"id": "AAPL", "name": QUOTE, "symbol": "AAPL"}]}},
         {"tool_name": "TOOL_BATCH", "arguments": {"calls": {"AAPL": {"tool_name": QUOTE, "symbol": "AAPL"}}}},
+        {
+            "tool_name": "TOOL_BATCH",
+            "arguments": {
+                "commands": [{"id": "AAPL", "command": QUOTE, "input": {"symbol": "AAPL"}}],
+                "options": {"stopOnError": True, "parallelism": 2},
+            },
+        },
     ],
 )
 def test_batch_is_called_through_tool_call_in_any_form(tools: MetaTools, given: dict[str, Any]) -> None:

@@ -179,7 +179,7 @@ class CombinedCalls:
         A call that writes is performed when all before it have ended, and before any that follow it.
         """
         is_stopped = False
-        for group in _groups(items):
+        for group in _groups(items, one_by_one=stops_on_error and max_parallel == 1):
             if is_stopped or self.is_over:
                 for item in group:
                     item.is_skipped = item.error is None
@@ -325,8 +325,11 @@ def _text_of(given: Mapping[str, Any]) -> str | None:
     return None if outer is None else outer + inner
 
 
-def _groups(items: Sequence[Item]) -> Iterator[list[Item]]:
+def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
     """Yield the items that are performed together: reads that follow each other, each other call alone."""
+    if one_by_one:
+        yield from ([item] for item in items)
+        return
     group: list[Item] = []
     for item in items:
         if item.is_read or item.error is not None:

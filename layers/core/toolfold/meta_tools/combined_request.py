@@ -20,7 +20,7 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     tool: {normalize(word): name for name, words in names.items() for word in [name, *words.split()]}
     for tool, names in {
         "TOOL_BATCH": {
-            "calls": "batch requests items tools tool_calls invocations operations tasks jobs",
+            "calls": "batch requests items tools tool_calls invocations operations tasks jobs commands",
             "stop_on_error": "fail_fast stop_on_failure abort_on_error",
             "max_parallel": "parallel concurrency max_concurrency parallelism workers",
             "max_tokens": "token_budget token_limit max_output_tokens",
@@ -29,7 +29,7 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
             "continue": "continue_token continuation cursor token next resume",
         },
         "TOOL_PIPE": {
-            "steps": "pipe pipeline calls chain stages tasks",
+            "steps": "pipe pipeline calls chain stages tasks commands",
             "return": "returns output result",
             "max_tokens": "token_budget token_limit max_output_tokens",
             "continue": "continue_token continuation cursor token next resume",
@@ -46,6 +46,9 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
 
 _FIRST = {"TOOL_BATCH": "calls", "TOOL_PIPE": "steps", "TOOL_SCRIPT": "script"}
 """Meta-tool → its main argument."""
+
+_OPTIONS = "options"
+"""An object beside the main argument, whose members are arguments as well."""
 
 _MAX_UNWRAPPED = 3
 
@@ -75,9 +78,14 @@ def read_combined(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         inner = parse_object(given.pop(wrapper)) or {}
         for key, value in inner.items():
             put(tool, given, key, value, key)
+    for key in [key for key in given if normalize(key) == _OPTIONS and parse_object(given[key]) is not None]:
+        for option, value in (parse_object(given.pop(key)) or {}).items():
+            put(tool, given, option, value, option)
     read: dict[str, Any] = {}
     for key, value in given.items():
         name = _own_name(tool, key)
+        if name is None and normalize(key) in WRAPPERS and (is_blank(value) or parse_object(value) == {}):
+            continue
         if name is None:
             raise _no_such_argument(tool, key)
         put(tool, read, name, value, key)
