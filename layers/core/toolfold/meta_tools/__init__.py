@@ -41,6 +41,8 @@ __all__ = [
     "references",
     "related_tools",
     "result",
+    "script_calls",
+    "script_hints",
     "several_queries",
     "source_list",
     "tool_batch",
