@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -107,4 +110,14 @@ def test_commands_of_the_tutorial_work(  # N15
     assert len(codes) > 7
     assert {command: code for command, code in codes.items() if code} == {"call WTI interval=hourly": 1, "cal WTI": 2}
     make_parser().parse_args(["mock-api", "--port", "8787"])
-    compile(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], "agent.py", "exec")
+
+
+@pytest.mark.slow
+def test_the_agent_of_the_tutorial_prints_what_the_page_shows(mock_api: MockApi, tmp_path: Path) -> None:
+    text = Path("docs/tutorial/first-answer.md").read_text()
+    program = tmp_path / "agent.py"
+    [source] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    program.write_text(source.replace("http://127.0.0.1:8787/query", mock_api.url))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=True)
+    assert f"$ python agent.py\n{done.stdout}```" in text
