@@ -38,14 +38,12 @@ def run(options: argparse.Namespace) -> int:
     """Print the script."""
     import shtab
 
-    from toolfold.cli.parser import make_parser
-
     if options.shell not in shtab.SUPPORTED_SHELLS:
         raise ToolfoldError(
             f"The installed version of shtab writes no script for {options.shell}, only for "
             f"{', '.join(shtab.SUPPORTED_SHELLS)}. A newer one may: pip install --upgrade shtab"
         )
-    parser = make_parser()
+    parser = options.make_parser()
     _name_tools(parser, _tools())
     print(shtab.complete(parser, shell=options.shell))
     return 0

@@ -89,11 +89,15 @@ _COMMANDS = (
 
 
 def make_parser() -> ArgumentParser:
-    """Return the parser. The options that it parses have ``run(options)``, which returns the exit code."""
+    """Return the parser.
+
+    The options that it parses have ``run(options)``, which returns the exit code, and ``make_parser``, for a command
+    that prints what the parser knows.
+    """
     parser = ArgumentParser(prog="toolfold", description=_SUMMARY, epilog=_EXAMPLES)
     parser.add_argument("-V", "--version", action="version", version=f"toolfold {__version__}")
     remote.add_options(parser)
-    parser.set_defaults(run=_print_guide, checks_names=False, takes_url=False)
+    parser.set_defaults(run=_print_guide, checks_names=False, takes_url=False, make_parser=make_parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=ArgumentParser)
     for command in _COMMANDS:
         command.add_parser(commands)

@@ -31,6 +31,7 @@ __all__ = [
     "inspection",
     "large_answers",
     "list_request",
+    "meta_request",
     "next_steps",
     "object_text",
     "other_names",

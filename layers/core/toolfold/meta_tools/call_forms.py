@@ -42,7 +42,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
     tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
     if tool is None and (meta_tool := find_meta_tool(name)) is not None:
         if meta_tool in COMBINING_TOOLS:
-            from toolfold.meta_tools.combined_request import read_combined
+            from toolfold.meta_tools.combined_request import read_combined  # few calls need it
 
             return MetaCall(meta_tool, read_combined(meta_tool, rest))
         inner = _merged(rest)
@@ -56,6 +56,21 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
             return read_tool_call(catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1)
         raise tool_not_found(catalog, name, _merged(rest))
     return MetaCall(TOOL, ArgumentReader(catalog, tool).read(rest))
+
+
+def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return one of several calls in the documented form of TOOL_CALL.
+
+    Raises:
+        CallError: it cannot be read, no tool has its name, or it is the call of a meta-tool that lists or combines.
+    """
+    call = read_tool_call(catalog, item)
+    if call.name != TOOL:
+        raise InvalidArguments(
+            f"{call.name} cannot be called here: only tools of the catalog can be combined.",
+            f"Call {call.name} on its own; nothing was sent.",
+        )
+    return call.arguments
 
 
 def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.meta_tools.call import Answer
-    from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.meta_tools.meta_request import MetaRequest
     from toolfold.results.output import OutputOptions, RenderedResult
 
 __all__ = ["Rendering", "error_of", "heading", "output_options", "render_items", "status_of"]

@@ -17,7 +17,7 @@ from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTime
 from toolfold.meta_tools import tool_call
 from toolfold.meta_tools.call import Call, CallBase
 from toolfold.meta_tools.call_batch import LATE, thread_count
-from toolfold.meta_tools.combined_request import read_call
+from toolfold.meta_tools.call_forms import read_call
 from toolfold.meta_tools.large_answers import LargeAnswerTurn
 from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.results import measure
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.call_batch import Batch
-    from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.meta_tools.meta_request import MetaRequest
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 

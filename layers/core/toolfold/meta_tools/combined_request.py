@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolfold.errors import CallError, InvalidArguments, ToolNotExposed
+from toolfold.errors import InvalidArguments, ToolNotExposed
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.accepted_forms import WRAPPERS, put
 from toolfold.meta_tools.arguments import COMBINED_ARGUMENTS, invalid, is_blank, parse_json, quote, whole_number
 from toolfold.meta_tools.object_text import parse_object
 
-if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
-
-__all__ = ["own_option", "read_call", "read_combined", "read_items", "switched_off"]
+__all__ = ["own_option", "read_combined", "read_items", "switched_off"]
 
 _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     tool: {normalize(word): name for name, words in names.items() for word in [name, *words.split()]}
@@ -144,25 +141,3 @@ def own_option(item: dict[str, Any], names: Sequence[str]) -> str:
                 raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
             return value.strip() if isinstance(value, str) else str(number)
     return ""
-
-
-def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return one of several calls in the documented form of TOOL_CALL.
-
-    Raises:
-        CallError: it cannot be read, no tool has its name, or it is the call of a meta-tool that lists or combines.
-    """
-    from toolfold.meta_tools.call_forms import read_tool_call
-
-    call = read_tool_call(catalog, item)
-    if call.name != "TOOL_CALL":
-        raise not_combinable(call.name)
-    return call.arguments
-
-
-def not_combinable(name: str) -> CallError:
-    """Return the error for a meta-tool inside of a combined call."""
-    return InvalidArguments(
-        f"{name} cannot be called here: only tools of the catalog can be combined.",
-        f"Call {name} on its own; nothing was sent.",
-    )

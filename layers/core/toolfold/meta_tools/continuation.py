@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.combined_calls import Item
-    from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.meta_tools.meta_request import MetaRequest
 
 __all__ = ["issue", "resume"]
 
@@ -118,7 +118,7 @@ def _checksum(packed: str) -> str:
 def _reads_only(request: MetaRequest, arguments: Mapping[str, Any]) -> bool:
     """Return whether all calls in ``arguments`` change nothing; one that cannot be read is not performed either."""
     from toolfold.errors import CallError
-    from toolfold.meta_tools.combined_request import read_call
+    from toolfold.meta_tools.call_forms import read_call
 
     listed = arguments.get("calls", arguments.get("steps"))
     for item in listed if isinstance(listed, list) else ():

@@ -22,38 +22,13 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.executor import ToolExecutor
     from toolfold.meta_tools.arguments import MetaCall
+    from toolfold.meta_tools.meta_request import MetaRequest
     from toolfold.scripts.interpreter import Interpreter
 
 logger = logging.getLogger("toolfold")
 
 NAMES = META_TOOLS
 """Meta-tools that ``/mcp`` lists."""
-
-
-class MetaRequest(NamedTuple):
-    """A call of a meta-tool in the documented form, and what performs it.
-
-    Attributes:
-        catalog: the current catalog.
-        executor: performs calls.
-        arguments: of the meta-tool.
-        credentials: the API keys of the request.
-        turns: how many large answers are shaped at the same time.
-        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
-        whole: whether the answer is for a person or a file, and complete.
-        interpreter: returns what runs scripts.
-        switched_off: tools that combine several calls, and that cannot be called here.
-    """
-
-    catalog: Catalog
-    executor: ToolExecutor
-    arguments: Mapping[str, Any]
-    credentials: RequestCredentials
-    turns: threading.Semaphore
-    deadline: float | None
-    whole: bool
-    interpreter: Callable[[], Interpreter]
-    switched_off: frozenset[str] = frozenset()
 
 
 WRITE = "TOOL_CALL_WRITE"
@@ -244,6 +219,8 @@ class MetaTools:
         reads_only: bool,
     ) -> Result:
         """Call a meta-tool; every error but a scope becomes a result."""
+        from toolfold.meta_tools.meta_request import MetaRequest
+
         try:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)

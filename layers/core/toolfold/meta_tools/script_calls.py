@@ -19,7 +19,7 @@ from toolfold.scripts.values import TooLarge, to_json
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.meta_tools.meta_request import MetaRequest
 
 __all__ = ["ScriptCalls", "with_approval"]
 

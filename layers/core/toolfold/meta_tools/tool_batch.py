@@ -12,7 +12,7 @@ from toolfold.meta_tools.arguments import boolean, correction, invalid, parse_in
 from toolfold.meta_tools.combined_answer import Rendering, render_items
 from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, CombinedCalls, Item
 from toolfold.meta_tools.combined_request import own_option, read_items
-from toolfold.meta_tools.dispatcher import MetaRequest
+from toolfold.meta_tools.meta_request import MetaRequest
 from toolfold.meta_tools.result import Result, dumps_compact
 
 __all__ = ["tool_batch"]

@@ -15,7 +15,7 @@ from toolfold.meta_tools.call_metadata import metadata
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
-from toolfold.meta_tools.dispatcher import MetaRequest
+from toolfold.meta_tools.meta_request import MetaRequest
 from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
 from toolfold.meta_tools.reference_view import keys_of, view_of
 from toolfold.meta_tools.references import (
