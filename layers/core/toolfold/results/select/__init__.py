@@ -12,6 +12,7 @@ with ``statements`` of SQL; ``requested`` says what it requests of a series, ``e
 __all__ = [
     "amounts",
     "calculations",
+    "calendar_units",
     "clause_words",
     "clauses",
     "comparison_words",
@@ -48,6 +49,7 @@ __all__ = [
     "sql_periods",
     "sql_query",
     "sql_tokens",
+    "sql_values",
     "statements",
     "table_names",
 ]

@@ -17,10 +17,17 @@ MAX_COUNT = 10**9
 COUNT = rf"(?:\d{{1,30}}(?!\d)|{'|'.join(WRITTEN_NUMBERS)})"
 """Regular expression of a number of rows or of units of time, without groups."""
 
-_UNIT = r"(?:hours?|hrs?|days?|sessions?|weeks?|wks?|fortnights?|months?|mos?|quarters?|qtrs?|years?|yrs?|decades?)"
+_UNIT = (
+    r"(?:minutes?|mins?|hours?|hrs?|days?|sessions?|weeks?|wks?|fortnights?|months?|mos?|quarters?|qtrs?|years?|yrs?"
+    r"|decades?)"
+)
 _SHORT_UNIT = r"(?:d|w|wk|mo|m|q|y|yr|h)"
 _UNITS = {"h": "hour", "d": "day", "s": "day", "w": "week", "m": "month", "q": "quarter", "y": "year"}
-_MULTIPLES = {"fortnight": ("week", 2), "decade": ("year", 10)}
+_YEARS_OF_DECADE = 10
+_MULTIPLES = {"fortnight": ("week", 2), "decade": ("year", _YEARS_OF_DECADE)}
+_SHORT_UNITS = ("day", "hour", "minute")
+"""Units of which "last" means the newest one, not the one before that of the calendar."""
+
 _TO_DATE = r"(?P<to_date>[ymqw]td)\b|(?P<unit_to_date>year|month|quarter|week)[ -]to[ -]date\b"
 _BEFORE_SPAN = re.compile(r"(?:(?:from|between|in|for|of)\s++)?", re.I)
 _DOTS = re.compile(r"\s*+\.\.\.?\s*+")
@@ -146,16 +153,18 @@ def _relative(form: str, text: str, offset: int, groups: dict[str, str]) -> Peri
         return Period(
             text, offset, relative=relative, count={"today": 0, "yesterday": -1, "tomorrow": 1}[which], unit="day"
         )
+    if multiple == _YEARS_OF_DECADE and (form == "since_unit" or which in ("this", "current")):
+        unit = "decade"
     if form == "since_unit":
         return Period(text, offset, relative="since", count=0 if which == "this" else -1, unit=unit)
     if which in ("this", "current"):
         return Period(text, offset, relative="this", unit=unit)
     if which in ("next", "coming", "upcoming"):
-        relative = "next" if groups["count"] or unit in ("day", "hour") else "following"
+        relative = "next" if groups["count"] or multiple > 1 or unit in _SHORT_UNITS else "following"
         return Period(text, offset, relative=relative, count=count * multiple, unit=unit)
     if which in ("first", "oldest", "earliest"):
         return Period(text, offset, relative="first", count=count * multiple, unit=unit)
-    is_calendar_unit = which in ("last", "previous", "prior") and not groups["count"] and unit not in ("day", "hour")
+    is_calendar_unit = which in ("last", "previous", "prior") and not groups["count"] and unit not in _SHORT_UNITS
     if is_calendar_unit and multiple == 1:
         return Period(text, offset, relative="previous", unit=unit)
     kind = "last rows" if groups.get("trading") else "last"
@@ -168,6 +177,8 @@ def _count(text: str) -> int:
 
 def _unit(text: str) -> tuple[str, int]:
     lowered = text.lower()
+    if lowered.startswith("min"):
+        return "minute", 1
     for word, multiple in _MULTIPLES.items():
         if lowered.startswith(word):
             return multiple

@@ -16,7 +16,10 @@ FEW_DAYS = 10
 _SPACINGS = ((0.9, "intraday"), (4.5, "daily"), (20, "weekly"), (45, "monthly"), (200, "quarterly"))
 """Most days between two rows, and what such data is called."""
 
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_TIMES = {"hour": datetime.timedelta(hours=1), "minute": datetime.timedelta(minutes=1)}
+"""Units that are shorter than a day."""
+
 _MAX_COUNT = 10_000
 
 
@@ -120,9 +123,9 @@ def _relative(period: Period, dates: Dates) -> Bounds:
         return _noted(period, Bounds(str(low), str(high)))
     if kind == "first":
         return _noted(period, Bounds(dates.oldest, _first_end(count, unit, dates)))
-    if unit == "hour":
+    if unit in _TIMES:
         newest = datetime.datetime.fromisoformat(dates.newest)
-        since = newest - datetime.timedelta(hours=count)
+        since = newest - _TIMES[unit] * count
         return _noted(period, Bounds(since.isoformat(), dates.newest, after=True))
     past = [day for day in dates.distinct if day <= str(anchor)]
     if (
@@ -141,8 +144,8 @@ def _relative(period: Period, dates: Dates) -> Bounds:
 def _first_end(count: int, unit: str, dates: Dates) -> str:
     """Return the last date of a period that begins at the oldest row; a number of days is one of days with data."""
     oldest = dates.oldest
-    if unit == "hour":
-        return (datetime.datetime.fromisoformat(oldest) + datetime.timedelta(hours=count)).isoformat()
+    if unit in _TIMES:
+        return (datetime.datetime.fromisoformat(oldest) + _TIMES[unit] * count).isoformat()
     if unit == "day" and dates.spacing in ("daily", "intraday"):
         return dates.distinct[: max(count, 1)][-1]
     return str(_shift(_to_date(oldest), count, unit) - datetime.timedelta(1))
@@ -162,20 +165,20 @@ def _noted(period: Period, bounds: Bounds, extra: str = "") -> Bounds:
 
 def _calendar_unit(day: datetime.date, unit: str, steps: int) -> tuple[datetime.date, datetime.date]:
     """Return the first and the last day of the week, month, … of a day, or of one before or after it."""
-    if unit in ("day", "hour"):
+    if unit == "day" or unit in _TIMES:
         moved = day + datetime.timedelta(steps)
         return moved, moved
     if unit == "week":
         monday = day - datetime.timedelta(day.weekday()) + datetime.timedelta(7 * steps)
         return monday, monday + datetime.timedelta(6)
     months = _MONTHS[unit]
-    first = day.replace(month=(day.month - 1) // months * months + 1, day=1)
-    first = _shift(first, steps * months, "month")
+    elapsed = day.year * 12 + day.month - 1
+    first = _shift(day.replace(day=1), elapsed // months * months - elapsed + steps * months, "month")
     return first, _shift(first, months, "month") - datetime.timedelta(1)
 
 
 def _shift(day: datetime.date, count: int, unit: str) -> datetime.date:
-    if unit in ("day", "hour", "week"):
+    if unit in ("day", "week") or unit in _TIMES:
         return day + datetime.timedelta(count * (7 if unit == "week" else 1))
     months = day.year * 12 + day.month - 1 + count * _MONTHS[unit]
     year, month = divmod(months, 12)

@@ -114,7 +114,7 @@ class Period:
         relative: ``last``, ``next``, ``previous``, ``this``: a period that depends on the newest row, ``first``: on the
             oldest; ``""``: not.
         count: how many units of a relative period.
-        unit: ``hour``, ``day``, ``week``, ``month``, ``quarter`` or ``year``.
+        unit: ``minute``, ``hour``, ``day``, ``week``, ``month``, ``quarter``, ``year`` or ``decade``.
     """
 
     text: str

@@ -107,6 +107,15 @@ def date_add(unit: Any, count: Any, value: Any) -> str | None:
         return None
 
 
+def date_minus(value: Any, other: Any) -> float | int | str | None:
+    """Return the days between two dates, or the date a number of days before another."""
+    if isinstance(other, int | float) and _time(value) is not None and not isinstance(value, int | float):
+        return date_add("day", -other, value)
+    if isinstance(value, int | float) and isinstance(other, int | float):
+        return value - other
+    return date_diff("day", other, value)
+
+
 def date_diff(unit: Any, start: Any, end: Any) -> float | int | None:
     """Return how many units are between two dates; months and years by the calendar."""
     first, last, unit = _time(start), _time(end), _singular(unit)
@@ -158,6 +167,7 @@ DATE_FUNCTIONS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("date_trunc", 2, date_trunc),
     ("date_add", 3, date_add),
     ("date_diff", 3, date_diff),
+    ("date_minus", 2, date_minus),
     ("date_format", 2, date_format),
     ("to_char", 2, date_format),
     ("dayname", 1, _day_name),

@@ -16,7 +16,7 @@ from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results import values
 from toolfold.results.columns import DATE_NAMES, as_number, date_column
-from toolfold.results.select import sql_errors
+from toolfold.results.select import sql_errors, sql_values
 from toolfold.results.select.sql_guard import quoted
 from toolfold.results.select.sql_tokens import Token, at, operand_start, parse
 from toolfold.results.tables import Table
@@ -115,7 +115,7 @@ def resolve(tokens: list[Token], names: Names) -> list[Token]:
     tokens = _table_paths(tokens, names)
     tokens = _double_quotes(tokens, names)
     tokens = _literals(tokens, names)
-    return _by_date(tokens, names)
+    return sql_values.rewrite(_by_date(tokens, names), names)
 
 
 def replace_column(tokens: Sequence[Token], missing: str, names: Names) -> list[Token] | None:
@@ -125,8 +125,10 @@ def replace_column(tokens: Sequence[Token], missing: str, names: Names) -> list[
         found = names.column(spelling)
         if found is not None and found.lower() != spelling.lower():
             return [
-                token._replace(kind="quoted", text=quoted(found)) if token.name.lower() == spelling.lower() else token
-                for token in tokens
+                token._replace(kind="quoted", text=quoted(found))
+                if token.name.lower() == spelling.lower() and at(tokens, index + 1).text != "("  # date('now')
+                else token
+                for index, token in enumerate(tokens)
             ]
     for index, token in enumerate(tokens):
         if token.name.lower() != name.lower():

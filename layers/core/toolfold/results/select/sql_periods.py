@@ -22,7 +22,7 @@ _SUMMARIES = frozenset(
 )
 """Functions whose value depends on how many rows there are."""
 
-_CONSTANT = frozenset(("date", "strftime", "date_add", "date_trunc", "(", ")", ",", "-", "+"))
+_CONSTANT = frozenset(("date", "strftime", "date_add", "date_minus", "date_trunc", "(", ")", ",", "-", "+"))
 """What may be in a call that is calculated here; a query in it could take long."""
 
 _LOW, _HIGH = (">", ">="), ("<", "<=")

@@ -42,6 +42,11 @@ _AFTER_FROM = ("where", "group", "having", "window", "order", "limit", "union", 
 _AFTER_LIST = ("from", "limit", *_AFTER_FROM)
 _MAX_SAFE_DIGITS = 15
 
+_LAG_NOTE = (
+    "lag and lead read only the rows that WHERE keeps; for the others SELECT * FROM (SELECT date, lag(close) OVER "
+    "(ORDER BY date) AS before FROM data) WHERE …."
+)
+
 
 def is_sql(text: str) -> bool:
     """Return whether a ``select`` is a statement of SQL: SELECT with FROM and a table, or WITH."""
@@ -67,7 +72,7 @@ def evaluate(text: str, document: Document, budget: WorkBudget) -> Document:
         tokens = _repair(tokens, text, sql, names, document)
         columns, rows = sql.query(untokenize(tokens))
     columns = _as_written(columns, written)
-    notes = _empty_notes(tokens, columns, rows, names, budget)
+    notes = (*_empty_notes(tokens, columns, rows, names, budget), *_window_notes(written, rows))
     return Document((_result(columns, rows, names, budget),), notes=notes)
 
 
@@ -95,6 +100,15 @@ def _empty_notes(
     return (empty_note(table, [name for name in mentioned if name is not None], budget, what),)
 
 
+def _window_notes(tokens: Sequence[Token], rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
+    """Return the note for a row before the first or after the last one that WHERE keeps, which is null."""
+    words = {token.word for _, token in top_level(tokens)}
+    has_nulls = any(cell is None for row in rows for cell in row)
+    if has_nulls and "where" in words and not words.isdisjoint(("lag", "lead")):
+        return (_LAG_NOTE,)
+    return ()
+
+
 def _as_written(columns: Sequence[str], tokens: Sequence[Token]) -> list[str]:
     """Return the names of the result's columns: for an expression without AS its text before it was rewritten."""
     start = next((index for index, token in top_level(tokens) if token.word == "select"), len(tokens))
@@ -105,7 +119,9 @@ def _as_written(columns: Sequence[str], tokens: Sequence[Token]) -> list[str]:
         return list(columns)
     return [
         untokenize(part)
-        if len(part) > 1 and part[-1].text == ")" and not any(token.word == "as" for _, token in top_level(part))
+        if len(part) > 1
+        and (part[-1].text == ")" or column.startswith(("date_minus(", "date_add(")))
+        and not any(token.word == "as" for _, token in top_level(part))
         else column
         for column, part in zip(columns, listed, strict=True)
     ]

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from toolfold.results import values
+from toolfold.results.select import calendar_units
 from toolfold.results.select.amounts import parse_amount
 from toolfold.results.select.dates import parse_date
 from toolfold.results.select.names import ColumnLookup
@@ -192,16 +193,10 @@ class Statements:
     def _comparison(self, comparison: Comparison) -> str:
         left = comparison.left
         if not isinstance(left, Column):
-            is_text = isinstance(left, Call) and left.function in (
-                "lower",
-                "upper",
-                "month",
-                "quarter",
-                "week",
-                "weekday",
-                "day",
-                "hour",
-            )
+            is_tested = comparison.operator in ("contains", "starts", "ends", "like")
+            if isinstance(left, Call) and left.function in calendar_units.UNITS and not is_tested:
+                return self._compare_units(left, comparison)
+            is_text = isinstance(left, Call) and left.function in ("lower", "upper", *calendar_units.UNITS)
             return (
                 self._compare_texts(self.calculation(left), comparison)
                 if is_text
@@ -217,6 +212,19 @@ class Statements:
         if kind == "boolean":
             return self._compare_booleans(left.name, comparison)
         return self._compare_texts(f"c{self.index(left.name)}", comparison)
+
+    def _compare_units(self, left: Call, comparison: Comparison) -> str:
+        shown = self.calculation(left)
+        argument = left.arguments[0]
+        assert isinstance(argument, Column)  # noqa: S101 - _time_unit takes no other
+        test = calendar_units.read_comparison(left.function, f"c{self.index(argument.name)}", comparison)
+        self.parameters += test.values
+        sql, operator = test.left or f"lower({shown})", comparison.operator
+        if operator == "between":
+            return f"({sql} BETWEEN ? AND ?)"
+        if operator in ("=", "!="):
+            return f"({sql} {'NOT ' if operator == '!=' else ''}IN ({', '.join('?' * len(test.values))}))"
+        return f"({sql} {_SIGNS[operator]} ?)"
 
     def _compare_numbers(self, comparison: Comparison) -> str:
         left = self.calculation(comparison.left)
