@@ -74,6 +74,19 @@ def test_on_it_answers_with_json_and_with_files() -> None:
     assert handler(get("/ui/none"))["statusCode"] == 404
 
 
+def test_stage_of_a_rest_api_is_part_of_the_endpoint() -> None:
+    """Payload format 1.0 has the stage in the context of the request only."""
+    event = {
+        "resource": "/ui/{proxy+}",
+        "path": "/ui/api/start",
+        "httpMethod": "GET",
+        "headers": {"Host": "id.example.com"},
+        "requestContext": {"path": "/prod/ui/api/start", "stage": "prod"},
+    }
+    answer = make_handler({"TOOLFOLD_EXPLORER": "read-only"})(event)
+    assert json.loads(answer["body"])["endpoint"] == "https://id.example.com/prod/mcp"
+
+
 def test_a_compressed_file_is_base64(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<!doctype html>")
     monkeypatch.setattr("toolfold.explorer.static_files.StaticFiles.__init__.__defaults__", (tmp_path,))

@@ -60,11 +60,18 @@ class PageRequest(NamedTuple):
 
 def parse_request(event: Mapping[str, Any], request: Request) -> PageRequest:
     """Return the request of ``event``, which was parsed into ``request``, for the page."""
-    base_path, separator, below = request.path.partition("/ui/")
+    base_path, separator, below = _full_path(event, request.path).partition("/ui/")
     path = f"ui/{below}" if separator else ""
     return PageRequest(
         request.method, path, base_path.rstrip("/"), _query(event), request.headers, request.body, request
     )
+
+
+def _full_path(event: Mapping[str, Any], path: str) -> str:
+    """Return the path with its stage, which payload format 1.0 has in the context of the request only."""
+    context = event.get("requestContext")
+    full = context.get("path") if isinstance(context, Mapping) else None
+    return full if isinstance(full, str) and full.endswith(path) else path
 
 
 def _query(event: Mapping[str, Any]) -> dict[str, str]:
