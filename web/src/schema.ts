@@ -17,8 +17,8 @@ export interface Parameter {
   /** For example "integer", "array of string", "string or null". */
   type: string;
   required: boolean;
-  /** Whether it is one of several forms of the parameter before it. */
-  isAlternative: boolean;
+  /** "either" for the first of several forms of the parameter before it, "or" for the others, else empty. */
+  alternative: "" | "either" | "or";
   description: string;
   /** The allowed values; empty when any is. */
   values: Json[];
@@ -151,7 +151,7 @@ function addRow(rows: Parameter[], property: Json, root: JsonSchema, place: Pick
   const shown = only.length === 1 ? { ...only[0], ...schema } : schema;
   rows.push({
     ...place,
-    isAlternative: false,
+    alternative: "",
     type: describeType(schema, root),
     description: text(shown["description"]) || text(shown["title"]),
     values: "const" in shown ? [shown["const"] as Json] : asArray(shown["enum"]),
@@ -167,13 +167,15 @@ function addRow(rows: Parameter[], property: Json, root: JsonSchema, place: Pick
 
 /** Add a row for each alternative that has members, with its members. */
 function addAlternatives(rows: Parameter[], alternatives: SchemaObject[], root: JsonSchema, { path, depth }: { path: string; depth: number }): void {
+  let alternative: Parameter["alternative"] = "either";
   for (const [index, part] of alternatives.entries()) {
     const members: Parameter[] = [];
     addMembers(members, part, root, { path, depth: depth + 1 });
     if (!members.length) continue;
     const name = text(part["title"]) || nameByConstant(part) || `form ${index + 1}`;
     const description = text(part["description"]);
-    rows.push({ name, path, depth: depth + 1, type: describeType(part, root), required: false, isAlternative: true, description, values: [], default: undefined, bounds: [], examples: [], schema: part });
+    rows.push({ name, path, depth: depth + 1, type: describeType(part, root), required: false, alternative, description, values: [], default: undefined, bounds: [], examples: [], schema: part });
+    alternative = "or";
     rows.push(...members.slice(0, Math.max(0, MAX_ROWS - rows.length)));
   }
 }

@@ -11,7 +11,7 @@ test("parameter has its type, values, default, bounds and examples", () => {
   const [row] = readParameters(object({ n: { type: "integer", minimum: 1, maximum: 9, default: 3, enum: [1, 3], description: "Count.", examples: [1] } }, { required: ["n"] }));
   assert.ok(row);
   const { schema: _, ...shown } = row;
-  assert.deepEqual(shown, { name: "n", path: "n", depth: 0, type: "integer", required: true, isAlternative: false, description: "Count.", values: [1, 3], default: 3, bounds: ["1 to 9"], examples: [1] });
+  assert.deepEqual(shown, { name: "n", path: "n", depth: 0, type: "integer", required: true, alternative: "", description: "Count.", values: [1, 3], default: 3, bounds: ["1 to 9"], examples: [1] });
 });
 
 test("members of objects and arrays follow their parent", () => {
@@ -50,8 +50,8 @@ test("alternatives of objects show the members of each below its name", () => {
   const card = object({ kind: { const: "card" }, number: { type: "string" } });
   const rows = readParameters(object({ a: { oneOf: [card, object({ y: { type: "integer" } }), object({ z: {} }, { title: "Third" })] } }));
   assert.deepEqual(
-    rows.map(({ name, depth, isAlternative }) => [name, depth, isAlternative]),
-    [["a", 0, false], ["kind: card", 1, true], ["kind", 2, false], ["number", 2, false], ["form 2", 1, true], ["y", 2, false], ["Third", 1, true], ["z", 2, false]],
+    rows.map(({ name, depth, alternative }) => [name, depth, alternative]),
+    [["a", 0, ""], ["kind: card", 1, "either"], ["kind", 2, ""], ["number", 2, ""], ["form 2", 1, "or"], ["y", 2, ""], ["Third", 1, "or"], ["z", 2, ""]],
   );
 });
 

@@ -30,9 +30,9 @@ export function ParameterTable({ schema }: { schema: JsonSchema }): JSX.Element 
       </thead>
       <tbody role="rowgroup">
         {parameters.map((parameter, index) => (
-          <tr key={`${parameter.path} ${index}`} role="row">
-            <th scope="row" role="rowheader" class={`depth-${parameter.depth}`}>
-              {parameter.isAlternative && <span class="required">either </span>}
+          <tr key={`${parameter.path} ${index}`} role="row" class={`depth-${parameter.depth}`}>
+            <th scope="row" role="rowheader">
+              {parameter.alternative && <span class="required">{parameter.alternative} </span>}
               <code title={parameter.path}>
                 <SafeText text={parameter.name} />
               </code>
