@@ -37,7 +37,7 @@ SCOPE = "tools:read"
 _CODES = {401: "TOKEN_REQUIRED", 403: InsufficientScope.code, 503: IssuerUnavailable.code}
 """Status of a request without a valid access token → code."""
 
-_HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal."
+_HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal; each start prints another."
 
 
 class Access(Protocol):

@@ -19,7 +19,7 @@ export function Definitions({ definitions }: { definitions: Resource<ToolDefinit
         <ol class="steps">
           {definitions.state === "ready"
             ? definitions.value.map((definition) => <Step key={definition.name} name={definition.name} definition={definition} />)
-            : Object.keys(ABOUT).map((name) => <Step key={name} name={name} />)}
+            : ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"].map((name) => <Step key={name} name={name} />)}
         </ol>
       )}
     </section>
