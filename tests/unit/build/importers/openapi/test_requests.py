@@ -184,6 +184,13 @@ def test_json_is_preferred_and_a_merge_patch_to_a_list_of_operations(tmp_path: P
     assert (patch, merge) == ("application/json-patch+json", "application/merge-patch+json")
 
 
+def test_a_body_of_xml_is_written_as_text(tmp_path: Path) -> None:
+    tool = read(tmp_path, operation("post", requestBody=body(PET, "application/xml"))).tool
+    description = "The body as text of the type application/xml, with name, age."
+    assert tool.parameters["properties"] == {"body": {"type": "string", "description": description}}
+    assert bind(tool.call, {"body": "<pet/>"}).body == b"<pet/>"
+
+
 def test_files_are_base64_arguments(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"photo": {"type": "string", "format": "binary"}, "name": STRING}}
     tool = read(tmp_path, operation("post", requestBody=body(schema, "multipart/form-data"))).tool

@@ -12,6 +12,7 @@ import pytest
 from tests.support.openapi_documents import OK, Read, body, document, operation, read
 from toolfold.build.importers.openapi.pruning import MAX_SCHEMA_CHARS
 from toolfold.catalog.schema_checks import check_schema
+from toolfold.execution.validation import ArgumentValidator
 
 STRING = {"type": "string"}
 
@@ -87,6 +88,16 @@ def test_a_discriminator_is_described(tmp_path: Path) -> None:
     assert (
         argument(tmp_path, given, components={"schemas": schemas})["description"] == "kind states the form: cat, dog."
     )
+
+
+def test_a_discriminator_selects_one_of_several_alternatives_that_fit(tmp_path: Path) -> None:
+    schemas = {name: {"type": "object", "properties": {"kind": STRING}} for name in ("Cat", "Dog")}
+    alternatives = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
+    schemas["Pet"] = {"oneOf": alternatives, "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat"}}}
+    content = {"description": "The animal.", **body({"$ref": "#/components/schemas/Pet"})}
+    tool = read(tmp_path, operation("post", requestBody=content, components={"schemas": schemas})).tool
+    assert ArgumentValidator(tool.parameters, {}).validate({"body": {"kind": "cat"}}) == ({"body": {"kind": "cat"}}, [])
+    assert tool.parameters["properties"]["body"]["description"] == "The animal. kind states the form: cat."
 
 
 def test_a_reference_may_have_a_description(tmp_path: Path) -> None:

@@ -86,9 +86,14 @@ def add_body(
         made = _file(made)
     if encoding := _encoding(media, {}):
         arguments.body["encoding"] = encoding
-    made.setdefault(
-        "description", converter.text(body.get("description"), (*at, "description")) or "Body of the request"
-    )
+    target = converter.definition(made["$ref"].removeprefix(DEFINITIONS)) if "$ref" in made else made
+    described = [converter.text(body.get("description"), (*at, "description"))]
+    if media.kind == "text" and not media.content_type.endswith("yaml") and not _is_text(target):
+        made = {"type": "string"}
+        described.append(_text_of(media.content_type, target))
+    elif "$ref" in made:  # a description beside a reference replaces that of its target
+        described.append(target.get("description", ""))
+    made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
     arguments.add(argument, made, is_required=is_required)
 
 
@@ -174,6 +179,17 @@ def _fields(found: _Object | None, arguments: Arguments, *, is_required: bool) -
         taken.add(name.lower())
         fields[name] = wire_name
     return fields
+
+
+def _is_text(schema: Mapping[str, Any]) -> bool:
+    """Return whether a value is text as it is. An object for XML would be sent as JSON."""
+    return schema.get("type") in ("string", "number", "integer", "boolean")
+
+
+def _text_of(content_type: str, schema: Mapping[str, Any]) -> str:
+    """Return what the text of a body is, whose structure only the schema says."""
+    names = list(schema.get("properties", ()))[:MAX_FIELDS]
+    return f"The body as text of the type {content_type}{', with ' if names else ''}{', '.join(names)}."
 
 
 def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -306,11 +306,16 @@ class SchemaConverter:
         return isinstance(part, dict) and part.get(self._hidden) is True
 
     def _add_discriminator(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
-        """Describe the property that selects an alternative, for which JSON Schema has no keyword."""
+        """Describe the property that selects an alternative, for which JSON Schema has no keyword.
+
+        Its value selects the alternative, so a value may fit the schemas of others as well.
+        """
         discriminator = schema.get("discriminator")
         name = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
         if not (isinstance(name, str) and is_plain(name) and name):
             return
+        if "oneOf" in made and "anyOf" not in made:
+            made["anyOf"] = made.pop("oneOf")
         mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
         if isinstance(mapping, dict):
             values = list(mapping)
