@@ -103,6 +103,9 @@ def test_executor_that_reads_refuses_tools_that_change_data(app: App) -> None:
             error = call(app, "/mcp", name, given_arguments, modern=modern)["structuredContent"]["error"]
             assert error["code"] == "WRITE_NOT_ALLOWED", name
             assert error["next_call"] == {"TOOL_CALL_WRITE": arguments}
+    wrong = {"tool_name": "CLOSE_HARBOUR", "arguments": {"harbor": "Bergen"}}
+    error = call(app, "/mcp", "TOOL_CALL_WRITE", wrong)["structuredContent"]["error"]
+    assert (error["code"], list(error["next_call"])) == ("INVALID_ARGUMENTS", ["TOOL_CALL_WRITE"])
     for name, given_arguments in (("TOOL_CALL_WRITE", arguments), ("CLOSE_HARBOUR", arguments["arguments"])):
         assert code(call(app, "/mcp", name, given_arguments)) == "APPROVAL_REQUIRED"
 

@@ -51,6 +51,9 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     # Options
     (CALL, {**DAILY, "outputsize": "full", "select": "close; last 1"}, CALL,
      {**DAILY, "arguments": {**IBM, "outputsize": "full"}, "select": "close; last 1"}),  # F4
+    # A parameter of the tool in another spelling comes before another name of an option: it is not TOOL_CALL's limit.
+    (CALL, {"tool_name": "NEWS_SENTIMENT", "arguments": {"tickers": "IBM", "$limit": 3}}, CALL,
+     {"tool_name": "NEWS_SENTIMENT", "arguments": {"tickers": "IBM", "limit": 3}}),
     (CALL, {"tool_name": "TIME_SERIES_DAILY", "symbol": "IBM", "select": "close; last 1"}, CALL,
      {**DAILY, "select": "close; last 1"}),
     (CALL, {**DAILY, "columns": ["close", "volume"], "limit": 2}, CALL, {**DAILY, "select": "close,volume; limit 2"}),

@@ -94,7 +94,7 @@ def _next_command(error: Mapping[str, Any]) -> str:
     if not isinstance(proposed, Mapping) or len(proposed) != 1:
         return ""
     ((meta_tool, arguments),) = proposed.items()
-    if meta_tool == "TOOL_CALL" and "tool_name" in arguments:
+    if meta_tool in ("TOOL_CALL", "TOOL_CALL_WRITE") and "tool_name" in arguments:
         return _command(arguments)
     words = arguments.get("tool_name" if meta_tool == "TOOL_GET" else "query", ())
     subcommand = {"TOOL_GET": "get", "TOOL_LIST": "search"}.get(meta_tool)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
@@ -90,6 +91,11 @@ class ArgumentReader:
         self._arguments: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
 
+    @cached_property
+    def _own_kinds(self) -> frozenset[str]:
+        """The tool's parameters as ``fuzzy.normalize`` spells them: ``$select`` is a parameter called ``select``."""
+        return frozenset(map(normalize, self._own))
+
     def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of TOOL_CALL in the documented form."""
         given = rest.get("arguments")
@@ -120,7 +126,7 @@ class ArgumentReader:
                     continue
                 if kind == "arguments":
                     raise self._not_an_object(value)
-            if key in self._own:
+            if key in self._own or kind in self._own_kinds:
                 self._set_argument(key, value)
             elif kind in _OPTION_KEYS:
                 name, convert = _OPTION_KEYS[kind]

@@ -241,6 +241,10 @@ class MetaTools:
         except InsufficientScope:
             raise
         except CallError as error:
+            if "next_call" in error.details:
+                from toolfold.meta_tools.next_steps import name_executor
+
+                name_executor(self.catalog(), error)
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             # Only the type and the place: an exception's text may contain a URL with an API key.

@@ -84,6 +84,15 @@ def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invalid
         error.suggestion += examples_note(given, corrected)
 
 
+def name_executor(catalog: Catalog, error: CallError) -> None:
+    """Name TOOL_CALL_WRITE in the next call of ``error``, which is changed, where TOOL_CALL would refuse the tool."""
+    proposed = error.details.get("next_call") or {}
+    call = proposed.get("TOOL_CALL")
+    tool = catalog.get(call["tool_name"]) if call and isinstance(call.get("tool_name"), str) else None
+    if tool is not None and tool.effect != "read":
+        error.details = {**error.details, "next_call": {"TOOL_CALL_WRITE": call}}
+
+
 def _without_premium(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yield calls that every plan includes."""
     if tool.access != "premium":
