@@ -78,7 +78,7 @@ def test_unambiguous_values_are_coerced(name: str, given: dict[str, Any], unders
         ("TIME_SERIES_INTRADAY", {"adjusted": "maybe"}, "adjusted must be true or false, not text ('maybe')"),
         ("TIME_SERIES_INTRADAY", {"month": "2024-13"}, "month '2024-13' does not match the format"),
         ("TIME_SERIES_INTRADAY", {"month": "2024-01\n"}, "month '2024-01\\n' does not match the format"),
-        ("CONGRESS_TRADES", {}, "symbol one of symbol or bioguide_id must be given"),
+        ("CONGRESS_TRADES", {}, "symbol is missing, or bioguide_id instead"),
         ("ANALYTICS_FIXED_WINDOW", {"range": ["a", "b", "c"]}, "range has 3 items"),
         ("ANALYTICS_FIXED_WINDOW", {"range": []}, "range has 0 items"),
         ("ANALYTICS_FIXED_WINDOW", {"range": ["soon"]}, "range 'soon' does not match the format"),

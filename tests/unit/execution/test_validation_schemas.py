@@ -139,7 +139,7 @@ def test_a_schema_that_takes_nothing_names_every_unknown_argument() -> None:
 def test_one_of_several_arguments_must_be_given() -> None:
     schema = {"properties": {"a": {"type": "string"}, "b": {}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
     _, problems = check(schema, {})
-    assert problems == [{"parameter": "a", "problem": "one of a or b must be given", "expected": "string"}]
+    assert problems == [{"parameter": "a", "problem": "is missing, or b instead", "expected": "string"}]
 
 
 def test_null_is_a_value_only_where_the_schema_allows_it() -> None:

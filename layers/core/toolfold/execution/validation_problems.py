@@ -228,10 +228,10 @@ class Translator:
         if not failed or len(failed) < len(context):
             yield self._problem(path, "fits more than one of the alternatives, and may fit one only")
         elif all(_kind(one).name == "required" and one.instance_path == path for branch in failed for one in branch):
-            choices = [" and ".join(_kind(one).property for one in branch) for branch in failed]
-            choice = _kind(failed[0][0]).property
-            text = f"one of {' or '.join(dict.fromkeys(choices))} must be given"
-            yield self._problem([*path, choice], text)
+            choices = dict.fromkeys(" and ".join(_kind(one).property for one in branch) for branch in failed)
+            first = _kind(failed[0][0]).property
+            others = " or ".join(choice for choice in choices if choice != first)
+            yield self._problem([*path, first], f"is missing, or {others} instead" if others else "is missing")
         elif all(branch[0].kind.name == "type" and branch[0].instance_path == path for branch in failed):
             given = [name for branch in failed for name in _kind(branch[0]).types]
             yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
