@@ -47,6 +47,10 @@ def test_every_member_of_a_collision_has_the_hash_of_its_own_name() -> None:
     }
 
 
+def test_a_name_of_which_no_letter_is_left_has_a_hash() -> None:
+    assert assign_names([("s", "日本"), ("s", "---")]) == {("s", "日本"): "s_____cf2abf", ("s", "---"): "s_____cb3f91"}
+
+
 def test_a_name_that_another_source_keeps_is_not_taken() -> None:
     assert assign_names([("s", "x")], taken=["S__X"])[("s", "x")].startswith("s__x_")
 

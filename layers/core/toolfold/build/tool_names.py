@@ -26,6 +26,7 @@ _HASH_DIGITS = (6, 12, 40)
 """Digits of the hash in names that are the same otherwise; more where these are the same as well."""
 
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_]+")
+_LETTER = re.compile(r"[A-Za-z0-9]")
 _KEYWORDS = frozenset(word.upper() for word in (*keyword.kwlist, *keyword.softkwlist))
 
 
@@ -53,7 +54,11 @@ def assign_names(
         reserved: Names that no tool may have.
     """
     used = {name_key(name) for name in (*taken, *reserved)}
-    names = {original: _shortened(original, "") for original in dict.fromkeys(prefixed)}
+    # Of a name in another script nothing may be left: such names would differ in the number of underscores.
+    names = {
+        original: _shortened(original, "" if _LETTER.search(original[1]) else _hash(original, _HASH_DIGITS[0]))
+        for original in dict.fromkeys(prefixed)
+    }
     for digits in _HASH_DIGITS:
         counts = Counter(name_key(name) for name in names.values())
         clashing = [
