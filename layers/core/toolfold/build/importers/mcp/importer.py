@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build.importers.base import ImportedSource, ImportedTool
+from toolfold.build.importers.mcp.older_schemas import to_2020_12
 from toolfold.build.importers.mcp.settings import McpSettings
 from toolfold.build.importers.mcp.snapshot import MAX_BYTES, SNAPSHOT, Snapshot, parse_snapshot
 from toolfold.build.yaml_loader import Document
@@ -102,7 +103,7 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Impo
     return ImportedTool(
         name=str(tool["name"]),
         where=where,
-        parameters=tool["inputSchema"],
+        parameters=to_2020_12(tool["inputSchema"]),
         effect=effect_of(tool, trusted=settings.trust_annotations),
         title=str(title),
         description=str(tool.get("description") or ""),

@@ -1,0 +1,34 @@
+"""Schemas of earlier drafts of JSON Schema become schemas of 2020-12."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolfold.build.importers.mcp.older_schemas import to_2020_12
+
+STRING = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"items": [STRING]}, {"prefixItems": [STRING]}),
+        ({"items": [STRING], "additionalItems": {"items": [STRING]}},
+         {"prefixItems": [STRING], "items": {"prefixItems": [STRING]}}),
+        ({"items": STRING, "additionalItems": False}, {"items": STRING}),
+        ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
+        ({"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
+        ({"exclusiveMinimum": 0}, {"exclusiveMinimum": 0}),
+        ({"dependencies": {"a": ["b"], "c": {"items": [STRING]}}},
+         {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"prefixItems": [STRING]}}}),
+        ({"properties": {"items": {"items": [STRING]}, "dependencies": STRING}},
+         {"properties": {"items": {"prefixItems": [STRING]}, "dependencies": STRING}}),
+        ({"anyOf": [{"items": [STRING]}]}, {"anyOf": [{"prefixItems": [STRING]}]}),
+        ({"default": {"items": [1]}, "enum": [{"items": [1]}]}, {"default": {"items": [1]}, "enum": [{"items": [1]}]}),
+        ({"prefixItems": [STRING], "items": False}, {"prefixItems": [STRING], "items": False}),
+    ],
+)  # fmt: skip
+def test_a_schema_of_an_earlier_draft_is_converted(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert to_2020_12(given) == expected
