@@ -169,6 +169,9 @@ class McpAdapter:
         try:
             if response.result.get("isError"):
                 said = self._texts.said(result_text(response.result), credentials)
+                if not said.strip():
+                    step = "Check the arguments; the server says nothing more."
+                    raise UpstreamError(f"{title} reports that the call failed, without a reason.", step)
                 raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE.for_model, upstream_says=said)
             return parse_result(response.result)
         except ValueError:

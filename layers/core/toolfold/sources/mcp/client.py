@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from mcp.client import Client
     from mcp.client.session import MessageHandlerFnT
     from mcp.shared.exceptions import MCPError
+    from pydantic import ValidationError
 
     from toolfold.sources.mcp.connection import Connection
 
 __all__ = ["SessionLimits", "ask", "first_error", "is_closed", "open_client"]
 
 T = TypeVar("T")
+
+_FIELD = re.compile(r"[A-Za-z_]{1,40}|[0-9]{1,6}")
+"""A name that is a field of the protocol in all likelihood; others are data of the server."""
 
 _HANDSHAKE_ERAS = ("2024-", "2025-")
 _CONNECTION_CLOSED, _PARSE_ERROR = -32000, -32700
@@ -73,10 +78,19 @@ async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call:
         if error.code == _PARSE_ERROR and error.message.startswith("Failed to parse "):
             raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
         raise CallRefused(error.code, error.message) from None
-    except (ValidationError, RuntimeError, ValueError):
+    except ValidationError as error:
+        raise ServerFault("malformed", was_sent=is_call, exchange=exchange, reason=_place(error)) from None
+    except (RuntimeError, ValueError):
         raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
     finally:
         current_exchange.reset(token)
+
+
+def _place(error: ValidationError) -> str:
+    """Return which field of an answer is not as MCP wants it: ``tools.3.inputSchema.type (missing)``."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    names = [str(part) for part in first["loc"]]
+    return f"{'.'.join(names)} ({first['type']})" if names and all(_FIELD.fullmatch(name) for name in names) else ""
 
 
 def _is_failure_of_http(status: int, code: int) -> bool:

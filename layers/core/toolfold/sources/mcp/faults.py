@@ -63,7 +63,7 @@ class ServerFault(McpFault):
         was_sent: whether the call may have reached the server.
         exchange: what the HTTP request met; None: there was none.
         cause: what is known of the reason.
-        reason: why a program could not be started, as the system says it.
+        reason: why a program could not be started, as the system says it, or what is wrong with the answer.
         server_text: what the server answered.
     """
 
@@ -173,7 +173,8 @@ class FaultTexts:
             return AnswerTooLarge(f"The response is larger than {self._max_bytes / 1e6:g} MB.", self._hint)
         if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
             failure = UpstreamError if fault.was_sent else ConnectionNotPossible
-            return failure(f"{title} sent something that is not a message of MCP.", _CHECK_SERVER)
+            place = f": {fault.reason}" if fault.reason else ""
+            return failure(f"{title} sent something that is not a message of MCP{place}.", _CHECK_SERVER)
         if fault.kind == "timeout":
             return ConnectTimeout(f"{title} did not start in time.", TRY_AGAIN, retryable=True)
         if fault.reason:
