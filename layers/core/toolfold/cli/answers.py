@@ -77,12 +77,15 @@ def print_answer(
     is_terminal = file is None and terminal.is_terminal(sys.stdout)
     _print_notices(result.structured)
     if form == "structured":
+        structured = {**result.structured, "content": result.blocks} if result.blocks else result.structured
         if file is None:
-            print_json(result.structured)
+            print_json(structured)
         else:
-            file.write(_json_line(result.structured).encode())
+            file.write(_json_line(structured).encode())
             _print_written(file, data)
         return
+    if result.blocks:
+        print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
     raw = data if isinstance(data, str) else result.text if is_whole else ""
     if raw:
         content = _raw(raw, data, form)
@@ -126,6 +129,14 @@ def _print_notices(structured: Mapping[str, Any]) -> None:
             f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows; left out: {preview['left_out']}. "
             f"Without --max-tokens it is whole ({full['tokens']:,} tokens{saved})."
         )
+
+
+def _name(block: Mapping[str, Any]) -> str:
+    """Return what a content block of MCP is: ``image (image/png)``."""
+    resource = block.get("resource")
+    kind = (resource if isinstance(resource, Mapping) else block).get("mimeType")
+    name = str(block.get("type", "")).replace("resource_link", "link to a resource")
+    return f"{name} ({kind})" if kind else name
 
 
 def _age(seconds: float) -> str:

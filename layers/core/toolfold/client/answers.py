@@ -18,7 +18,7 @@ class Answer:
     Attributes:
         text: What a model reads.
         structured: The same for a program; its keys are documented with each meta-tool.
-        blocks: Further content blocks of MCP: images, audio, resources.
+        blocks: Further content blocks of MCP: images, audio, resources, further text.
     """
 
     text: str

@@ -171,8 +171,8 @@ class Client:
             raise to_error(structured["error"])
         content = result.get("content")
         blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, Sequence) else []
-        texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-        return Answer(texts[0] if texts else "", structured, [block for block in blocks if block.get("type") != "text"])
+        first = next((block for block in blocks if block.get("type") == "text"), {})
+        return Answer(str(first.get("text", "")), structured, [block for block in blocks if block is not first])
 
     def definitions(self) -> Sequence[dict[str, Any]]:
         """Return the definitions of ``tools/list``, of all pages.
