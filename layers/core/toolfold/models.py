@@ -18,12 +18,14 @@ class ParsedResponse(NamedTuple):
         is_recognized: whether it has the form of the tool's data. What may be a message in an unknown
             form is given to the caller, and cached for its API key alone: the key may be the reason.
         blocks: further content blocks of MCP (images, audio, resources), as the JSON text of a list; empty for none.
+        is_final: whether the same call would return the same a moment later. What is not is never cached.
     """
 
     kind: ResultKind
     body: str
     is_recognized: bool = True
     blocks: str = ""
+    is_final: bool = True
 
 
 @dataclass(frozen=True)

@@ -339,7 +339,7 @@ class CachedExecutor:
             return found
         log.cache = "miss"
         try:
-            kind, body, is_recognized, blocks = upstream.fetch(request, keys.own, log)
+            kind, body, is_recognized, blocks, is_final = upstream.fetch(request, keys.own, log)
         except CallError as error:
             self._store_error(keys, error)
             raise
@@ -347,7 +347,7 @@ class CachedExecutor:
         policy = upstream.adapter.cache_policy(request.tool, request.arguments, now)
         repeats_key = request.redactor.appears_in(body) or request.redactor.appears_in(blocks)
         entry = Entry(kind, body, now, now + policy.ttl_s, repeats_key, blocks)
-        if self._cache is not None and policy.ttl_s > 0:
+        if self._cache is not None and policy.ttl_s > 0 and is_final:
             key = keys.data[0] if is_recognized and not repeats_key else keys.own
             # What repeats a key is nowhere but in this process, which has the key anyway.
             self._cache.put(key, entry, shared=key == keys.data[0] and not repeats_key)

@@ -1,6 +1,6 @@
 """Keep the text in further content blocks of an answer within its budget. Images and other data stay as they are.
 
-A block of the type :data:`NEXT_PAGE` is of a source adapter, not of a service, and becomes a note.
+Blocks of the types :data:`NEXT_PAGE` and :data:`NOTE` are of a source adapter, not of a service, and become notes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from typing import Any
 
 from toolfold.results import tokens
 
-__all__ = ["MAX_CHARS", "NEXT_PAGE", "fit_blocks", "split_notes"]
+__all__ = ["MAX_CHARS", "NEXT_PAGE", "NOTE", "fit_blocks", "split_notes"]
 
 NEXT_PAGE = "toolfold/next_page"
 """Type of a block with the ``arguments`` that return the next page, and the ``unknown`` names that are no argument."""
+
+NOTE = "toolfold/note"
+"""Type of a block whose ``text`` is a note."""
 
 MAX_CHARS = 5_000_000
 """Of the JSON of all blocks: a Lambda function returns at most 6 MB, and the answer has more than these."""
@@ -56,8 +59,9 @@ def split_notes(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, 
     >>> split_notes([{"type": NEXT_PAGE, "arguments": {"page": "3"}, "unknown": []}])
     ([], ('There is more: call again with page=3, other arguments unchanged.',))
     """
-    notes = tuple(_next_page_note(block) for block in blocks if block.get("type") == NEXT_PAGE)
-    return [block for block in blocks if block.get("type") != NEXT_PAGE], notes
+    notes = [block["text"] for block in blocks if block.get("type") == NOTE]
+    notes += [_next_page_note(block) for block in blocks if block.get("type") == NEXT_PAGE]
+    return [block for block in blocks if block.get("type") not in (NEXT_PAGE, NOTE)], tuple(notes)
 
 
 def _next_page_note(block: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from toolfold.errors import (
 )
 from toolfold.models import ParsedResponse, SourceCredentials
 from toolfold.network.session import HttpClient
+from toolfold.results.content_blocks import split_notes
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.adapter import HttpApiAdapter
@@ -318,6 +319,19 @@ class TestRedirects:
         assert isinstance(failure(pets, call=post, effect="write"), UpstreamError)
         assert len(service.received) == 1
 
+    @pytest.mark.parametrize(("status", "is_checked"), [(301, True), (302, True), (303, True), (307, False)])
+    def test_a_write_that_is_redirected_may_have_taken_effect(
+        self, pets: Pets, service: HttpService, status: int, is_checked: bool
+    ) -> None:
+        service.answer = (status, {"location": "/elsewhere"}, b"")
+        error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
+        assert f"redirects to {service.url}," in error.message
+        assert error.suggestion.startswith("It may have taken effect") is is_checked
+
+    def test_a_redirect_to_nowhere_has_its_status(self, pets: Pets, service: HttpService) -> None:
+        service.answer = (302, {}, b"")
+        assert failure(pets).message == "Pets answered with HTTP status 302."
+
     def test_a_loop_ends(self, pets: Pets, service: HttpService) -> None:
         service.answer = (302, {"location": "/loop"}, b"")
         error = failure(pets)
@@ -355,6 +369,20 @@ class TestResponses:
     ) -> None:
         service.answer = reply
         assert pets.call()[:2] == (kind, body)
+
+    @pytest.mark.parametrize("status", [202, 206])
+    def test_a_read_without_all_data_says_so_and_is_not_cached(
+        self, pets: Pets, service: HttpService, status: int
+    ) -> None:
+        service.answer = as_json({"state": "queued"}, status)
+        found = pets.call()
+        assert (found.body, found.is_final) == ('{"state": "queued"}', False)
+        blocks, (note,) = split_notes(json.loads(found.blocks))
+        assert blocks == []
+        assert note.startswith("Pets ")
+        assert f"(HTTP status {status})" in note
+        written = pets.call({"method": "POST", "path": "/pets"}, effect="write")
+        assert (written.blocks, written.is_final) == ("", True)
 
     def test_an_image_is_a_block(self, pets: Pets, service: HttpService) -> None:
         service.answer = (200, {"content-type": "image/png"}, PNG)

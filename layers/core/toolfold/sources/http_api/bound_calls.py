@@ -215,13 +215,13 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
 
 
 def _shown_target(endpoint: str, response: Response) -> str:
-    """Return scheme and host of the target of a redirect. The rest may repeat the key."""
+    """Return scheme, host and port of the target of a redirect, or "" without one. The rest may repeat the key."""
+    location = response.headers.get("location", "").strip()
     try:
-        parts = urlsplit(urljoin(endpoint, response.headers.get("location", "").strip()))
-        return (
-            f"{parts.scheme}://{parts.hostname}"[:200]
-            if parts.hostname and parts.hostname.isascii()
-            else "another address"
-        )
+        parts = urlsplit(urljoin(endpoint, location))
+        port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return "another address"
+    if not parts.hostname or not parts.hostname.isascii():
+        return "another address"
+    return f"{parts.scheme}://{parts.hostname}{port}"[:200] if location else ""

@@ -47,6 +47,13 @@ _NOT_THERE = frozenset({404, 410})
 _CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
 CHECK_WRITE = "It may have taken effect: check with a tool that reads before you call it again."
 """The next step after a call that writes and whose outcome is not known."""
+_PROVISIONAL = {
+    202: "may have no data yet (HTTP status 202): call again in a moment.",
+    206: "sent a part of the data (HTTP status 206).",
+}
+"""Statuses of success with which a read has not returned all data → what its answer then says of the service."""
+_PERHAPS_DONE = frozenset({301, 302, 303})
+"""Redirects that follow a request which was processed, or may have been; 307 and 308 ask to send it elsewhere."""
 
 
 class BoundParser(ResponseParser):
@@ -60,11 +67,21 @@ class BoundParser(ResponseParser):
             raise self._status_error(tool, arguments, response, credentials)
         try:
             parsed = self._content(tool, arguments, response, credentials)
+            if tool.effect == "read" and response.status in _PROVISIONAL:
+                parsed = self._as_provisional(parsed, response.status)
             return self._with_next_page(parsed, tool, arguments, response) if response.next_url else parsed
         except UpstreamError:
             if tool.effect == "read":
                 raise
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
+
+    def _as_provisional(self, parsed: ParsedResponse, status: int) -> ParsedResponse:
+        """Return an answer that says that it is not the whole one, and is not cached."""
+        from toolfold.results.content_blocks import NOTE
+
+        note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[status]}"}
+        blocks = json.loads(parsed.blocks) if parsed.blocks else []
+        return parsed._replace(blocks=json.dumps([*blocks, note]), is_final=False)
 
     def _with_next_page(
         self, parsed: ParsedResponse, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse
@@ -139,10 +156,7 @@ class BoundParser(ResponseParser):
     ) -> CallError:
         status, title, said = response.status, self.source.title, _said(response, credentials)
         if response.location:
-            return UpstreamError(
-                f"{title} redirects to {response.location}, which is not followed.",
-                "Tell the operator: base_url or path should be the address to which it redirects.",
-            )
+            return self._redirect_error(tool, response)
         if status in _ARGUMENTS_REFUSED:
             return InvalidArguments(
                 f"{title} refuses the arguments (HTTP status {status}).",
@@ -174,6 +188,12 @@ class BoundParser(ResponseParser):
         elif error.suggestion != TRY_AGAIN and 400 <= status < 500 and status not in (401, 429) and said:
             error.suggestion = READ_NOTICE.for_model
         return error
+
+    def _redirect_error(self, tool: Tool, response: UpstreamResponse) -> CallError:
+        step = "Tell the operator: base_url or path should be the address to which it redirects."
+        if tool.effect != "read" and response.status in _PERHAPS_DONE:
+            step = f"{CHECK_WRITE} {step}"
+        return UpstreamError(f"{self.source.title} redirects to {response.location}, which is not followed.", step)
 
 
 def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:
