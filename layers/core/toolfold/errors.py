@@ -3,46 +3,46 @@
 ::
 
     ToolfoldError
-    ├── CallError                 returned as the result of a meta-tool: code, message, suggestion
-    │   ├── ToolNotFound          TOOL_NOT_FOUND       the catalog has no tool of that name
-    │   ├── ToolNotExposed       TOOL_NOT_EXPOSED     the tool is described here, and its calls are switched off
-    │   ├── ContextMismatch      CONTEXT_MISMATCH     the tool belongs to another context than the connection
-    │   ├── WriteNotAllowed      WRITE_NOT_ALLOWED    TOOL_CALL only reads; TOOL_CALL_WRITE changes data
-    │   ├── InvalidArguments      INVALID_ARGUMENTS    the arguments cannot work; found by toolfold or by the upstream
-    │   ├── AuthRequired          AUTH_REQUIRED        there is no API key; nothing was sent
-    │   ├── AuthRejected          AUTH_REJECTED        the upstream does not accept the API key
-    │   ├── InsufficientScope    INSUFFICIENT_SCOPE   the caller's access token does not allow this; nothing was sent
-    │   ├── ApprovalRequired     APPROVAL_REQUIRED    the call needs approval; has the token to repeat it with
-    │   ├── ApprovalPending      APPROVAL_PENDING     a person has not approved the call yet
-    │   ├── ApprovalDenied       APPROVAL_DENIED      a person, or the server, does not allow the call
-    │   ├── ApprovalUnavailable  APPROVAL_UNAVAILABLE approvals cannot be recorded or checked; nothing was sent
-    │   ├── RateLimited           RATE_LIMITED         too many calls; says how long to wait when that is known
-    │   ├── ClientLimit           CLIENT_LIMIT         the caller has used up what this deployment allows it
-    │   ├── PremiumOnly           PREMIUM_ONLY         the plan of the API key does not include this
-    │   ├── NoData                NO_DATA              the call is valid, but there is no data for it
-    │   ├── UpstreamError         UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
-    │   ├── UpstreamTimeout       UPSTREAM_TIMEOUT     the upstream took too long
-    │   ├── SourceChanged         SOURCE_CHANGED       the source has changed the tool since it was described
-    │   ├── CallCancelled         CANCELLED            the client has cancelled the call
-    │   ├── AnswerTooLarge        ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
-    │   ├── ReferenceNotFound     REFERENCE_NOT_FOUND  a step of a pipe refers to what an earlier one does not have
-    │   ├── ScriptSyntax          SCRIPT_SYNTAX        a script cannot be parsed; says in which line
-    │   ├── ScriptError           SCRIPT_ERROR         a script ended with an exception; says in which line
-    │   ├── ScriptLimit           SCRIPT_LIMIT         a script was stopped at a limit; says at which
-    │   ├── ScriptsUnavailable    SCRIPTS_UNAVAILABLE  the package that runs scripts is missing here
-    │   ├── CatalogUnavailable    CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
-    │   └── InternalError         INTERNAL_ERROR       a bug in toolfold; only the log has details
-    ├── PublishError              the catalog of a deployment was not changed; for commands and the publisher
-    │   ├── CatalogRejected       CATALOG_REJECTED     the catalog fails the checks before publication
-    │   ├── CatalogDamaged        CATALOG_DAMAGED      an object in the bucket does not match its name
-    │   ├── PublishConflict       PUBLISH_CONFLICT     another publisher was faster
-    │   ├── VersionNotFound       VERSION_NOT_FOUND    the bucket has no such version, or no version at all
-    │   └── BucketUnavailable     BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
-    ├── ProfileNotFound           PROFILE_NOT_FOUND    the path names no profile; over HTTP 404
-    ├── NotCached                 a call that may be answered from memory alone is not in it; never shown
-    ├── IssuerUnavailable         ISSUER_UNAVAILABLE   the issuer of access tokens cannot be reached; over HTTP 503
-    ├── SettingsError             an environment variable or option that is not valid
-    └── SourceError               a mistake in the YAML of a source, with file and line
+    ├── CallError               returned as the result of a meta-tool: code, message, suggestion
+    │   ├── ToolNotFound        TOOL_NOT_FOUND       the catalog has no tool of that name
+    │   ├── ToolNotExposed      TOOL_NOT_EXPOSED     the tool is described here, and its calls are switched off
+    │   ├── ContextMismatch     CONTEXT_MISMATCH     the tool belongs to another context than the connection
+    │   ├── WriteNotAllowed     WRITE_NOT_ALLOWED    TOOL_CALL only reads; TOOL_CALL_WRITE changes data
+    │   ├── InvalidArguments    INVALID_ARGUMENTS    the arguments cannot work; found by toolfold or by the upstream
+    │   ├── AuthRequired        AUTH_REQUIRED        there is no API key; nothing was sent
+    │   ├── AuthRejected        AUTH_REJECTED        the upstream does not accept the API key
+    │   ├── InsufficientScope   INSUFFICIENT_SCOPE   the caller's access token does not allow this; nothing was sent
+    │   ├── ApprovalRequired    APPROVAL_REQUIRED    the call needs approval; has the token to repeat it with
+    │   ├── ApprovalPending     APPROVAL_PENDING     a person has not approved the call yet
+    │   ├── ApprovalDenied      APPROVAL_DENIED      a person, or the server, does not allow the call
+    │   ├── ApprovalUnavailable APPROVAL_UNAVAILABLE approvals cannot be recorded or checked; nothing was sent
+    │   ├── RateLimited         RATE_LIMITED         too many calls; says how long to wait when that is known
+    │   ├── ClientLimit         CLIENT_LIMIT         the caller has used up what this deployment allows it
+    │   ├── PremiumOnly         PREMIUM_ONLY         the plan of the API key does not include this
+    │   ├── NoData              NO_DATA              the call is valid, but there is no data for it
+    │   ├── UpstreamError       UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
+    │   ├── UpstreamTimeout     UPSTREAM_TIMEOUT     the upstream took too long
+    │   ├── SourceChanged       SOURCE_CHANGED       the source has changed the tool since it was described
+    │   ├── CallCancelled       CANCELLED            the client has cancelled the call
+    │   ├── AnswerTooLarge      ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
+    │   ├── ReferenceNotFound   REFERENCE_NOT_FOUND  a step of a pipe refers to what an earlier one does not have
+    │   ├── ScriptSyntax        SCRIPT_SYNTAX        a script cannot be parsed; says in which line
+    │   ├── ScriptError         SCRIPT_ERROR         a script ended with an exception; says in which line
+    │   ├── ScriptLimit         SCRIPT_LIMIT         a script was stopped at a limit; says at which
+    │   ├── ScriptsUnavailable  SCRIPTS_UNAVAILABLE  the package that runs scripts is missing here
+    │   ├── CatalogUnavailable  CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
+    │   └── InternalError       INTERNAL_ERROR       a bug in toolfold; only the log has details
+    ├── PublishError            the catalog of a deployment was not changed; for commands and the publisher
+    │   ├── CatalogRejected     CATALOG_REJECTED     the catalog fails the checks before publication
+    │   ├── CatalogDamaged      CATALOG_DAMAGED      an object in the bucket does not match its name
+    │   ├── PublishConflict     PUBLISH_CONFLICT     another publisher was faster
+    │   ├── VersionNotFound     VERSION_NOT_FOUND    the bucket has no such version, or no version at all
+    │   └── BucketUnavailable   BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
+    ├── ProfileNotFound         PROFILE_NOT_FOUND    the path names no profile; over HTTP 404
+    ├── NotCached               a call that may be answered from memory alone is not in it; never shown
+    ├── IssuerUnavailable       ISSUER_UNAVAILABLE   the issuer of access tokens cannot be reached; over HTTP 503
+    ├── SettingsError           an environment variable or option that is not valid
+    └── SourceError             a mistake in the YAML of a source, with file and line
 
 Codes are stable: clients may branch on them. ``message`` is one sentence, ``suggestion`` the next step. Neither may
 contain an API key, a path of the server or a traceback.

@@ -100,8 +100,8 @@ class ArgumentValidator:
         forms: Mapping[str, Any] | None = None,
         tool_name: str = "",
     ) -> None:
-        self.schema = self._schema = schema
-        self.properties = self._properties = properties(schema)
+        self.schema = schema
+        self.properties = properties(schema)
         self.forms, self.tool_name, self._call = forms or {}, tool_name, call
         self._single: dict[str, ArgumentValidator] = {}
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
@@ -144,8 +144,8 @@ class ArgumentValidator:
         """Return whether the parameter ``name`` takes ``value``."""
         single = self._single.get(name)
         if single is None:
-            schema = {**{key: self._schema[key] for key in ("$defs", "definitions") if key in self._schema},
-                      "properties": {name: self._properties[name]}}  # fmt: skip
+            schema = {**{key: self.schema[key] for key in ("$defs", "definitions") if key in self.schema},
+                      "properties": {name: self.properties[name]}}  # fmt: skip
             single = self._single.setdefault(name, ArgumentValidator(schema, self._call))
         return not single.validate({name: value})[1]
 
@@ -155,7 +155,7 @@ class ArgumentValidator:
 
     def _ticker_patterns(self) -> dict[str, re.Pattern[str]]:
         rules = self.forms.get("tickers") or {}
-        names = [name for name in rules.get("parameters", ()) if name in self._properties]
+        names = [name for name in rules.get("parameters", ()) if name in self.properties]
         if not names:
             return {}
         from toolfold.execution.argument_tickers import canonical_pattern
@@ -195,12 +195,12 @@ class ArgumentValidator:
         coerced = (self._coercion if fits else self._coercion_into_alternatives).arguments(given)
         if fits and not self._validator.is_valid(coerced):
             coerced = given
-        return {name: coerced[name] for name in [*(n for n in self._properties if n in coerced), *coerced]}
+        return {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
 
     def _beyond_schema(self, name: str, value: Any) -> tuple[Any, str]:
         """Return ``value`` tidied, and what is wrong with it that the schema does not say."""
-        if isinstance(value, str) and not value.strip() and name in self._properties:
-            options = self._properties[name].get("enum", ())
+        if isinstance(value, str) and not value.strip() and name in self.properties:
+            options = self.properties[name].get("enum", ())
             return value, "" if name in self._blank_allowed or value in options else "is empty"
         if name in self._lists and isinstance(value, str):
             return _tidied_list(self._lists[name], value)
@@ -231,14 +231,14 @@ class ArgumentValidator:
         self, arguments: dict[str, Any], own: Mapping[str, str], errors: list[ValidationError]
     ) -> list[Problem]:
         """Return one problem for each place: unknown arguments first, then by the order of the schema."""
-        translator = Translator(self._schema, arguments)
+        translator = Translator(self.schema, arguments)
         found = [
-            Problem(parameter=name, problem=text, expected=describe_expected(self._properties[name], self._schema))
+            Problem(parameter=name, problem=text, expected=describe_expected(self.properties[name], self.schema))
             for name, text in own.items()
         ]
         for error in errors:
             found += translator.problems(error)
-        order = {name: place for place, name in enumerate(self._properties)}
+        order = {name: place for place, name in enumerate(self.properties)}
         # What is missing comes after what is wrong.
         groups = ("is not a parameter of this tool", "", "is missing")
         first: dict[str, Problem] = {}
@@ -261,7 +261,7 @@ class ArgumentValidator:
             elif not _is_unicode(name) or not _is_unicode(value):
                 problem = "holds text that is not valid Unicode"
             if problem:
-                expected = describe_expected(self._properties.get(name, {}), self._schema)
+                expected = describe_expected(self.properties.get(name, {}), self.schema)
                 return {"parameter": quote(name)[1:-1], "problem": problem, "expected": expected}
         return None
 

@@ -91,76 +91,76 @@ def main_tables(schema: DatabaseSchema) -> list[Table]:
 
 
 def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, where: str) -> list[ImportedTool]:
-    title, dialect = settings.title or settings.id, _DIALECTS[settings.dialect]
-    tables = main_tables(schema)
-    first = schema.display_name(tables[0])
-    shown = [schema.display_name(table) for table in tables]
-    names = _listed(shown, 400)
+    title = settings.title or settings.id
+    names = _listed([schema.display_name(table) for table in main_tables(schema)], 400)
     return [
-        ImportedTool(
-            "query",
-            where,
-            _query_parameters(settings, dialect, first),
-            "read",
-            title=f"Query {title} with SQL",
-            summary=f"Rows of one SQL SELECT over {title}: {_listed(shown, _MAX_SUMMARY - len(title))}",
-            description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
-            f"{_NOW[settings.dialect]} in UTC. "
-            f"Tables: {_outlines(tables, schema)}",
-            call={"action": "query"},
-            returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
-            typed_rows="rows",
-            tags=("sql", "query"),
-            example={"sql": _first_rows(first)},
-            aliases=_aliases(tables),
-            example_queries=["query the database with sql", "count rows in a table", "join tables"],
-        ),
-        ImportedTool(
-            "list_tables",
-            where,
-            {
-                "properties": {
-                    "contains": {"type": "string", "description": "Only tables with this word in their entry."}
-                }
-            },
-            "read",
-            title=f"List the tables of {title}",
-            summary=f"Tables and views of {title}, with descriptions and columns",
-            description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as"
-            f" they are now: {names}",
-            call={"action": "list_tables"},
-            returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
-            typed_rows="tables",
-            tags=("sql", "schema"),
-            example={},
-            example_queries=["list the tables of the database", "what data is in the database"],
-        ),
-        ImportedTool(
-            "describe_table",
-            where,
-            {
-                "properties": {
-                    "table": {
-                        "type": "string",
-                        "description": "Name of a table as in list_tables.",
-                        "examples": [first],
-                    }
-                },
-                "required": ["table"],
-            },
-            "read",
-            title=f"Describe a table of {title}",
-            summary=f"Columns of one table of {title}: type, nullable, key, description",
-            description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
-            f" foreign keys, description. Tables: {names}",
-            call={"action": "describe_table"},
-            returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
-            typed_rows="columns",
-            tags=("sql", "schema"),
-            example={"table": first},
-            example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],
-        ),
+        _query_tool(settings, schema, title, where),
+        _list_tables_tool(settings, title, names, where),
+        _describe_table_tool(title, names, schema.display_name(main_tables(schema)[0]), where),
     ]
+
+
+def _query_tool(settings: SqlSourceSettings, schema: DatabaseSchema, title: str, where: str) -> ImportedTool:
+    dialect, tables = _DIALECTS[settings.dialect], main_tables(schema)
+    shown = [schema.display_name(table) for table in tables]
+    return ImportedTool(
+        "query",
+        where,
+        _query_parameters(settings, dialect, shown[0]),
+        "read",
+        title=f"Query {title} with SQL",
+        summary=f"Rows of one SQL SELECT over {title}: {_listed(shown, _MAX_SUMMARY - len(title))}",
+        description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
+        f"{_NOW[settings.dialect]} in UTC. "
+        f"Tables: {_outlines(tables, schema)}",
+        call={"action": "query"},
+        returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
+        typed_rows="rows",
+        tags=("sql", "query"),
+        example={"sql": _first_rows(shown[0])},
+        aliases=_aliases(tables),
+        example_queries=["query the database with sql", "count rows in a table", "join tables"],
+    )
+
+
+def _list_tables_tool(settings: SqlSourceSettings, title: str, names: str, where: str) -> ImportedTool:
+    contains = {"type": "string", "description": "Only tables with this word in their entry."}
+    return ImportedTool(
+        "list_tables",
+        where,
+        {"properties": {"contains": contains}},
+        "read",
+        title=f"List the tables of {title}",
+        summary=f"Tables and views of {title}, with descriptions and columns",
+        description=f"Lists the tables and views of {title} ({_DIALECTS[settings.dialect]}) with their descriptions "
+        f"and columns, as they are now: {names}",
+        call={"action": "list_tables"},
+        returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
+        typed_rows="tables",
+        tags=("sql", "schema"),
+        example={},
+        example_queries=["list the tables of the database", "what data is in the database"],
+    )
+
+
+def _describe_table_tool(title: str, names: str, first: str, where: str) -> ImportedTool:
+    table = {"type": "string", "description": "Name of a table as in list_tables.", "examples": [first]}
+    return ImportedTool(
+        "describe_table",
+        where,
+        {"properties": {"table": table}, "required": ["table"]},
+        "read",
+        title=f"Describe a table of {title}",
+        summary=f"Columns of one table of {title}: type, nullable, key, description",
+        description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
+        f" foreign keys, description. Tables: {names}",
+        call={"action": "describe_table"},
+        returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
+        typed_rows="columns",
+        tags=("sql", "schema"),
+        example={"table": first},
+        example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],
+    )
 
 
 def _query_parameters(settings: SqlSourceSettings, dialect: str, table: str) -> Mapping[str, Any]:
