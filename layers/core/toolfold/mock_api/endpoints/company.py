@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolfold.mock_api.companies import COMPANIES, get_company
+from toolfold.mock_api.companies import COMPANIES, Company, get_company
 from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, document_without_rows, empty_document, list_table
 from toolfold.mock_api.request_parsing import ApiRequest
 from toolfold.mock_api.seeded_random import SeededRandom
@@ -43,19 +43,7 @@ def _overview(request: ApiRequest) -> Document:
     paid = dividends(symbol, today)[-4:]
     yearly = sum(payment.amount for payment in paid)
     return {
-        "Symbol": symbol,
-        "AssetType": "Common Stock",
-        "Name": issuer.name,
-        "Description": f"{issuer.name}: every number of this overview is synthetic and comes from the mock API.",
-        "CIK": str(rng.randint(10_000, 1_999_999)),
-        "Exchange": issuer.exchange,
-        "Currency": issuer.currency,
-        "Country": "USA" if issuer.region == "United States" else issuer.region,
-        "Sector": issuer.sector,
-        "Industry": issuer.industry,
-        "Address": "1 EXAMPLE SQUARE, EXAMPLE CITY, UNITED STATES, 00000",
-        "OfficialSite": f"https://{symbol.lower().replace('.', '-')}.example",
-        "FiscalYearEnd": "December",
+        **_identity(issuer, rng),
         "LatestQuarter": latest.isoformat(),
         "MarketCapitalization": f"{value:.0f}",
         "EBITDA": f"{ebitda:.0f}",
@@ -75,12 +63,7 @@ def _overview(request: ApiRequest) -> Document:
         "DilutedEPSTTM": f"{eps:.2f}",
         "QuarterlyEarningsGrowthYOY": f"{rng.uniform(-0.1, 0.25):.3f}",
         "QuarterlyRevenueGrowthYOY": f"{rng.uniform(-0.05, 0.18):.3f}",
-        "AnalystTargetPrice": f"{price * rng.uniform(0.95, 1.25):.2f}",
-        "AnalystRatingStrongBuy": str(rng.randint(0, 9)),
-        "AnalystRatingBuy": str(rng.randint(2, 20)),
-        "AnalystRatingHold": str(rng.randint(2, 15)),
-        "AnalystRatingSell": str(rng.randint(0, 3)),
-        "AnalystRatingStrongSell": UNKNOWN if rng.chance(0.3) else str(rng.randint(0, 2)),
+        **_ratings(rng, price),
         "TrailingPE": f"{price / eps:.2f}" if eps > 0 else UNKNOWN,
         "ForwardPE": f"{price / eps / 1.08:.2f}" if eps > 0 else UNKNOWN,
         "PriceToSalesRatioTTM": f"{value / revenue:.3f}",
@@ -98,6 +81,36 @@ def _overview(request: ApiRequest) -> Document:
         "PercentInstitutions": f"{rng.uniform(50, 88):.3f}",
         "DividendDate": paid[-1].paid.isoformat() if paid else MISSING,
         "ExDividendDate": paid[-1].ex_date.isoformat() if paid else MISSING,
+    }
+
+
+def _identity(issuer: Company, rng: SeededRandom) -> dict[str, str]:
+    return {
+        "Symbol": issuer.symbol,
+        "AssetType": "Common Stock",
+        "Name": issuer.name,
+        "Description": f"{issuer.name}: every number of this overview is synthetic and comes from the mock API.",
+        "CIK": str(rng.randint(10_000, 1_999_999)),
+        "Exchange": issuer.exchange,
+        "Currency": issuer.currency,
+        "Country": "USA" if issuer.region == "United States" else issuer.region,
+        "Sector": issuer.sector,
+        "Industry": issuer.industry,
+        "Address": "1 EXAMPLE SQUARE, EXAMPLE CITY, UNITED STATES, 00000",
+        "OfficialSite": f"https://{issuer.symbol.lower().replace('.', '-')}.example",
+        "FiscalYearEnd": "December",
+    }
+
+
+def _ratings(rng: SeededRandom, price: float) -> dict[str, str]:
+    """Return the ratings of analysts."""
+    return {
+        "AnalystTargetPrice": f"{price * rng.uniform(0.95, 1.25):.2f}",
+        "AnalystRatingStrongBuy": str(rng.randint(0, 9)),
+        "AnalystRatingBuy": str(rng.randint(2, 20)),
+        "AnalystRatingHold": str(rng.randint(2, 15)),
+        "AnalystRatingSell": str(rng.randint(0, 3)),
+        "AnalystRatingStrongSell": UNKNOWN if rng.chance(0.3) else str(rng.randint(0, 2)),
     }
 
 

@@ -16,7 +16,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -116,24 +116,7 @@ class LocalServer:
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
             refusal_headers=() if page is None else page.headers,
         )
-        # Its messages quote requests, and those about errors have tracebacks.
-        logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
-        config = Config(
-            AsgiApp(self.lambda_handler, timeout_s),
-            interface="asgi3",
-            loop="asyncio",
-            http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            backlog=ACCEPTED_AT_ONCE,
-            timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=math.ceil(timeout_s),
-        )
-        self._server = _Server(config)
+        self._server = _Server(_configuration(AsgiApp(self.lambda_handler, timeout_s), protocol, timeout_s))
         self._thread: threading.Thread | None = None
 
     def serve_forever(self) -> None:
@@ -151,6 +134,27 @@ class LocalServer:
         if self._thread is not None:
             self._thread.join()
         self._socket.close()
+
+
+def _configuration(app: AsgiApp, protocol: Callable[..., asyncio.Protocol], timeout_s: float) -> Config:
+    """Return the configuration of uvicorn, which writes no log and adds nothing to responses."""
+    # Its messages quote requests, and those about errors have tracebacks.
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
+    return Config(
+        app,
+        interface="asgi3",
+        loop="asyncio",
+        http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=ACCEPTED_AT_ONCE,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=math.ceil(timeout_s),
+    )
 
 
 class _Server(Server):
