@@ -87,6 +87,12 @@ def test_columns_are_converted_as_a_whole(cells: list[Any], expected: list[Any])
         ("", ["1.20%"], ("", ["1.20%"])),
         ("symbol", ["600104", "7203"], ("symbol", ["600104", "7203"])),
         ("contractID", ["1", "2"], ("contractID", ["1", "2"])),
+        ("accountId", ["1", "2"], ("accountId", ["1", "2"])),
+        ("account_id", ["1", "2"], ("account_id", ["1", "2"])),
+        ("ID", ["1", "2"], ("ID", ["1", "2"])),
+        ("bid", ["59.52", "0.00"], ("bid", [59.52, 0])),
+        ("BID", ["59.52", "0.00"], ("BID", [59.52, 0])),
+        ("amountPaid", ["12", "0.50"], ("amountPaid", [12, 0.5])),
         ("district", ["99", None], ("district", ["99", None])),
     ],
 )

@@ -31,8 +31,8 @@ _SAFE_LENGTH = 16
 _CELLS_AT_ONCE = 10_000
 """Cells that one expression matches together: it keeps a state for each."""
 
-_IDENTIFIER = re.compile(r"(?i)(^|_)(symbol|ticker|cik|cusip|isin|district|id)$|ID$")
-"""Columns whose digits are identifiers: 04 is a district, and a ticker may be all digits."""
+_IDENTIFIER = re.compile(r"(?i:(?:^|_)(?:symbol|ticker|cik|cusip|isin|district|id)$)|(?<=[a-z0-9])I[Dd]$")
+"""Columns whose digits are identifiers: 04 is a district, and a ticker may be all digits. A ``bid`` is a price."""
 
 _ORDINAL = re.compile(r"\d+(\.\d+)*[.:]\s*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
