@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +99,7 @@ def test_the_key_for_one_source_is_sent(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "complaint"),
-    [("/other", "HTTP 404: the path of the endpoint is usually /mcp"), ("/mcp/none", "HTTP 404")],
+    [("/other", "HTTP 404: MCP is served at /mcp and /mcp/PROFILE"), ("/mcp/none", "HTTP 404")],
 )
 def test_an_address_without_an_endpoint_is_explained(url: str, path: str, complaint: str) -> None:
     with Client(url.removesuffix("/mcp") + path) as client, pytest.raises(ClientError, match=complaint) as caught:
@@ -111,6 +112,25 @@ def test_a_server_that_cannot_be_reached_is_named() -> None:
     with Client("http://127.0.0.1:1/mcp", token="secret-token") as client, refused as caught:
         client.list()
     assert "secret-token" not in str(caught.value)
+
+
+def test_an_unknown_profile_is_explained_as_the_server_does(url: str) -> None:
+    with Client(url, profile="groupd") as client, pytest.raises(ClientError, match=r"404: .*Did you mean grouped\?"):
+        client.list()
+
+
+@pytest.mark.parametrize("key", ["top\nsecret", "top\rsecret", "topsecret\x00", "töpsecret", "ключ-secret"])
+def test_a_key_that_no_header_can_have_is_not_repeated(url: str, key: str) -> None:
+    with pytest.raises(ClientError, match="The value of the header X-API-Key has characters") as raised:
+        Client(url, api_key=key)
+    assert "secret" not in str(raised.value)
+
+
+def test_dates_are_sent_as_text_and_other_objects_are_refused(client: Client) -> None:
+    day = datetime.date(2026, 1, 12)
+    assert client.call("HISTORICAL_OPTIONS", symbol="IBM", date=day, select="first 1").rows[0]["date"] == "2026-01-12"
+    with pytest.raises(InvalidArguments, match="no form in JSON: a value of the type set"):
+        client.call("GLOBAL_QUOTE", symbol={"IBM"})
 
 
 def test_an_address_of_another_scheme_is_refused() -> None:
@@ -164,6 +184,27 @@ class TestCommandLine:
         with pytest.raises(SystemExit, match="2"):
             main(["--url", url, "doctor"])
         assert "--url works with call, catalog list" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("command", [["call", "X"], ["catalog", "list"], ["settings"]])
+    def test_an_empty_address_is_not_this_machine(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["--url", "", *command])
+        assert "--url is empty" in capsys.readouterr().err
+
+    def test_an_option_without_effect_is_refused(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["--url", url, "catalog", "search", "oil", "--explain"])
+        assert "--explain reads the catalog of this machine" in capsys.readouterr().err
+
+    def test_what_the_endpoint_cuts_is_said_in_its_words(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("MY_KEY", KEY)
+        remote = ["--url", url, "--key-env", "MY_KEY", "call"]
+        assert main([*remote, "TIME_SERIES_DAILY", "symbol=IBM", "outputsize=full"]) == 0
+        assert "is more than the endpoint returns; --select returns a part" in capsys.readouterr().err
+        assert main([*remote, "GLOBAL_QUOTE"]) == 1
+        assert "--max-tokens" not in capsys.readouterr().err
 
     def test_a_variable_that_is_not_set_is_named(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["--url", url, "--token-env", "NO_SUCH", "call", "X"]) == 1

@@ -59,6 +59,7 @@ def print_answer(
     is_whole: bool = True,
     show_all: bool = False,
     max_tokens: int = 8000,
+    is_remote: bool = False,
 ) -> None:
     """Print or write an answer.
 
@@ -69,13 +70,14 @@ def print_answer(
         is_whole: whether the call requested the whole answer.
         show_all: whether a terminal shows all rows.
         max_tokens: tokens from which on an answer is long for a model, to mention that it is whole.
+        is_remote: whether an endpoint has answered, which has a limit of its own.
 
     Raises:
         ToolfoldError: the data have no such form, or the file cannot be written.
     """
     data = result.structured["result"]
     is_terminal = file is None and terminal.is_terminal(sys.stdout)
-    _print_notices(result.structured)
+    _print_notices(result.structured, is_remote=is_remote)
     if form == "structured":
         structured = {**result.structured, "content": result.blocks} if result.blocks else result.structured
         if file is None:
@@ -111,7 +113,7 @@ def print_answer(
         print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
 
 
-def _print_notices(structured: Mapping[str, Any]) -> None:
+def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
     """Print what is known about the answer."""
     age_s = structured.get("age_s", 0)
     if "late" in structured:
@@ -125,9 +127,14 @@ def _print_notices(structured: Mapping[str, Any]) -> None:
         full = preview["full"]
         where = full.get("path") or full.get("url")
         saved = f"; saved as {where}" if where else ""
+        whole = f"({full['tokens']:,} tokens{saved})"
         print_notice(
             f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows; left out: {preview['left_out']}. "
-            f"Without --max-tokens it is whole ({full['tokens']:,} tokens{saved})."
+            + (
+                f"All of it {whole} is more than the endpoint returns; --select returns a part."
+                if is_remote
+                else f"Without --max-tokens it is whole {whole}."
+            )
         )
 
 

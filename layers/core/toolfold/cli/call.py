@@ -134,6 +134,7 @@ def _print(options: argparse.Namespace, result: Result, file: OutputFile | None,
         is_whole=options.max_tokens is None and "preview" not in result.structured,
         show_all=options.all,
         max_tokens=max_tokens,
+        is_remote=bool(options.endpoint),
     )
     return 0
 

@@ -234,6 +234,8 @@ def _search(options: argparse.Namespace) -> int:
 
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
     if options.endpoint:
+        if options.explain:
+            options.parser.error("--explain reads the catalog of this machine. Leave out --explain or --url.")
         return _print_remote(options, "TOOL_LIST", arguments)
     return search_command.search_catalog(output.meta_tools(), arguments, as_json=options.json, explain=options.explain)
 

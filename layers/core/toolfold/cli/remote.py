@@ -56,7 +56,7 @@ class RemoteTools:
         try:
             answer = self._client.call_meta_tool(name, given)
         except CallError as error:
-            return error_result(error)
+            return error_result(_as_given(error) if whole else error)
         return Result(answer.structured, answer.text, blocks=answer.blocks)
 
     def __enter__(self) -> RemoteTools:
@@ -64,6 +64,16 @@ class RemoteTools:
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
+
+
+def _as_given(error: CallError) -> CallError:
+    """Return an error without the limit of tokens that was added to the call, in the call that it proposes."""
+    following = error.details.get("next_call")
+    if isinstance(following, Mapping):
+        calls = {name: {key: value for key, value in call.items() if key != "max_tokens"}
+                 for name, call in following.items() if isinstance(call, Mapping)}  # fmt: skip
+        error.details = {**error.details, "next_call": calls}
+    return error
 
 
 def _secret(name: str | None) -> str:
@@ -77,6 +87,8 @@ def _secret(name: str | None) -> str:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """End the process, as for wrong usage, where ``--url`` was given to a command that needs this machine."""
+    """End the process, as for wrong usage, where ``--url`` is empty, or not for this command."""
+    if options.endpoint is not None and not options.endpoint.strip():
+        options.parser.error("--url is empty: give the address of an endpoint, or leave it out.")
     if options.endpoint and not options.takes_url:
         options.parser.error(f"--url works with {_COMMANDS}. Leave it out, or use one of these.")

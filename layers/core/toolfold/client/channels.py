@@ -14,11 +14,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold import __version__
-from toolfold.errors import ToolfoldError
+from toolfold.errors import InvalidArguments, ToolfoldError
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     import requests
@@ -33,6 +36,7 @@ _META = {
     "io.modelcontextprotocol/clientInfo": {"name": "toolfold-client", "version": __version__},
 }
 _CHUNK_BYTES = 64 << 10
+_MAX_REASON_BYTES = 400
 _KEPT_LINES = 20
 """Lines of a child's stderr that an error can show the last of."""
 
@@ -77,6 +81,9 @@ class HttpChannel:
             raise ClientError(
                 f"The address of an endpoint begins with https://, or is stdio; {url[:100]!r} is neither."
             )
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):  # the HTTP library would repeat it in its error
+                raise ClientError(f"The value of the header {name} has characters that no header may have.")
         self.url, self._timeout_s = url, timeout_s
         self._headers = dict(headers)
         self._ids = itertools.count(1)
@@ -98,7 +105,7 @@ class HttpChannel:
         }
         if (name := params.get(NAME_PARAMETER.get(method, ""))) is not None:
             headers["Mcp-Name"] = str(name)
-        body = json.dumps(message).encode()
+        body = _encoded(message).encode()
         try:
             with self._open_session().post(
                 self.url, body, headers=headers, timeout=self._timeout_s, allow_redirects=False, stream=True
@@ -137,11 +144,13 @@ class HttpChannel:
         hint = {
             401: "send an access token, or the API key of the endpoint",
             403: "the access token does not allow this",
-            404: "the path of the endpoint is usually /mcp",
+            404: _first_line(response, content) or "the path of the endpoint is usually /mcp",
         }.get(response.status_code, "it does not answer as an MCP server")
         if 300 <= response.status_code < 400:
             hint = f"it redirects to {response.headers.get('Location', 'nowhere')[:200]}; use that address"
-        raise ClientError(f"{self.url} answered with HTTP {response.status_code}: {hint}.", response.status_code)
+        raise ClientError(
+            f"{self.url} answered with HTTP {response.status_code}: {hint.rstrip('.')}.", response.status_code
+        )
 
 
 class StdioChannel:
@@ -181,8 +190,8 @@ class StdioChannel:
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its result. See :class:`Channel`."""
         number = next(self._ids)
+        line = _encoded(_message(number, method, params)) + "\n"
         waiting = self._waiting[number] = _Response()
-        line = json.dumps(_message(number, method, params)) + "\n"
         try:
             with self._lock:
                 assert self._process.stdin is not None  # noqa: S101 - it is a pipe
@@ -237,8 +246,10 @@ class StdioChannel:
     def _ended(self) -> ClientError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
-        said = f": {self._stderr[-1][:300]}" if self._stderr else ""
-        return ClientError(f"The server has ended (exit code {self._process.returncode}){said}.")
+        said = f": {self._stderr[-1][:300].rstrip('.')}" if self._stderr else ""
+        return ClientError(
+            f"The server has ended (exit code {self._process.returncode}){said}. Open another Client to start it again."
+        )
 
 
 class _Response:
@@ -247,6 +258,26 @@ class _Response:
     def __init__(self) -> None:
         self.arrived = threading.Event()
         self.answer: dict[str, Any] | None = None
+
+
+def _encoded(message: Mapping[str, Any]) -> str:
+    """Return a message as JSON; dates and times are texts there.
+
+    Raises:
+        InvalidArguments: An argument has no form in JSON.
+    """
+    try:
+        return json.dumps(message, default=_as_text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArguments(
+            f"The arguments have no form in JSON: {error}.", "Pass texts, numbers, lists and objects; nothing was sent."
+        ) from None
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, date | Decimal):
+        return str(value.isoformat() if isinstance(value, date) else value)
+    raise TypeError(f"a value of the type {type(value).__name__}")
 
 
 def _message(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,6 +308,13 @@ def _read(response: requests.Response) -> bytes:
             raise ClientError(f"The response is larger than {MAX_RESPONSE_BYTES >> 20} MB.", response.status_code)
         parts.append(part)
     return b"".join(parts)
+
+
+def _first_line(response: requests.Response, content: bytes) -> str:
+    """Return the first line of a plain text: what a server says of a path that it does not have."""
+    if not response.headers.get("Content-Type", "").startswith("text/plain"):
+        return ""
+    return escape_unsafe(content[:_MAX_REASON_BYTES].decode("utf-8", "replace").strip().partition("\n")[0])
 
 
 def _last_event(content: bytes) -> bytes:
