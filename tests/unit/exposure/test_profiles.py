@@ -197,8 +197,14 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
     ("text", "problem"),
     [
         ("profiles: {Trading: {}}", "profiles.Trading: names have small letters"),
-        ("profiles: {a: {mode: groups}}", "profiles.a.mode: Input should be 'progressive'"),
-        ("profiles: {a: {modus: direct}}", "profiles.a.modus: Extra inputs are not permitted"),
+        ("profiles: {a: {mode: groups}}", "profiles.a.mode: must be 'progressive', 'lazy', 'grouped'"),
+        ("profiles: {a: {mode: groups}}", "'kinds' or 'auto', not 'groups'. Did you mean grouped?"),
+        ("profiles: {a: {modus: direct}}", "profiles.a.modus: there is no such key. Did you mean mode?"),
+        (
+            "profiles: {a: {include: {categories: forex}}}",
+            "categories: there is no such key. Did you mean category?",
+        ),
+        ("profiles: {a: {kinds: {mcps: off}}}", "must be 'connector', 'database', 'mcp' or 'skill', not 'mcps'"),
         ("profiles: {a: {include: {category: forx}}}", "there is no category 'forx'. Did you mean forex?"),
         ("profiles: {a: {include: {source: alpha}}}", "there is no source 'alpha'. Did you mean alpha_vantage?"),
         ("profiles: {a: {exclude: {effect: delete}}}", "there is no effect 'delete'. There are read, write, destruc"),
@@ -208,9 +214,9 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
         ("profiles: {a: {context: b}}", "there is no context 'b'. Add it under contexts."),
         ("profiles: {health: {}}", "health is part of another path"),
         ("most_used: [CPPI]", "there is no tool 'CPPI'. Did you mean CPI?"),
-        (f"profiles: {{a: {{pinned: [{', '.join(['SMA'] * 21)}]}}}}", "at most 20 items"),
-        ("profiles: 7", "profiles: Input should be a valid dictionary"),
-        ("- a", "file: Input should be"),
+        (f"profiles: {{a: {{pinned: [{', '.join(['SMA'] * 21)}]}}}}", "profiles.a.pinned: has 21 items; at most 20"),
+        ("profiles: 7", "profiles: must have keys with values, not 7"),
+        ("- a", "profiles.yaml: must have keys with values, not a list"),
     ],
 )
 def test_mistakes_in_the_file_are_named_with_their_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -218,6 +224,12 @@ def test_mistakes_in_the_file_are_named_with_their_line(tmp_path: Path, text: st
         compile_profiles(tmp_path, text)
     assert problem in str(raised.value)
     assert str(raised.value).startswith(f"{tmp_path}/profiles.yaml:1: ")
+    assert str(raised.value).count("profiles.yaml:1:") == 1  # not what follows from it as well
+
+
+def test_an_empty_profile_has_the_defaults(tmp_path: Path) -> None:
+    profile = app_of(compile_profiles(tmp_path, "profiles:\n  trading:\n")).catalog_store().profile("trading")
+    assert (profile.mode, profile.pinned) == ("", ())
 
 
 def test_values_of_other_systems_and_of_yaml_are_understood(tmp_path: Path) -> None:

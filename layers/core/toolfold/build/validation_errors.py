@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from toolfold.build import yaml_loader
 from toolfold.fuzzy import closest_matches
 
-__all__ = ["located", "parse"]
+__all__ = ["keys_at", "located", "parse"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -47,13 +47,13 @@ def located(
         if location[-1:] and location[-1] in _UNION_MEMBERS:
             location, message = location[:-1], "Input should be a string, a number, true or false"
         if model is not None and item["type"] == "extra_forbidden" and isinstance(item["loc"][-1], str):
-            closest = closest_matches(item["loc"][-1], _keys(model, item["loc"][:-1]))
+            closest = closest_matches(item["loc"][-1], keys_at(model, item["loc"][:-1]))
             message += f"; did you mean {closest[0]}?" if closest else ""
         found[f"{document.where(location)}: {'.'.join(map(str, location)) or 'file'}: {message}"] = None
     return list(found)
 
 
-def _keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+def keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
     """Return the keys that the object at ``location`` of a ``model`` may have."""
     models = {model}
     for key in location:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from toolfold.build.profiles.schema import (
     without_empty,
 )
 from toolfold.build.profiles.selection import Known, closest, matches, unknown_values
+from toolfold.build.validation_errors import keys_at
 from toolfold.catalog.entries import RESERVED_NAMES, name_key
 from toolfold.catalog.profiles import DEFAULT, kind_of
 from toolfold.catalog.reader import line_key
@@ -86,14 +88,29 @@ def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> 
 
 
 def _located(error: ValidationError, document: yaml_loader.Document) -> list[str]:
+    """Return each error once, as ``file:line: key: problem``, with what there is instead."""
     found: dict[str, None] = {}
     for item in error.errors():
         location = tuple(part for part in item["loc"] if part != "[key]")
-        key, message = ".".join(map(str, location)) or "file", item["msg"].removeprefix("Value error, ")
-        if item["type"] == "string_pattern_mismatch":
-            message = "names have small letters, digits, _ and -, and begin with a letter"
-        found[f"{document.where(location)}: {key}: {message}"] = None
+        found[f"{document.where(location)}: {'.'.join(map(str, location)) or FILE}: {_problem(item)}"] = None
     return list(found)
+
+
+def _problem(item: Any) -> str:
+    kind, given, context = item["type"], item["input"], item.get("ctx", {})
+    if kind == "extra_forbidden":
+        return f"there is no such key.{closest(str(item['loc'][-1]), keys_at(ProfilesFile, item['loc'][:-1]))}"
+    if kind == "literal_error":
+        allowed = re.findall(r"'([^']*)'", context["expected"])
+        hint = closest(given, allowed) if isinstance(given, str) else ""
+        return f"must be {context['expected']}, not {given!r}.{hint}"
+    if kind == "too_long":
+        return f"has {context['actual_length']} items; at most {context['max_length']} are allowed"
+    if kind in ("model_type", "dict_type"):
+        return f"must have keys with values, not {'a list' if isinstance(given, list) else repr(given)[:40]}"
+    if kind == "string_pattern_mismatch":
+        return "names have small letters, digits, _ and -, and begin with a letter"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 class _Compiler:
@@ -108,12 +125,10 @@ class _Compiler:
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with values that the models accept."""
-        for group, entries in (("contexts", self._file.contexts), ("profiles", self._file.profiles)):
-            for name, entry in entries.items():
-                for key in ("include", "exclude"):
-                    yield from unknown_values(
-                        getattr(entry, key), self._known, functools.partial(self._where, group, name, key)
-                    )
+        for name, context in self._file.contexts.items():
+            yield from self._unknown_values(name, context)
+        for name, profile in self._file.profiles.items():
+            yield from self._unknown_values(name, profile)
         for at, name in enumerate(self._file.most_used):
             yield from self._unknown_tool(name, self._where("most_used", at))
         for name, profile in self._file.profiles.items():
@@ -125,7 +140,7 @@ class _Compiler:
                 yield f"{self._where('profiles', name, 'context')}: there is no context {profile.context!r}.{hint}"
                 continue
             listed = self._listed(profile)
-            if not listed:
+            if not listed and not any(self._unknown_values(name, profile)):
                 yield f"{self._where('profiles', name)}: no tool passes the conditions of {name}"
             for at, tool in enumerate(profile.pinned):
                 where = self._where("profiles", name, "pinned", at)
@@ -133,6 +148,14 @@ class _Compiler:
                     yield from unknown
                 elif self._positions[name_key(tool)] not in listed:
                     yield f"{where}: {tool} is pinned, but {name} does not list it: see its conditions and context"
+
+    def _unknown_values(self, name: str, entry: ProfileSettings | ContextSettings) -> Iterator[str]:
+        """Yield a problem for each value in the conditions of a profile or a context that the catalog does not have."""
+        group = "profiles" if isinstance(entry, ProfileSettings) else "contexts"
+        for key in ("include", "exclude"):
+            yield from unknown_values(
+                getattr(entry, key), self._known, functools.partial(self._where, group, name, key)
+            )
 
     def _contradictions(self, name: str, profile: ProfileSettings) -> Iterator[str]:
         """Yield a problem for each kind that ``kinds`` switches on and another key off, or the other way round."""

@@ -111,9 +111,13 @@ class ProfilesFile(Model):
 
 
 def without_empty(data: Any) -> Any:
-    """Return the data of a file; an empty file and empty values of its keys set nothing."""
+    """Return the data of a file; an empty file, empty values of its keys and an empty profile set nothing."""
     if data is None:
         return {}
     if not isinstance(data, dict):
         return data
-    return {key: value for key, value in data.items() if value is not None}
+    given = {key: value for key, value in data.items() if value is not None}
+    for group in ("contexts", "profiles"):
+        if isinstance(entries := given.get(group), dict):
+            given[group] = {name: {} if entry is None else entry for name, entry in entries.items()}
+    return given
