@@ -467,6 +467,17 @@ def test_an_error_names_what_is_wrong_and_what_is_right(calls: Calls, statement:
     assert [sentence for sentence in sentences if sentence not in text] == [], text
 
 
+def test_a_right_to_some_columns_is_named(server: PostgresqlServer, calls: Calls) -> None:
+    server.execute("CREATE TABLE staff (id int, pay int)", "GRANT SELECT (id) ON staff TO reader", database="shop")
+    try:
+        assert calls.rows("SELECT id FROM staff") == []
+        error = calls.error("SELECT * FROM staff")
+        assert error.message == "sql: the role set up here may not read all columns of staff."
+        assert error.suggestion == "It may read: id. Name them instead of *."
+    finally:
+        server.execute("DROP TABLE staff", database="shop")
+
+
 def test_a_table_that_was_made_just_now_can_be_read(server: PostgresqlServer, calls: Calls) -> None:
     calls.rows("SELECT 1")
     time.sleep(1)

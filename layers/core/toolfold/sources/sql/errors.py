@@ -6,6 +6,7 @@ these kinds, and its sentence is here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -268,9 +269,17 @@ def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) 
 
 
 def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
-    lowered = statement.lower()
-    used = [table for table in schema.tables if table.name.lower() in lowered]
+    used = _tables_in(statement, schema)
     return no_column(failure.detail, schema, used or schema.tables, statement, failure.offset)
+
+
+def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
+    """Return the tables whose names are words of ``statement``."""
+    return [
+        table
+        for table in schema.tables
+        if re.search(rf"(?<!\w){re.escape(table.name)}(?!\w)", statement, re.IGNORECASE)
+    ]
 
 
 def _syntax(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
@@ -283,7 +292,14 @@ def _not_allowed(failure: DatabaseFailure, statement: str, _schema: DatabaseSche
     return invalid_sql(problem, "Write one SELECT; the database cannot be changed.", statement, failure.offset)
 
 
-def _no_privilege(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
+def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+    partly = [table for table in _tables_in(statement, schema) if table.name == failure.detail]
+    if partly:  # a right to some columns
+        columns = _listed(schema.sql_name(column.name) for column in partly[0].columns)
+        return invalid_sql(
+            f"the role set up here may not read all columns of {schema.display_name(partly[0])}",
+            f"It may read: {columns}. Name them instead of *.",
+        )
     what = f" {quoted_name(failure.detail)}" if failure.detail else " what the statement reads"
     return invalid_sql(
         f"the role set up here may not read{what}", "Use another table; list_tables has those that can be read."

@@ -165,13 +165,18 @@ class DatabaseSchema:
             None where there is no such table.
         """
         wanted = name.replace('"', "").strip()
-        return _only(self.tables, lambda table: wanted in self._names(table)) or _only(
-            self.tables, lambda table: wanted.lower() in map(str.lower, self._names(table))
+        tables = sorted(self.tables, key=self._position)
+        return _only(tables, lambda table: wanted in self._names(table)) or _only(
+            tables, lambda table: wanted.lower() in map(str.lower, self._names(table))
         )
 
     def names(self) -> list[str]:
         """Return the names of all tables."""
         return [self.display_name(table) for table in self.tables]
+
+    def _position(self, table: Table) -> int:
+        """Return the position of the schema of ``table`` in the search path."""
+        return self.search_path.index(table.schema) if table.schema in self.search_path else len(self.search_path)
 
     def _names(self, table: Table) -> Sequence[str]:
         return (table.name, f"{table.schema}.{table.name}") if table.schema else (table.name, f"main.{table.name}")
