@@ -7,7 +7,6 @@ may name only what is among them, and the documentation has to describe all of i
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
 import re
@@ -22,7 +21,7 @@ from aws_lambda_powertools.metrics.provider.cold_start import reset_cold_start_f
 from tests.support import stack
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.cloudwatch import CloudWatch, Metric, Span
-from tests.support.lambda_handler import CONTEXT
+from tests.support.lambda_handler import CONTEXT, load_gateway
 from tests.support.mcp_requests import message
 from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
@@ -83,16 +82,6 @@ def invoke(handler: Any, name: str, arguments: Mapping[str, Any]) -> dict[str, A
     context = {"requestId": "api-1", "http": {"method": "POST", "path": "/mcp"}}
     event = {"version": "2.0", "rawPath": "/mcp", "headers": headers, "requestContext": context, "body": body}
     return dict(json.loads(handler(event, CONTEXT)["body"])["result"]["structuredContent"])
-
-
-def load_gateway() -> Any:
-    """Return a new module of handlers/gateway/app.py, made from the environment."""
-    spec = importlib.util.spec_from_file_location("gateway_app", ROOT / "handlers/gateway/app.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")

@@ -39,13 +39,10 @@ def built() -> BuiltFunction:
 
 @pytest.fixture(scope="module")
 def s3_url() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer  # a second to import: not when these tests are skipped
+    from tests.support import aws_services  # a second to import: not when these tests are skipped
 
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with aws_services.serving() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

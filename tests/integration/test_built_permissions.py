@@ -25,15 +25,12 @@ GROUP = "arn:aws:logs:eu-central-1:123456789012:log-group:gateway:*"
 @pytest.fixture
 def aws() -> Iterator[str]:
     """Address of an imitation of AWS that lets everything pass until :func:`enforce` is called."""
-    from moto.server import ThreadedMotoServer  # a second to import: not when these tests are skipped
+    from tests.support import aws_services  # a second to import: not when these tests are skipped
 
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    control(f"http://{host}:{port}", "reset-auth", b"inf")
-    control(f"http://{host}:{port}", "reset", b"")
-    server.stop()
+    with aws_services.serving() as url:
+        yield url
+        control(url, "reset-auth", b"inf")
+        control(url, "reset", b"")
 
 
 def control(aws: str, what: str, body: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import json
 import re
 import time
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
-from tests.support.lambda_handler import CONTEXT, make_handler
+from tests.support.lambda_handler import CONTEXT, load_gateway, make_handler
 from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
 
@@ -30,11 +29,7 @@ def load(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi) -> Callable[..., Ha
         monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        spec = importlib.util.spec_from_file_location("gateway_app", "handlers/gateway/app.py")
-        assert spec is not None
-        assert spec.loader is not None
-        app = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(app)
+        app = load_gateway()
         return lambda event: dict(app.handler(event, CONTEXT))
 
     return loaded

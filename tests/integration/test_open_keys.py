@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import urllib.request
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lambda_handler import CONTEXT
+from tests.support.lambda_handler import CONTEXT, load_gateway
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
@@ -32,11 +31,7 @@ def load(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ca
         variables = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **environment}
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        spec = importlib.util.spec_from_file_location("gateway_app", "handlers/gateway/app.py")
-        assert spec is not None
-        assert spec.loader is not None
-        app = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(app)
+        app = load_gateway()
 
         def call(name: str = "TOOL_CALL", arguments: Any = QUOTE, **headers: str) -> dict[str, Any]:
             event = {

@@ -183,9 +183,9 @@ def test_a_hook_runs_every_step_even_when_one_fails(
 PROGRAM = """
 import json, os, sys
 from tests.support import snapshot_copies
-from tests.support.lambda_handler import CONTEXT
+from tests.support.lambda_handler import CONTEXT, load_gateway
 sys.modules["snapshot_restore_py"] = snapshot_copies.runtimes_hooks()
-app = snapshot_copies.load()
+app = load_gateway()
 for hook in ("before", "after"):
     snapshot_copies.HOOKS.get(hook, lambda: None)()
 before = set(sys.modules)

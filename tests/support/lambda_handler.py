@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from toolfold.app import build_app
 from toolfold.settings import Settings
@@ -23,3 +26,14 @@ def make_handler(environment: Mapping[str, str]) -> LambdaHandler:
     """Return a handler with the settings in ``environment``."""
     settings = Settings.from_environment(environment)
     return LambdaHandler(build_app(settings, logs_audit=True), configure(settings))
+
+
+def load_gateway() -> Any:
+    """Return a new module of handlers/gateway/app.py, as Lambda makes it from the environment."""
+    path = Path(__file__).parents[2] / "handlers/gateway/app.py"
+    spec = importlib.util.spec_from_file_location("gateway_app", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

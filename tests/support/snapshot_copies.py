@@ -6,7 +6,6 @@ test_snapshot.py with the environment of a function. Reads a line before it cont
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -15,7 +14,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from tests.support.lambda_handler import CONTEXT
+from tests.support.lambda_handler import CONTEXT, load_gateway
 
 HOOKS: dict[str, Any] = {}
 
@@ -26,15 +25,6 @@ def runtimes_hooks() -> ModuleType:
     module.register_before_snapshot = lambda hook, *values: HOOKS.update(before=lambda: hook(*values))
     module.register_after_restore = lambda hook, *values: HOOKS.update(after=lambda: hook(*values))
     return module  # type: ignore[no-any-return]
-
-
-def load() -> Any:
-    spec = importlib.util.spec_from_file_location("app", "handlers/gateway/app.py")
-    assert spec is not None
-    assert spec.loader is not None
-    app = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(app)
-    return app
 
 
 def sockets() -> int:
@@ -69,7 +59,7 @@ def tell(**said: Any) -> None:
 
 def main() -> None:
     sys.modules["snapshot_restore_py"] = runtimes_hooks()
-    app = load()
+    app = load_gateway()
     # More than a warm-up does: connections to the upstream and AWS, a secret, a cached response.
     first = called(app)
     warm, held = sockets(), keys_in_memory(app)

@@ -7,7 +7,7 @@ innermost part. It accepts any value then, so that a caller who knows the servic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, compact_size, references_of, subschemas
@@ -121,13 +121,7 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
             inner = rebuild(part, depth + 1)
             if inner is part:
                 continue
-            if len(path) == 1:
-                made[str(path[0])] = inner
-            else:
-                key, index = path
-                if made[str(key)] is schema[str(key)]:
-                    made[str(key)] = schema[str(key)].copy()
-                made[str(key)][index] = inner
+            _put(made, schema, path, inner)
         name = made.get("$ref", "").removeprefix(DEFINITIONS)
         if name not in is_inlined or depth > _MAX_INLINE_DEPTH:
             return made
@@ -146,6 +140,17 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
             kept[name] = rebuild(definitions[name], 1)
             open_ += references_of(kept[name])
     return {**made, "$defs": kept} if kept else made
+
+
+def _put(made: Schema, original: Schema, path: Sequence[str | int], part: Any) -> None:
+    """Put ``part`` at ``path`` of ``made``, a copy of ``original`` whose lists and objects are shared until then."""
+    if len(path) == 1:
+        made[str(path[0])] = part
+        return
+    key, index = str(path[0]), path[1]
+    if made[key] is original[key]:
+        made[key] = original[key].copy()
+    made[key][index] = part
 
 
 def _circular(links: Mapping[str, list[str]]) -> set[str]:
@@ -185,13 +190,7 @@ def _shortened(
                     del made["description"]
         for path, part in subschemas(schema):
             inner = cut(part, level if path[0] in _APPLIES else level + 1)
-            if len(path) == 1:
-                made[str(path[0])] = inner
-            else:
-                key, index = path
-                if made[str(key)] is schema[str(key)]:
-                    made[str(key)] = schema[str(key)].copy()
-                made[str(key)][index] = inner
+            _put(made, schema, path, inner)
         return made
 
     kept = {
