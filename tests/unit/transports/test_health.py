@@ -76,6 +76,19 @@ def test_only_get_is_answered() -> None:
     assert ask(make_handler({}), method="POST")[0] == 405
 
 
+def test_a_profile_may_have_its_name() -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    event = {
+        "version": "2.0",
+        "rawPath": "/mcp/health",
+        "headers": {"content-type": "application/json"},
+        "requestContext": {"http": {"method": "POST", "path": "/mcp/health"}},
+        "body": json.dumps(ping),
+    }
+    response = make_handler({})(event)
+    assert (response["statusCode"], response["body"][:32]) == (404, "There is no profile 'health'. Th")
+
+
 def test_probes_are_not_logged_while_all_is_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "toolfold")
     ask(make_handler({}))

@@ -6,6 +6,8 @@ event of                          payload format  https://docs.aws.amazon.com/ap
 API Gateway HTTP API              2.0 or 1.0      http-api-develop-integrations-lambda.html
 Lambda function URL               2.0             https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
 API Gateway REST API              1.0             set-up-lambda-proxy-integrations.html
+Application Load Balancer         as 1.0          https://docs.aws.amazon.com/elasticloadbalancing/latest/application/
+                                                  lambda-functions.html
 ================================  ==============  ====================================================================
 
 The path is not checked here: the routes of the API decide what reaches the function, and a stage may precede the path.
@@ -20,7 +22,7 @@ from typing import Any
 from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
 from toolfold.protocol.http import ENDPOINT, Headers, Request
 
-__all__ = ["KEY_PARAMETER", "UnknownEvent", "is_for_page", "parse_event"]
+__all__ = ["KEY_PARAMETER", "UnknownEvent", "is_for_page", "parse_event", "wants_multiple_values"]
 
 KEY_PARAMETER = "apikey"
 
@@ -82,6 +84,14 @@ def is_for_page(event: Mapping[str, Any], method: str, path: str) -> bool:
     return is_root or "/ui/" in path
 
 
+def wants_multiple_values(event: Any) -> bool:
+    """Return whether a load balancer sent the event, and reads the headers of a response in lists alone."""
+    if not isinstance(event, dict) or not event.get("multiValueHeaders"):
+        return False
+    context = event.get("requestContext")
+    return isinstance(context, dict) and "elb" in context
+
+
 def _headers(event: Mapping[str, Any]) -> Headers:
     """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them with commas."""
     multi_value = event.get("multiValueHeaders")
@@ -130,8 +140,14 @@ def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
 
 
 def _source_address(event: Mapping[str, Any], is_version_2: bool) -> str:
-    """Return the address of the TCP connection, which a client cannot choose as it can ``X-Forwarded-For``."""
+    """Return the address of the TCP connection, which a client cannot choose as it can ``X-Forwarded-For``.
+
+    A load balancer adds it to the end of that header.
+    """
     context = event.get("requestContext") or {}
+    if "elb" in context:
+        forwarded = [value for name, value in _headers(event) if name == "x-forwarded-for"]
+        return ",".join(forwarded).rpartition(",")[2].strip()[:_MAX_ADDRESS]
     return str((context.get("http" if is_version_2 else "identity") or {}).get("sourceIp") or "")[:_MAX_ADDRESS]
 
 

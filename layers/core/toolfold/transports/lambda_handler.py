@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from toolfold.protocol.http import Request, Response, error_response
+from toolfold.protocol.http import ENDPOINT, Request, Response, error_response
 from toolfold.transports import lambda_events
 
 if TYPE_CHECKING:
@@ -54,13 +54,15 @@ class LambdaHandler:
         """Return the response to ``event``, in the form that all payload formats share.
 
         Args:
-            event: An event of API Gateway or of a function URL.
+            event: An event of API Gateway, of a function URL or of a load balancer.
             remaining_s: Seconds until Lambda ends this invocation; None: nothing ends it.
         """
         started = time.perf_counter()
         response = self._respond(event, remaining_s)
         self.log_request(response, time.perf_counter() - started)
-        encoded = {"statusCode": response.status, "headers": dict(response.headers)}
+        encoded: dict[str, Any] = {"statusCode": response.status, "headers": dict(response.headers)}
+        if lambda_events.wants_multiple_values(event):
+            encoded["multiValueHeaders"] = {name: [value] for name, value in response.headers}
         try:
             return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
         except UnicodeDecodeError:  # a file of the page, compressed
@@ -86,10 +88,12 @@ class LambdaHandler:
             request = lambda_events.parse_event(event, settings.allow_key_in_query, deadline)
         except lambda_events.UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
-            return error_response(400, "This is no event of an API Gateway HTTP API, REST API or function URL.")
+            return error_response(
+                400, "This is no event of an API Gateway HTTP API, REST API or function URL, or of a load balancer."
+            )
         if self._has_page and lambda_events.is_for_page(event, request.method, request.path):
             return self._page_response(event, request)
-        if request.path.rstrip("/").endswith(_HEALTH_PATH):
+        if _is_for_health(request):
             return self._health_response(request.method)
         return self.server.handle_http(request)
 
@@ -106,3 +110,9 @@ class LambdaHandler:
 
             self._health = Health(self.app)
         return self._health.respond(method)
+
+
+def _is_for_health(request: Request) -> bool:
+    """Return whether a request is one for the state. A profile may be called ``health``, and is called with POST."""
+    is_named = request.path.rstrip("/").endswith(_HEALTH_PATH)
+    return is_named and (request.method in ("GET", "HEAD") or f"/{ENDPOINT}/" not in request.path)
