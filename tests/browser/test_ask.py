@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.browser.checked_page import CheckedPage
+from tests.browser.conftest import OpenPage
 from tests.browser.explorer import Explorer
 from toolfold.client import Client
 
@@ -65,3 +66,19 @@ def test_tool_get_follows_and_the_tokens_add_up(checked: CheckedPage, explorer: 
     assert len(figures) == 3
     assert [sum(own for own, _ in figures[: n + 1]) for n in range(3)] == [total for _, total in figures]
     assert not checked.find_violations()
+
+
+def test_focus_stays_near_a_button_that_is_disabled_by_its_use(checked: CheckedPage) -> None:
+    page = checked.open("ask")
+    page.get_by_label("Detail").select_option("full")
+    page.get_by_role("button", name="Defaults").press("Enter")
+
+    checked.wait_until("document.querySelector('.ask-controls').contains(document.activeElement)")
+
+
+def test_catalog_without_alpha_vantage_has_no_requests_of_it(open_page: OpenPage, human: Explorer) -> None:
+    page = open_page(human).open("ask")
+    page.get_by_text("CLOSE_HARBOUR").first.wait_for()
+
+    assert page.get_by_role("textbox", name="Request").input_value() == ""
+    assert page.get_by_text("price of Apple").count() == 0

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { countTokens } from "../api";
 import type { Start } from "../api-types";
 import { Button, FailureNotice, Skeleton, Tokens } from "../components";
+import { examples } from "../examples";
 import { formatNumber } from "../format";
 import { type ToolAnswer, toolGet, toolList } from "../mcp";
 import { type Failure, isAborted } from "../result";
@@ -21,16 +22,13 @@ import { type Asked, LEVELS, type Listing, UNASKED, levelsText, listArguments, l
 /** Milliseconds after a change until TOOL_LIST is called. */
 const PAUSE_MS = 200;
 
-/** The request that the view begins with. */
-const FIRST = "daily prices of a stock";
-
 /** Tools that can be chosen; the text has all. */
 const MAX_HITS = 24;
 
 type Listed = { answer: ToolAnswer; listing: Listing; given: string; tokens: number | null; categories: string[] };
 
 export function Ask({ start }: { start: Start }): JSX.Element {
-  const [asked, setAsked] = useState<Asked>(() => ({ ...UNASKED, query: route.peek().query.get("q") ?? FIRST }));
+  const [asked, setAsked] = useState<Asked>(() => ({ ...UNASKED, query: route.peek().query.get("q") ?? examples().first }));
   const [listed, setListed] = useState<Listed | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);

@@ -4,28 +4,29 @@ import type { JSX } from "preact";
 
 import type { Start } from "../api-types";
 import { Button, Field } from "../components";
+import { examples } from "../examples";
 import { type Asked, BUDGETS, LIMITS, UNASKED } from "./list-arguments";
 
 export type ControlsProps = { asked: Asked; onChange: (asked: Asked) => void; start: Start; categories: string[] };
 
-/** Requests that show what the search does. */
-const EXAMPLES = ["price of Apple", "how volatile is IBM", "oil price per year", "weather in Paris"];
-
 export function Controls({ asked, onChange, start, categories }: ControlsProps): JSX.Element {
   const change = (changed: Partial<Asked>) => onChange({ ...asked, ...changed });
   const { sources } = start.catalog;
+  const { first, requests } = examples();
   return (
     <div class="ask-controls">
       <Field label="Request" hint="As a model would put it. Several lines are several requests in one call.">
-        {(ids) => <textarea {...ids} class="request" rows={3} value={asked.query} maxLength={1000} onInput={(event) => change({ query: event.currentTarget.value })} placeholder="daily prices of a stock" />}
+        {(ids) => <textarea {...ids} class="request" rows={3} value={asked.query} maxLength={1000} onInput={(event) => change({ query: event.currentTarget.value })} placeholder={first} />}
       </Field>
-      <p class="button-row" role="group" aria-label="Examples of requests">
-        {EXAMPLES.map((example) => (
-          <Button key={example} class="quiet" onClick={() => change({ query: example })}>
-            {example}
-          </Button>
-        ))}
-      </p>
+      {requests.length > 0 && (
+        <p class="button-row" role="group" aria-label="Examples of requests">
+          {requests.map((example) => (
+            <Button key={example} class="quiet" onClick={() => change({ query: example })}>
+              {example}
+            </Button>
+          ))}
+        </p>
+      )}
       <Slider label="Token budget" values={BUDGETS} value={asked.budget} unit="tokens" onChange={(budget) => change({ budget })} />
       <Slider label="Number of tools" values={LIMITS} value={asked.limit} unit="tools" onChange={(limit) => change({ limit })} />
       <Choice label="Detail" value={asked.detail} options={["full", "medium", "minimal"]} none="by rank: the best in full" onChange={(detail) => change({ detail: detail as Asked["detail"] })} />

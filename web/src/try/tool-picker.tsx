@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { getCatalog, search } from "../api";
 import type { CatalogTool } from "../api-types";
 import { Effect, Empty, FailureNotice, Field, Skeleton, Tier } from "../components";
+import { examples } from "../examples";
 import { formatCount } from "../format";
 import { useResource } from "../resource";
 import { href } from "../router";
@@ -54,7 +55,7 @@ export function ToolPicker(): JSX.Element {
             }}
             autocomplete="off"
             spellcheck={false}
-            placeholder="daily prices of a stock"
+            placeholder={examples().first}
           />
         )}
       </Field>

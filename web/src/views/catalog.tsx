@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Catalog, Search } from "../api-types";
 import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
 import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
+import { examples } from "../examples";
 import { formatCount, formatMs, formatNumber } from "../format";
 import { href, navigate, previousRoute, replaceQuery, route } from "../router";
 import { announce } from "../state";
@@ -36,6 +37,7 @@ export function CatalogView(): JSX.Element {
     setFilters(readFilters());
   });
   const data = catalog.value;
+  const [word] = examples().words;
   // A large catalog is filtered by the server, which explains some of the hits only.
   const isLarge = data.state === "ready" && data.value.tools.length > LIMIT;
   const [{ found, error }, retry] = useSearch(text, isLarge ? filters : NONE);
@@ -68,7 +70,7 @@ export function CatalogView(): JSX.Element {
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
             onKeyDown={onKeyDown}
-            placeholder="What do you need? For example: oil price"
+            placeholder={`What do you need?${word ? ` For example: ${word}` : ""}`}
             autocomplete="off"
             spellcheck={false}
             enterkeyhint="go"

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 
 import type { Catalog } from "../../api-types";
 import { Button, Empty } from "../../components";
+import { examples } from "../../examples";
 import { formatCount } from "../../format";
 import { href } from "../../router";
 import { loadedStart } from "../../start-info";
@@ -21,6 +22,7 @@ export interface NothingFoundProps {
 }
 
 export function NothingFound({ catalog, query, filters, unfiltered, onClearFilters }: NothingFoundProps): JSX.Element {
+  const { words } = examples();
   const categories = catalog.sources.flatMap((source) => source.categories);
   if (filters.source || filters.category)
     return (
@@ -31,7 +33,7 @@ export function NothingFound({ catalog, query, filters, unfiltered, onClearFilte
   return (
     <Empty title={query ? `No tool matches “${query}”.` : "There are no tools here."}>
       <ul>
-        <li>Name the thing and what is to be known of it in a few English words: “oil price”, “income statement”.</li>
+        <li>Name the thing and what is to be known of it in a few English words{words.length > 0 && `: ${words.map((word) => `“${word}”`).join(", ")}`}.</li>
         <li>Leave out names of companies, dates and numbers: they are arguments, not tools.</li>
         {loadedStart()?.views.includes("ask") && query && (
           <li>
