@@ -155,4 +155,6 @@ def test_running_call_shows_its_time_and_can_be_cancelled(checked: CheckedPage) 
     page.get_by_role("button", name="Cancel").click()
 
     page.get_by_text("The page no longer waits for this call").wait_for()
+    # The button is gone; a keyboard goes on beside it.
+    assert page.evaluate("document.activeElement.innerText") == "Call"
     assert not checked.find_violations()

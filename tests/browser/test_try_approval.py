@@ -28,7 +28,7 @@ def test_call_is_kept_until_a_person_has_approved_it(
     panel.get_by_text("is not approved yet").wait_for()
     assert len(docks.requests) == sent
 
-    panel.get_by_role("link", name="Approve or refuse").click()
+    panel.get_by_role("link", name="Approve or deny").click()
     page.get_by_role("article", name=tool).get_by_role("button", name="Approve").click()
     page.get_by_role("button", name="Approve this call").click()
     page.locator("main").get_by_text(f"Approved: {tool}").wait_for()

@@ -6,6 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { AccessToken } from "./access-token";
 import { Button, FailureNotice, Notice, Page } from "./components";
 import { formatCount } from "./format";
+import { keepFocus } from "./keep-focus";
 import { type View, href, navigate, route } from "./router";
 import { loadStart, loadedStart, startInfo } from "./start-info";
 import { announcement } from "./state";
@@ -45,6 +46,7 @@ export function App(): JSX.Element {
   const { view, name } = route.value;
   useFocusOnNavigation(main, `${view}/${name}`);
   useShortcuts();
+  useEffect(() => keepFocus(main.current!), []);
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), focusHeading(main.current))}>

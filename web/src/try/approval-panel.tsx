@@ -29,7 +29,7 @@ export function ApprovalPanel({ approval, suggestion, sent, onRepeat }: Approval
       <p class="button-row">
         {needsPerson && (
           <a class="button" href={href("approve")}>
-            Approve or refuse
+            Approve or deny
           </a>
         )}
         {approval.token && (

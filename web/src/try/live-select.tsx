@@ -63,10 +63,10 @@ export function LiveSelect({ base, tool, select, onSelect, tab, onTab }: LiveSel
         </SelectBuilder>
       </details>
       {state.failure && <FailureNotice error={state.failure} />}
-      <div class={state.running ? "is-loading" : ""}>
+      <div class={`answer-parts ${state.running ? "is-loading" : ""}`}>
         {applied && !state.answered && state.running ? null : applied && state.answered?.answer.error ? (
           <>
-            <Notice kind="warning" title="This select does not fit the answer">
+            <Notice kind="warning" title={state.answered.answer.error.code === "INVALID_ARGUMENTS" ? "This select does not fit the answer" : "The select could not be applied"}>
               <p>{state.answered.answer.error.message}</p>
               <p>{state.answered.answer.error.suggestion}</p>
             </Notice>

@@ -53,6 +53,10 @@ export function TableView({ table, label, gap }: { table: Table; label: string; 
     setOpened(null);
     announce(next ? `Sorted by ${table.columns[column]!.name}, ${next.descending ? "descending" : "ascending"}` : "In the order of the answer");
   };
+  const close = () => {
+    body.current?.querySelector<HTMLElement>(`[data-row="${indexes.indexOf(opened!)}"]`)?.focus({ preventScroll: true });
+    setOpened(null);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const from = (event.target as HTMLElement).getAttribute("data-row");
     if (from === null) return;
@@ -126,7 +130,7 @@ export function TableView({ table, label, gap }: { table: Table; label: string; 
           </tbody>
         </table>
       </div>
-      {opened !== null && table.rows[opened] && <RowDetails table={table} index={opened} number={numberOf(opened)} onClose={() => setOpened(null)} />}
+      {opened !== null && table.rows[opened] && <RowDetails table={table} index={opened} number={numberOf(opened)} onClose={close} />}
     </div>
   );
 }
