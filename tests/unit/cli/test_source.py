@@ -305,6 +305,8 @@ def test_removing_asks_and_keeps_a_copy(run: Run, handbook: Path, monkeypatch: p
             {"tag": ["a", "b"], "raw": True, "zip": "0815"},
         ),
         ("q?api_key=secret&x=1", "/q", "get_q", {"x": 1}),
+        ("q?appid=secret&subscription-key=s&x-api-key=s&page_token=p", "/q", "get_q", {"page_token": "p"}),
+        ("q?$top=5&%C3%BC=1&2fa=x", "/q", "get_q", {"top": 5, "value": 1, "_2fa": "x"}),
     ],
 )
 def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, parameters: dict[str, Any]) -> None:

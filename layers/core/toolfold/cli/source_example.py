@@ -18,13 +18,18 @@ _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
 """A part of a path that is a value: a number, or an id in hexadecimal digits."""
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_SECRET = re.compile(r"(api[-_]?)?(key|token|secret|password)|apikey|access[-_]?token|auth", re.IGNORECASE)
+_SECRET = re.compile(
+    r"((x-)?(access|api|app|application|auth|client|consumer|developer|private|rapidapi|secret|service|session"
+    r"|subscription|user)[-_]?)?(key|token|secret|password|pwd|sig|signature)|app[-_]?id|auth|authorization|jwt",
+    re.IGNORECASE,
+)
 """Names of parameters that hold a key, which is never written into the catalog."""
 
 _COUNTS = re.compile(r"(per_)?page|limit|offset|count|size|days|hours|months?|years?|n|top|first|last|.*_id|id")
 """Names of parameters whose numbers are whole."""
 
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
+_NOT_IN_ARGUMENT = re.compile(r"[^A-Za-z0-9_.\[\]-]+")
 
 
 def draft_http(
@@ -45,7 +50,7 @@ def draft_http(
         options.request,
         "A request that works, as a URL with its parameters",
         "URL",
-        check=lambda url: "" if host_of(url.partition("#")[0]) else "must be an https URL, or http:// and this machine",
+        check=_url_problem,
     )
     parts = urlsplit(request)
     base_url = f"{parts.scheme}://{parts.netloc}"
@@ -67,6 +72,15 @@ def draft_http(
     return Draft(options.id, "http_api", whole, variables=variables)
 
 
+def _url_problem(url: str) -> str:
+    """Return what is wrong with the URL of a request; empty: nothing."""
+    if host_of(url.partition("#")[0]):
+        return ""
+    if "@" in urlsplit(url).netloc:
+        return "must have no user and password: leave them out, and add --basic"
+    return "must be an https URL, or http:// and this machine"
+
+
 def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
     """Return the tool that sends ``request``: its path with placeholders, and its parameters with examples.
 
@@ -77,18 +91,21 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
     parts = urlsplit(request)
     path, parameters = _path(parts.path)
     example = {key: rule["example"] for key, rule in parameters.items()}
-    for key, value in parse_qsl(parts.query, keep_blank_values=True):
-        if _SECRET.fullmatch(key):
+    for sent_as, value in parse_qsl(parts.query, keep_blank_values=True):
+        if _SECRET.fullmatch(sent_as):
             continue
+        key = _argument(sent_as)
         if key in parameters and isinstance(example[key], list):
             example[key].append(_typed(value))
             continue
         if key in parameters:
             example[key] = [example[key], _typed(value)]
             parameters[key] = {"type": "array", "items": {"type": _type(key, value)}, "description": _words(key)}
-            continue
-        example[key] = _typed(value)
-        parameters[key] = {"type": _type(key, value), "description": _words(key), "example": _typed(value)}
+        else:
+            example[key] = _typed(value)
+            parameters[key] = {"type": _type(key, value), "description": _words(key), "example": _typed(value)}
+        if sent_as != key:
+            parameters[key]["sent_as"] = sent_as
     tool: dict[str, Any] = {"name": name or _name(path), "path": path or "/", "description": ""}
     return {**tool, **({"parameters": parameters, "example": example} if parameters else {})}
 
@@ -114,6 +131,12 @@ def _name(path: str) -> str:
     words = [_NOT_IN_NAME.sub("_", part.lower()).strip("_") for part in path.split("/") if part and "{" not in part]
     named = [word for word in words if word and not re.fullmatch(r"v?\d{1,2}|api", word)]
     return f"get_{named[-1]}"[:40] if named else "get"
+
+
+def _argument(name: str) -> str:
+    """Return the name of the argument for a parameter of the query: ``$top`` is ``top``."""
+    word = _NOT_IN_ARGUMENT.sub("_", name).lstrip("_.[]-")[:60] or "value"
+    return f"_{word}" if word[0].isdigit() else word
 
 
 def _typed(value: str) -> Any:
