@@ -314,3 +314,27 @@ def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, pa
 
     assert (tool["path"], tool["name"], tool.get("example", {})) == (path, name, parameters)
     assert "secret" not in json.dumps(tool)
+
+
+def test_a_program_gets_its_key_in_the_variable_that_it_reads(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("source", "add", "mcp", "hub", "--key-variable", "HUB_TOKEN", "--", "hub-server")
+    written = yaml.safe_load((tmp_path / "catalog/hub/source.yaml").read_text())
+    assert (code, written["key_variable"]) == (0, "HUB_TOKEN")
+    assert written["auth"] == {"environment": "TOOLFOLD_SOURCE_HUB_KEY"}
+    assert "export TOOLFOLD_SOURCE_HUB_KEY=YOUR_KEY" in out
+    code, _, err = run("source", "add", "mcp", "other", "--bearer", "--", "hub-server")
+    assert (code, "give --key-variable with the name that it reads" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "step"),
+    [
+        ("mcp", "--url=https://mcp.example.com/mcp?hubApiKey=secret", "add --query-key hubApiKey"),
+        ("mcp", "--url=https://ann:secret@mcp.example.com/mcp", "leave them out, and add --basic"),
+        ("openapi", "https://api.example.com/openapi.json?token=secret", "add --query-key token"),
+    ],
+)
+def test_no_key_in_a_url_is_written(run: Run, tmp_path: Path, kind: str, url: str, step: str) -> None:
+    code, out, err = run("source", "add", kind, "hub", url)
+    assert (code, out, step in err, "secret" in err) == (1, "", True, False)
+    assert not (tmp_path / "catalog/hub").exists()

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolfold.catalog.head_checks import host_of
 from toolfold.cli.questions import Questions
+from toolfold.cli.source_urls import SECRET_NAME, request_problem
 from toolfold.cli.source_writer import Draft
 
 __all__ = ["draft_http", "tool_of"]
@@ -18,13 +19,6 @@ _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
 """A part of a path that is a value: a number, or an id in hexadecimal digits."""
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_SECRET = re.compile(
-    r"((x-)?(access|api|app|application|auth|client|consumer|developer|private|rapidapi|secret|service|session"
-    r"|subscription|user)[-_]?)?(key|token|secret|password|pwd|sig|signature)|app[-_]?id|auth|authorization|jwt",
-    re.IGNORECASE,
-)
-"""Names of parameters that hold a key, which is never written into the catalog."""
-
 _COUNTS = re.compile(r"(per_)?page|limit|offset|count|size|days|hours|months?|years?|n|top|first|last|.*_id|id")
 """Names of parameters whose numbers are whole."""
 
@@ -50,11 +44,11 @@ def draft_http(
         options.request,
         "A request that works, as a URL with its parameters",
         "URL",
-        check=_url_problem,
+        check=request_problem,
     )
     parts = urlsplit(request)
     base_url = f"{parts.scheme}://{parts.netloc}"
-    dropped = [name for name, _ in parse_qsl(parts.query) if _SECRET.fullmatch(name)]
+    dropped = [name for name, _ in parse_qsl(parts.query) if SECRET_NAME.fullmatch(name)]
     tool = tool_of(request, options.tool)
     tool["description"] = questions.text(
         None,
@@ -72,15 +66,6 @@ def draft_http(
     return Draft(options.id, "http_api", whole, variables=variables)
 
 
-def _url_problem(url: str) -> str:
-    """Return what is wrong with the URL of a request; empty: nothing."""
-    if host_of(url.partition("#")[0]):
-        return ""
-    if "@" in urlsplit(url).netloc:
-        return "must have no user and password: leave them out, and add --basic"
-    return "must be an https URL, or http:// and this machine"
-
-
 def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
     """Return the tool that sends ``request``: its path with placeholders, and its parameters with examples.
 
@@ -92,7 +77,7 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
     path, parameters = _path(parts.path)
     example = {key: rule["example"] for key, rule in parameters.items()}
     for sent_as, value in parse_qsl(parts.query, keep_blank_values=True):
-        if _SECRET.fullmatch(sent_as):
+        if SECRET_NAME.fullmatch(sent_as):
             continue
         key = _argument(sent_as)
         if key in parameters and isinstance(example[key], list):

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.head_checks import host_of
 from toolfold.cli.questions import Questions
 from toolfold.cli.source_options import auth_of
+from toolfold.cli.source_urls import url_problem
 from toolfold.cli.source_writer import Draft, check_folder, host_variables
 from toolfold.errors import ToolfoldError
 
@@ -61,10 +61,6 @@ def _id_problem(text: str) -> str:
     return "" if _ID.fullmatch(text) else "must be lower-case letters, digits and _, beginning with a letter"
 
 
-def _url_problem(url: str) -> str:
-    return "" if host_of(url) else "must be an https URL, or http:// and this machine"
-
-
 def _settings(options: argparse.Namespace, kind: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of source.yaml: what every source has, and ``own``, without what is empty."""
     auth = auth_of(options)
@@ -101,21 +97,32 @@ def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
             options.command = shlex.split(given)
     own: dict[str, Any]
     if options.url:
-        questions.text(options.url, "", "--url", check=_url_problem)
+        questions.text(options.url, "", "--url", check=url_problem)
         own = {"transport": "http", "url": options.url}
         variables = host_variables(options.url)
     else:
         program, *arguments = options.command
         own = {"transport": "stdio", "command": program, "args": arguments}
-        if auth_of(options):
-            own["key_variable"] = options.key_variable or "API_KEY"
-            options.key_variable = None
-            options.bearer = options.basic = False
-            options.header = options.query_key = None
+        _give_key_to_program(options, own)
         variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
     return Draft(options.id, "mcp", settings, variables=[*variables, *_key_variables(options)], is_refreshed=True)
+
+
+def _give_key_to_program(options: argparse.Namespace, own: dict[str, Any]) -> None:
+    """Add the variable in which a program gets its key to ``own``, and change ``options`` to those of its source.
+
+    A program gets no header. ``--key-variable`` is its own variable; the key is in that of the source.
+    """
+    if not auth_of(options):
+        return
+    if options.bearer or options.basic or options.header or options.query_key or options.caller_key:
+        raise ToolfoldError(
+            "A program gets its key in a variable: give --key-variable with the name that it reads, such as API_KEY, "
+            "in place of --bearer, --basic, --header, --query-key and --caller-key."
+        )
+    own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
 
 
 def _openapi(options: argparse.Namespace, questions: Questions) -> Draft:
@@ -127,7 +134,7 @@ def _openapi(options: argparse.Namespace, questions: Questions) -> Draft:
     }
     own: dict[str, Any] = {"base_url": options.base_url, **selection}
     if "://" in document:
-        questions.text(document, "", "DOCUMENT", check=_url_problem)
+        questions.text(document, "", "DOCUMENT", check=url_problem)
         settings = _settings(options, "openapi", {"url": document, **own})
         variables = [*host_variables(document, options.base_url or ""), *_key_variables(options)]
         return Draft(options.id, "openapi", settings, variables=variables, is_refreshed=True)

@@ -24,7 +24,9 @@ def add_auth(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--header", metavar="NAME", help="the key is sent in this header")
     place.add_argument("--query-key", metavar="NAME", help="the key is sent in this parameter of the URL")
     parser.add_argument(
-        "--key-variable", metavar="NAME", help="variable with the key (default TOOLFOLD_SOURCE_<ID>_KEY)"
+        "--key-variable",
+        metavar="NAME",
+        help="variable with the key (default TOOLFOLD_SOURCE_<ID>_KEY); with a command, the one that the program reads",
     )
     parser.add_argument("--caller-key", action="store_true", help="callers may send a key of their own")
 
