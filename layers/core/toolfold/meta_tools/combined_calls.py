@@ -372,4 +372,8 @@ def _with_next_call(request: MetaRequest, given: Mapping[str, Any], error: CallE
         from toolfold.meta_tools.next_steps import add_next_call
 
         add_next_call(request.catalog, given, error)
+    if "next_call" in error.details:
+        from toolfold.meta_tools.next_steps import name_executor
+
+        name_executor(request.catalog, error)
     return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -40,7 +41,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _MAX_MODULE = 5_000
 """Tools of a source that a script finds as functions of its module; ``call`` finds all."""
 
-_NEEDS_APPROVAL = "It was called by a script."
+_NEEDS_APPROVAL = "It was called by a script"
 """Why a tool that writes needs approval in a script, where the user has seen no call of it."""
 
 
@@ -195,31 +196,25 @@ def _source_modules(catalog: Catalog) -> dict[str, str]:
     return {_IDENTIFIER.sub("_", source.id): source.id for source in catalog.sources}
 
 
-def _modules(catalog: Catalog, script: str) -> dict[str, dict[str, str]]:
+def _modules(catalog: Catalog, script: str) -> dict[str, Mapping[str, str]]:
     """Return the sources that a script names → name of a function → name of the tool."""
     words = set(_WORD.findall(script))
-    sources = _source_modules(catalog)
-    named = {module: id_ for module, id_ in sources.items() if module in words}
-    if not named:
-        return {}
-    functions: dict[str, dict[str, str]] = {module: {} for module in named}
-    modules = {id_: module for module, id_ in named.items()}
-    for name in catalog:
-        tool_source, bare = _source_of(catalog, name, modules)
-        if tool_source and len(functions[tool_source]) < _MAX_MODULE:
-            for word in (name, bare):
-                functions[tool_source].setdefault(_IDENTIFIER.sub("_", word), name)
-    return functions
+    named = {module: id_ for module, id_ in _source_modules(catalog).items() if module in words}
+    return {module: _functions_of(catalog, id_) for module, id_ in named.items()}
 
 
-def _source_of(catalog: Catalog, name: str, modules: Mapping[str, str]) -> tuple[str, str]:
-    """Return the module of a tool, and its name without the prefix of its source; empty: of no module that is used."""
-    if len(catalog.sources) == 1:
-        return next(iter(modules.values())), name
-    tool = catalog.get(name)
-    if tool is None or tool.source not in modules:
-        return "", name
-    return modules[tool.source], name.removeprefix(f"{tool.source}__")
+def _functions_of(catalog: Catalog, source: str) -> Mapping[str, str]:
+    """Return the functions of the module of a source: each tool by its name, and without the prefix of its source."""
+
+    def read() -> dict[str, str]:
+        functions: dict[str, str] = {}
+        for position in itertools.islice(catalog.positions_of("source").get(source, ()), _MAX_MODULE):
+            name = catalog.summary(position).name
+            for word in (name, name.removeprefix(f"{source}__")):
+                functions.setdefault(_IDENTIFIER.sub("_", word), name)
+        return functions
+
+    return catalog.memoize(("functions of", source), read)
 
 
 def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:

@@ -201,7 +201,9 @@ def _failure(
     token = _token(request, run, arguments, position) if _can_continue(run.items[position]) else None
     described = error.as_dict()
     if token is not None and run.items[position].error is not None:
-        described["suggestion"] += " Then call TOOL_PIPE with continue and approval_token."
+        described["suggestion"] = described["suggestion"].replace(
+            "repeat this call with", "call TOOL_PIPE with continue and"
+        )
     structured = {"error": described, "failed_step": position, "steps": entries, "continue": token}
     text = to_text({"error": {key: value for key, value in described.items() if key != "schema"}})
     following = f"\n# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}" if token else ""

@@ -31,6 +31,10 @@ TOOL = "TOOL_SCRIPT"
 _ASK_LESS = "return fewer rows or only figures from the script, or use select in its calls"
 """How to ask for less, in a preview: TOOL_SCRIPT has no ``select``."""
 
+_REPEAT = "repeat this call with approval_token"
+_REPEAT_SCRIPT = "run the script again with approval_token among the arguments of this call"
+"""What to do with an approval: outside a script, and in one."""
+
 _ASSIGNMENT = re.compile(r"\s*[A-Za-z_][\w.\[\]'\"]*\s*(?::[^=]+)?=(?!=)")
 """The beginning of a line that sets a variable."""
 
@@ -63,6 +67,8 @@ def tool_script(request: MetaRequest) -> Result:
         except ScriptError as error:
             return _failed(run.with_hint(error), printed, run, started)
         except CallError as error:
+            if error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING"):
+                error.suggestion = error.suggestion.replace(_REPEAT, _REPEAT_SCRIPT)
             return _failed(error, printed, run, started)
         return _answer(run, found, printed, _notes(script, found, printed), max_tokens, started)
 
