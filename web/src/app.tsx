@@ -9,7 +9,7 @@ import { formatCount } from "./format";
 import { keepFocus } from "./keep-focus";
 import { type View, href, navigate, route } from "./router";
 import { loadStart, loadedStart, startInfo } from "./start-info";
-import { announcement } from "./state";
+import { accessToken, announcement } from "./state";
 import { setTheme, theme } from "./theme";
 import { ApproveView } from "./views/approve";
 import { AskView } from "./views/ask";
@@ -29,8 +29,8 @@ const VIEWS: Record<Exclude<View, "not-found">, ComponentType> = {
   approve: ApproveView,
 };
 
-// On this machine a URL with a token is opened; there is no access token to enter.
-const OPEN_AGAIN = "TOKEN_REQUIRED";
+// Errors of a deployment that another access token may end. On this machine there is none to enter.
+const NEEDS_ACCESS_TOKEN = new Set(["ACCESS_TOKEN_REQUIRED", "INSUFFICIENT_SCOPE"]);
 
 const NAVIGATION: readonly { view: Exclude<View, "not-found" | "tool">; title: string }[] = [
   { view: "start", title: "Start" },
@@ -108,7 +108,7 @@ function CurrentView(): JSX.Element {
     return (
       <Page title="toolfold">
         <FailureNotice error={info.error} onRetry={() => void loadStart()} />
-        {info.error.status === 401 && info.error.code !== OPEN_AGAIN && <AccessToken />}
+        {(NEEDS_ACCESS_TOKEN.has(info.error.code) || accessToken.value !== "") && <AccessToken />}
       </Page>
     );
   if (info.state === "ready" && !info.value.views.includes(view))

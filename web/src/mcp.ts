@@ -2,6 +2,7 @@
 
 import { authorization, withTimeout } from "./api";
 import type { Json } from "./api-types";
+import { NOT_SENDABLE, isHeaderText } from "./header-text";
 import { type Failure, type Result, failure, fromThrown, success } from "./result";
 import { apiKeys } from "./state";
 
@@ -72,6 +73,7 @@ async function request(method: string, params: Record<string, unknown>, signal?:
       },
     },
   };
+  if (!Object.values(keyHeaders()).every(isHeaderText)) return failure(0, "INVALID_KEY", "An API key cannot be sent.", NOT_SENDABLE);
   const begin = performance.now();
   try {
     const response = await fetch("mcp", { method: "POST", headers, body: JSON.stringify(message), cache: "no-store", signal: withTimeout(signal, TIMEOUT_MS) });

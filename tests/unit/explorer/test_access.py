@@ -210,7 +210,7 @@ class TestDeployed:
         refused = ask(self.router, API)
         assert refused.status == 401
         assert dict(refused.headers)["www-authenticate"] == "Bearer"
-        assert json.loads(refused.body)["error"]["code"] == "TOKEN_REQUIRED"
+        assert json.loads(refused.body)["error"]["code"] == "ACCESS_TOKEN_REQUIRED"
         assert json.loads(refused.body)["error"]["message"] == "Send a token."
         assert ask(self.router, API, headers=(("authorization", "Bearer good"),)).status == 200
         assert ask(self.router, API, headers=(("authorization", "Bearer bad"),)).status == 401

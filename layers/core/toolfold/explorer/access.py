@@ -34,8 +34,9 @@ TOKEN_PARAMETER = "token"  # noqa: S105 - the name of a parameter
 SCOPE = "tools:read"
 """What an access token must allow, as for TOOL_LIST and TOOL_GET."""
 
-_CODES = {401: "TOKEN_REQUIRED", 403: InsufficientScope.code, 503: IssuerUnavailable.code}
-"""Status of a request without a valid access token → code."""
+_NO_ACCESS_TOKEN = "ACCESS_TOKEN_REQUIRED"  # noqa: S105 - a code
+_CODES = {401: _NO_ACCESS_TOKEN, 403: InsufficientScope.code, 503: IssuerUnavailable.code}
+"""Status of a request without a valid access token → code. For these the page has a field for a token."""
 
 _HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal; each start prints another."
 
@@ -181,7 +182,7 @@ def _as_problem(refused: Response) -> ApiProblem:
     except (ValueError, KeyError, TypeError):
         described = refused.body.decode(errors="replace").strip()
     headers = [header for header in refused.headers if header[0] != "content-type"]
-    code = _CODES.get(refused.status, "TOKEN_REQUIRED")
+    code = _CODES.get(refused.status, _NO_ACCESS_TOKEN)
     return ApiProblem(refused.status, code, described, "Enter an access token of the issuer.", *headers)
 
 
