@@ -11,6 +11,9 @@ from toolfold.client.channels import Channel, HttpChannel, StdioChannel
 
 __all__ = ["Client"]
 
+_EXECUTOR = "TOOL_CALL_WRITE"
+"""The meta-tool that calls tools. ``TOOL_CALL`` is for the allow-lists of clients with a model: it only reads."""
+
 
 class Client:
     """The tools of one toolfold server. Safe to use from many threads; a context manager closes it.
@@ -102,7 +105,7 @@ class Client:
         approval_token: str | None = None,
         **named: Any,
     ) -> Answer:
-        """Call a tool: ``TOOL_CALL``.
+        """Call a tool, which may change data: ``TOOL_CALL_WRITE``, which every catalog has.
 
         Args:
             tool_name: Its name.
@@ -119,7 +122,7 @@ class Client:
         """
         options = {"select": select, "max_tokens": max_tokens, "fresh": fresh, "approval_token": approval_token}
         given = {"tool_name": tool_name, "arguments": {**(arguments or {}), **named}, **options}
-        return self.call_meta_tool("TOOL_CALL", given)
+        return self.call_meta_tool(_EXECUTOR, given)
 
     def batch(self, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make several calls in one: ``TOOL_BATCH``.
@@ -202,6 +205,6 @@ class Client:
         self.close()
 
     def _combine(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Call one of the meta-tools that ``/mcp`` does not list, through TOOL_CALL, which every profile has."""
+        """Call one of the meta-tools that ``/mcp`` does not list, through the executor, which every profile has."""
         given = {key: value for key, value in arguments.items() if value is not None}
-        return self.call_meta_tool("TOOL_CALL", {"tool_name": name, "arguments": given})
+        return self.call_meta_tool(_EXECUTOR, {"tool_name": name, "arguments": given})
