@@ -43,6 +43,7 @@ def test_access_token_opens_the_page_and_is_stored_nowhere(
     assert not checked.find_violations()
     enter(checked, issuer.token(resource, scope="tools:call"))
     checked.page.get_by_text("INSUFFICIENT_SCOPE").wait_for()
+    assert not checked.find_violations()
     enter(checked, "two words")
     checked.page.get_by_text("copy it again").wait_for()
     token = issuer.token(resource)

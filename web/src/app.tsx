@@ -7,6 +7,7 @@ import { AccessToken } from "./access-token";
 import { Button, FailureNotice, Notice, Page } from "./components";
 import { formatCount } from "./format";
 import { keepFocus } from "./keep-focus";
+import type { Failure } from "./result";
 import { type View, href, navigate, route } from "./router";
 import { loadStart, loadedStart, startInfo } from "./start-info";
 import { accessToken, announcement } from "./state";
@@ -104,13 +105,7 @@ function CurrentView(): JSX.Element {
         </p>
       </Page>
     );
-  if (info.state === "failed")
-    return (
-      <Page title="toolfold">
-        <FailureNotice error={info.error} onRetry={() => void loadStart()} />
-        {(NEEDS_ACCESS_TOKEN.has(info.error.code) || accessToken.value !== "") && <AccessToken />}
-      </Page>
-    );
+  if (info.state === "failed") return <NoStart error={info.error} />;
   if (info.state === "ready" && !info.value.views.includes(view))
     return (
       <Page title="Not available here">
@@ -119,6 +114,20 @@ function CurrentView(): JSX.Element {
     );
   const Shown = VIEWS[view];
   return <Shown key={`${view}/${name}`} />;
+}
+
+/** What is shown where the server refuses to say what it is, or cannot be reached. */
+function NoStart({ error }: { error: Failure }): JSX.Element {
+  const hasToken = accessToken.value !== "";
+  const needsToken = NEEDS_ACCESS_TOKEN.has(error.code);
+  return (
+    <Page title="toolfold" lead={needsToken && !hasToken ? "This server shows its tools to those who have an access token of its issuer." : undefined}>
+      <div class="stack">
+        {(hasToken || !needsToken) && <FailureNotice error={error} onRetry={() => void loadStart()} />}
+        {(hasToken || needsToken) && <AccessToken />}
+      </div>
+    </Page>
+  );
 }
 
 function Footer(): JSX.Element {
