@@ -194,4 +194,4 @@ def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization 
         return None
     from toolfold.auth.factory import create_resource_server
 
-    return create_resource_server(settings, lambda: executor.http_client)
+    return create_resource_server(settings, lambda: executor.resources.http_client)

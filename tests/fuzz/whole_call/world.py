@@ -120,7 +120,7 @@ class World:
     def reset(self) -> None:
         """Drop everything that calls leave behind, except connections."""
         for handler in (self.handler, self.server.lambda_handler):
-            handler.app.executor._cached_executor = None
+            handler.app.executor.resources._cached_executor = None
         if self.cache_file and self.cache_file.exists():
             with contextlib.closing(sqlite3.connect(self.cache_file)) as database, database:
                 for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():

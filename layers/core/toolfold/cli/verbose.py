@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def observe(app: App) -> None:
     """Print the requests that ``app`` sends from now on."""
-    app.executor.http_client.on_request = print_trace
+    app.executor.resources.http_client.on_request = print_trace
 
 
 def print_trace(trace: RequestTrace) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "calendar_dates",
     "call_log",
     "call_log_file",
+    "call_resources",
     "canonical_arguments",
     "circuit_breaker",
     "client_limits",

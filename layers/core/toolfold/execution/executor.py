@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import (
-    LIMITS_UNAVAILABLE,
     CallError,
     ClientLimit,
     InternalError,
@@ -33,20 +32,15 @@ if TYPE_CHECKING:
     from toolfold.cache.memo import Memo
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.approval import Approval, ApprovalGate
-    from toolfold.execution.approval_resources import ApprovalResources
-    from toolfold.execution.audit import AuditLine, AuditLog
-    from toolfold.execution.cached_executor import Admit, CachedExecutor
+    from toolfold.execution.approval import Approval
+    from toolfold.execution.audit import AuditLine
+    from toolfold.execution.cached_executor import Admit
     from toolfold.execution.call_log import CallLog
-    from toolfold.execution.client_limits import ClientLimits
+    from toolfold.execution.call_resources import CallResources
     from toolfold.execution.clock import Clock
     from toolfold.execution.observer import Observer
     from toolfold.execution.result import CallResult
-    from toolfold.execution.secrets import SecretProvider
-    from toolfold.execution.single_use import SingleUse
     from toolfold.execution.validation_problems import ResolvedArguments
-    from toolfold.network.session import HttpClient
-    from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
     from toolfold.sources.registry import AdapterRegistry
 
@@ -85,20 +79,31 @@ class ToolExecutor:
         self.settings = settings
         self.aws = aws or AwsClients()
         self._allow_list = AllowList.from_settings(settings)
-        self._secrets: SecretProvider | None = None
         self._on_call, self._adapters, self._clock, self._read_file = on_call, adapters, clock, read_file
         self._on_failure, self._uses_own_keys = on_failure, uses_own_keys
-        self._client_limits: ClientLimits | None = None
-        self._cached_executor: CachedExecutor | None = None
-        self._http_client: HttpClient | None = None
-        self._answer_store: AnswerStore | None = None
-        self._approval_resources: ApprovalResources | None = None
-        self._approval_gate: ApprovalGate | None = None
-        self._single_use: SingleUse | None = None
         self._is_audited = logs_audit or bool(settings.audit_file)
-        self._audit_log: AuditLog | None = None
+        self._resources: CallResources | None = None
         self.observer: Observer | None = None
         self._lock = threading.Lock()
+
+    @property
+    def resources(self) -> CallResources:
+        """What calls share; made by the first call."""
+        if self._resources is None:
+            from toolfold.execution.call_resources import CallResources
+
+            with self._lock:
+                if self._resources is None:
+                    self._resources = CallResources(
+                        self.settings,
+                        self.aws,
+                        on_call=self._record_call,
+                        on_failure=self._on_failure,
+                        adapters=self._adapters,
+                        clock=self._clock,
+                        read_file=self._read_file,
+                    )
+        return self._resources
 
     def call(
         self,
@@ -150,7 +155,7 @@ class ToolExecutor:
             if end is not None:
                 end(line.code)
             if is_audited:
-                self.audit_log().write(line)
+                self.resources.audit_log().write(line)
 
     def _call(
         self,
@@ -184,7 +189,7 @@ class ToolExecutor:
         self._allow_list.check(source)
         admit = self._admission(source, tool, credentials)
         approval = self._approval(source, tool, resolved.arguments, credentials, line)
-        secrets = self._secret_provider()
+        secrets = self.resources.secret_provider()
         api_key = resolve_api_key(
             source,
             credentials,
@@ -194,8 +199,8 @@ class ToolExecutor:
             need=tool.call.get("credentials", "required"),
         )
         if approval is not None:
-            self.approval_gate().redeem(tool, approval)
-        result = self.cached_executor().call(
+            self.resources.approval_gate().redeem(tool, approval)
+        result = self.resources.cached_executor().call(
             source,
             tool,
             resolved.arguments,
@@ -233,61 +238,35 @@ class ToolExecutor:
 
     def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
         """Return the next step after an answer of ``tool`` that is too large."""
-        return self.cached_executor().smaller_response_hint(catalog.source(tool.source))
+        return self.resources.cached_executor().smaller_response_hint(catalog.source(tool.source))
 
     @property
     def memo(self) -> Memo:
         """What equal calls computed."""
-        return self.cached_executor().memo
+        return self.resources.cached_executor().memo
 
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that this process has called, by its id."""
-        with self._lock:
-            executor = self._cached_executor
-        return {} if executor is None else executor.circuit_states()
-
-    def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
-        """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
-        with self._lock:
-            if self._answer_store is None:
-                from toolfold.results.offload import AnswerStore
-
-                settings = self.settings
-                self._answer_store = AnswerStore(
-                    settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self.aws, self._on_failure
-                )
-            store = self._answer_store
-        return store.save(text, suffix, remaining_s)
+        return {} if self._resources is None else self._resources.circuit_states()
 
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
         from toolfold.execution import api_keys, validation  # noqa: F401 - see above
 
-        self.cached_executor().warm_up(catalog.sources)
+        self.resources.cached_executor().warm_up(catalog.sources)
+
+    def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
+        """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
+        return self.resources.answer_store().save(text, suffix, remaining_s)
 
     def reset(self) -> None:
         """Drop the cache, rate limits, circuit breakers, adapters, API keys from AWS, and all connections.
 
         The next call makes new ones.
         """
-        with self._lock:
-            self._cached_executor = self._answer_store = self._client_limits = None
-            self._approval_resources = self._approval_gate = self._audit_log = self._single_use = None
-            if self._secrets is not None:
-                self._secrets.reset()
-            self.aws.reset()
-            if self._http_client is not None:
-                self._http_client.close()
-
-    @property
-    def http_client(self) -> HttpClient:
-        """The HTTP client of all calls, made for the first request that is sent: its import takes the longest."""
-        with self._lock:
-            if self._http_client is None:
-                from toolfold.network.session import HttpClient
-
-                self._http_client = HttpClient()
-            return self._http_client
+        self.aws.reset()
+        if self._resources is not None:
+            self._resources.reset()
 
     def _admission(self, source: Source, tool: Tool, credentials: RequestCredentials) -> Admit | None:
         """Return what counts the call of a tool that reads, or count that of another at once; None: without limits.
@@ -300,7 +279,7 @@ class ToolExecutor:
             return None
         from toolfold.execution.client_limits import caller_id
 
-        caller, limits = caller_id(source, credentials, settings.key_salt), self._limits()
+        caller, limits = caller_id(source, credentials, settings.key_salt), self.resources.client_limits()
         admit = functools.partial(limits.admit, caller)
         if tool.effect == "read" and not tool.needs_approval:
             return admit
@@ -318,7 +297,7 @@ class ToolExecutor:
         if not tool.needs_approval:
             return None
         try:
-            return self.approval_gate().check(source, tool, arguments, credentials, line.note_approval)
+            return self.resources.approval_gate().check(source, tool, arguments, credentials, line.note_approval)
         except CallError as error:
             self._log_refused(tool, error)
             raise
@@ -335,98 +314,6 @@ class ToolExecutor:
             self._on_call(call)
         if self.observer is not None:
             self.observer.record_call(call)
-
-    def _limits(self) -> ClientLimits:
-        """Return what counts the calls of each caller; made by the first call."""
-        with self._lock:
-            if self._client_limits is None:
-                from toolfold.cache.factory import create_shared_store
-                from toolfold.execution.client_limits import ClientLimits
-                from toolfold.execution.clock import Clock
-
-                clock = self._clock or Clock()
-                shared = create_shared_store(
-                    self.settings, clock.monotonic, self.aws, name="Limits of callers", on_failure=self._report_limits
-                )
-                self._client_limits = ClientLimits(self.settings, shared, clock)
-            return self._client_limits
-
-    def approval_gate(self) -> ApprovalGate:
-        """Return what decides about calls that need approval; made by the first of them."""
-        resources = self._approvals()
-        with self._lock:
-            if self._approval_gate is None:
-                from toolfold.execution.approval import ApprovalGate
-
-                self._approval_gate = ApprovalGate(resources)
-            return self._approval_gate
-
-    def single_use(self) -> SingleUse:
-        """Return what lets a token be used once; made by the first that is needed."""
-        resources = self._approvals()
-        with self._lock:
-            if self._single_use is None:
-                from toolfold.execution.single_use import SingleUse
-
-                self._single_use = SingleUse(resources)
-            return self._single_use
-
-    def _approvals(self) -> ApprovalResources:
-        """Return the secret and the store of approvals, for both of the above."""
-        secrets = self._secret_provider()
-        with self._lock:
-            if self._approval_resources is None:
-                from toolfold.execution.approval_resources import ApprovalResources
-
-                now = time.time if self._clock is None else self._clock.now
-                self._approval_resources = ApprovalResources(self.settings, self.aws, secrets.get_secret, now)
-            return self._approval_resources
-
-    def audit_log(self) -> AuditLog:
-        """Return what logs each call; made by the first call."""
-        with self._lock:
-            if self._audit_log is None:
-                from toolfold.execution.audit import AuditLog
-
-                self._audit_log = AuditLog(self.settings, time.time if self._clock is None else self._clock.now)
-            return self._audit_log
-
-    def _report_limits(self, _reason: str) -> None:
-        if self._on_failure is not None:
-            self._on_failure(LIMITS_UNAVAILABLE)
-
-    def _secret_provider(self) -> SecretProvider:
-        """Return what reads API keys from AWS; made by the first call."""
-        with self._lock:
-            if self._secrets is None:
-                from toolfold.execution.secrets import SecretProvider
-
-                self._secrets = SecretProvider(
-                    self.aws,
-                    self.settings.secret_ttl_s,
-                    self.settings.secret_timeout_s,
-                    self._on_failure,
-                    self.settings.source_keys,
-                )
-            return self._secrets
-
-    def cached_executor(self) -> CachedExecutor:
-        """Return what performs validated calls; made by the first call."""
-        with self._lock:
-            if self._cached_executor is None:
-                from toolfold.execution.cached_executor import CachedExecutor
-
-                self._cached_executor = CachedExecutor(
-                    self.settings,
-                    aws=self.aws,
-                    get_http_client=lambda: self.http_client,
-                    on_call=self._record_call,
-                    on_failure=self._on_failure,
-                    adapters=self._adapters,
-                    clock=self._clock,
-                    read_file=self._read_file,
-                )
-            return self._cached_executor
 
 
 def _key_takers(catalog: Catalog) -> int:
