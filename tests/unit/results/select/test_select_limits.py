@@ -85,7 +85,7 @@ def test_number_of_parts_is_limited(expression: str, kind: str) -> None:
         ", ".join(["mean(n)"] * 40),
         ", ".join(["max(digit)"] * 40),
         "top 999999999 by n",
-        "bottom 20000 by word",
+        "order by word desc; limit 20000",
         "last 999999999999999999999999",
         "; ".join(["2024.."] * 10),
         "date~2024 word~x digit~1 n~1",

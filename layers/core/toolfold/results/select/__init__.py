@@ -24,6 +24,7 @@ __all__ = [
     "expression_budget",
     "expressions",
     "functions",
+    "grouping",
     "jmespath_functions",
     "jmespath_interpreter",
     "jmespath_periods",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolfold.budget import WorkBudget
@@ -151,16 +152,26 @@ class Calculation:
         called = called or [Item(Call("count", (), "count", 0), "count")]
         sql = [statements.calculation(key.expression) for key in keys]
         values_sql = [statements.calculation(item.expression, in_rows=False) for item in called]
-        order = [self._group_order(one, called) for one in selection.order]
+        ranks, limit = [Order(one.expression, one.descending) for one in selection.order], selection.row_limit
+        if limit is not None and limit.which in ("top", "bottom") and not ranks:
+            ranks = [Order(called[0].expression, descending=limit.which == "top")]
+            self._chosen.notes.append(f'"{limit.which} {limit.count}" is by {self.label(called[0])}.')
+        order = [self._group_order(one, called) for one in ranks]
+        statements.parameters = []
+        having = " AND ".join(map(statements.having, selection.having))
         statement = (
             f"SELECT {', '.join([*sql, *values_sql])} FROM data GROUP BY {', '.join(sql)} "  # noqa: S608
-            f"ORDER BY {', '.join([*order, 'min(rowid)'])}"
+            f"{having and f'HAVING {having} '}ORDER BY {', '.join([*order, 'min(rowid)'])}"
         )
         with self._tables() as tables:
-            found = self._query(tables, statement)
+            found = tables.query(statement, statements.parameters)[1]
+        if selection.having and not found:
+            self._chosen.notes.append("No group meets the condition.")
         rows = [tuple(map(self._shown, row)) for row in self._budget.checked(found)]
         columns = unique_names([*map(self.label, keys), *map(self.label, called)])
-        return Table(self._table.name, columns, limited(rows, selection, _is_time(keys[0])))
+        return Table(
+            self._table.name, columns, limited(rows, replace(selection, order=tuple(ranks)), _is_time(keys[0]))
+        )
 
     def _group_order(self, order: Order, called: Sequence[Item]) -> str:
         expression = order.expression

@@ -48,6 +48,8 @@ PARTS = {
     for kind, pattern in {
         "exactly": rf"(?:{_FIELDS}|values?)\s++only\b\s*+:?|only\s++(?:the\s++)?(?:{_FIELDS}|values?)\b\s*+:?",
         "everything": rf"(?:\*|(?:all|everything)(?:\s++(?:{_FIELDS}|rows?|data)\b)?)(?=\s*+(?:[;,|]|$)|\s++\w)",
+        "by_date": r"(?:(?:order|sort)(?:ed)?(?:\s++by)?\s++)?"
+        r"(?:(?P<way>newest|latest|most\s++recent|recent|oldest|earliest)(?:\s++(?:rows?|dates?))?\s++first|(?P<reverse>reverse\s++)?chronological(?:ly)?(?:\s++order)?)\b(?!\s*+\d)",
         "call": r"(?:(?:df|data|rows|table)\.)?(?P<which>head|tail|limit|first|last|take)"
         r"\(\s*+(?P<count>\d{0,9}+)\s*+\)",
         "take": rf"(?P<which>{_WORDS})\s*+[:=]?\s*+-?(?P<count>{COUNT})(?:{ROWS}|(?![\w.%]|\s*+[*/+]))",

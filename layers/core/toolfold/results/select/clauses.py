@@ -143,6 +143,11 @@ class SelectParser(ConditionParser):
         if by is None:
             self.skip_space()
             begins_other = self.begins_clause(self.offset) or self._begins_part(self.offset)
+            if not begins_other and self._is_function(self.offset):  # highest mean(volume)
+                ranked = Order(self._needed_expression("by"), descending=which == "top")
+                self._limit(RowLimit(which, count, start))
+                self._selection = replace(self._selection, order=(ranked, *self._selection.order))
+                return
             words = None if begins_other else self._phrase()
             of = words.name if words is not None else None
             by = clause_words.BY.match(self.text, self.offset)
@@ -177,6 +182,11 @@ class SelectParser(ConditionParser):
             if comma is None or self._begins_part(comma.end()) or self._is_condition(comma.end()):
                 return
             self.offset = comma.end()
+
+    def _parse_by_date(self, match: re.Match[str]) -> None:
+        descending = bool(match["reverse"]) or (match["way"] or "oldest").lower() not in ("oldest", "earliest")
+        order = Order(Column(Name("date", match.start())), descending)
+        self._selection = replace(self._selection, order=(*self._selection.order, order))
 
     def _parse_ordered(self, match: re.Match[str]) -> None:
         order = Order(self._needed_expression("order by"), match["way"].lower().startswith("desc"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolfold.budget import WorkBudget
@@ -157,6 +158,7 @@ def _evaluate_table(
 def _calculated(
     selection: Selection, statements: Statements, chosen: ChosenRows, budget: WorkBudget
 ) -> tuple[Table, dict[str, Any]]:
+    selection = _grouped_by_texts(selection, statements, chosen)
     items, lookup = selection.items, statements.lookup
     excluded = {lookup.index(name.text) for name in selection.excluded}
     is_function = any(has_aggregate(item.expression) and not has_rows(item.expression) for item in items)
@@ -178,6 +180,27 @@ def _calculated(
     from toolfold.results.select.calculations import Calculation
 
     return Calculation(selection, statements, chosen, budget).rows(items), {}
+
+
+def _grouped_by_texts(selection: Selection, statements: Statements, chosen: ChosenRows) -> Selection:
+    """Return ``type, sum(volume)`` as groups: one number beside a column of texts is that of each of them."""
+    plain = [item for item in selection.items if isinstance(item.expression, Column)]
+    called = [item.expression for item in selection.items if isinstance(item.expression, Call)]
+    if selection.groups or not plain or len(plain) + len(called) < len(selection.items) or not called:
+        return selection
+    if any(not has_aggregate(one) or one.function in ("min", "max", "first", "last") for one in called):
+        return selection
+    keys = []
+    for item in plain:
+        index = statements.index(item.expression.name) if isinstance(item.expression, Column) else 0
+        cells = {str(statements.table.rows[position][index]) for position in chosen.positions}
+        if statements.kind(index) == "text" and len(cells) < len(chosen.positions):
+            keys.append(item)
+    if not keys:
+        return selection
+    chosen.notes.append(f"Grouped by {', '.join(quoted_name(item.text) for item in keys)}.")
+    items = tuple(item for item in selection.items if item not in plain or item in keys)
+    return replace(selection, items=items, groups=tuple(keys))
 
 
 def _all_columns(lookup: ColumnLookup, excluded: set[int | None]) -> tuple[Item, ...]:

@@ -46,6 +46,14 @@ _BEFORE_DATE = [
 ]
 """What may stand before a single date, and what the period is."""
 
+_CLOCK = re.compile(
+    r"(?:(?:since|after|before|until|till|from|between|at)\s++)?(?P<time>[0-2]?\d:[0-5]\d)(?::[0-5]\d)?(?![\d\]:])"
+    r"(?<!\[)",
+    re.I,
+)
+_SAME_DAY = re.compile(r"(?P<time>[0-2]?\d:[0-5]\d(?::[0-5]\d)?)(?![\d:])")
+"""A time behind one with its day: ``2026-01-13 15:40..16:00``."""
+
 _ONWARDS = re.compile(r"\s++onwards?\b", re.I)
 
 _RELATIVE = [
@@ -84,6 +92,9 @@ def parse_period(text: str, offset: int) -> tuple[Period, int] | None:
     found = _span(text, offset)
     if found is not None:
         return found
+    if clock := _CLOCK.match(text, offset):
+        problem = f"{clock['time']} is a time without a day"
+        raise invalid_select(problem, offset, "Write e.g. 2026-01-13 15:40..16:00, last 20 minutes or hour >= 15.")
     for form, pattern in _BEFORE_DATE:
         prefix = pattern.match(text, offset)
         date = None if prefix is None else DATE_PATTERN.match(text, prefix.end())
@@ -109,6 +120,11 @@ def _span(text: str, offset: int) -> tuple[Period, int] | None:
     if joint is None:
         return None
     high = DATE_PATTERN.match(text, joint.end())
+    same_day = _SAME_DAY.match(text, joint.end()) if low and ":" in low[0] and high is None else None
+    if low and same_day:
+        day, time = _bounds(low)[0], same_day["time"]
+        last = f"{day[:11]}{time.zfill(5) if len(time) < 6 else time.zfill(8)}"
+        return Period(text[offset : same_day.end()].strip(), offset, day, last), same_day.end()
     if high is None and not dots:
         return None
     if low is None and high is None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolfold.fuzzy import normalize
 from toolfold.results.select import functions
+from toolfold.results.select.grouping import COUNTED, find_grouping, has_function
 from toolfold.results.select.names import FILLERS, ColumnLookup, DocumentNames
 from toolfold.results.select.phrases import Phrases
 from toolfold.results.select.selection import (
@@ -94,15 +95,19 @@ class _Resolver:
         for condition in top_conditions(selection.condition):
             if (computed := self._assigned(condition)) is not None:
                 items.append(computed)
-            else:
-                conditions.append(self._condition(condition))
+                continue
+            counted = self._counted(condition)
+            items += [Item(Call("count", (), "count", 0), "count")] if counted is not None else []
+            conditions.append(self._condition(counted or condition))
         grouped = [self._group(part) for group in groups for part in self._split_group(group)]
-        items += [group for group in grouped if _has_function(group.expression)]  # "group by month mean close"
-        groups = tuple(group for group in grouped if not _has_function(group.expression))
-        if any(_has_function(item.expression) for item in items):  # calculations for functions of them alone
+        items += [group for group in grouped if has_function(group.expression)]  # "group by month mean close"
+        groups = tuple(group for group in grouped if not has_function(group.expression))
+        if any(has_function(item.expression) for item in items):  # calculations for functions of them alone
             items = [
-                item for item in items if normalize(item.alias) not in self._aliases or _has_function(item.expression)
+                item for item in items if normalize(item.alias) not in self._aliases or has_function(item.expression)
             ]
+        grouping = find_grouping(items, groups, conditions, limit)
+        items, groups, conditions = grouping.items, grouping.groups, grouping.conditions
         excluded = [self._phrases.column(name) for name in selection.excluded]
         kept_order = []
         for one in order:
@@ -117,6 +122,7 @@ class _Resolver:
         items, is_distinct = _without_unique(items, selection.distinct)
         resolved = replace(
             selection, items=tuple(items), condition=All(tuple(conditions)) if conditions else None, groups=groups,
+            having=grouping.having,
             order=tuple(kept_order), row_limit=limit, distinct=is_distinct, excluded=tuple(excluded),
         )  # fmt: skip
         return Resolved(resolved, self._lookups, self._phrases.fields, list(self._phrases.notes))
@@ -157,6 +163,16 @@ class _Resolver:
         ):
             return None
         return Item(self._expression(operand.expression), operand.text, left.name.text)
+
+    def _counted(self, condition: Condition) -> Condition | None:
+        """Return the condition of the rows in ``count close > 60``; None for another."""
+        if not isinstance(condition, Comparison) or not isinstance(condition.left, Column):
+            return None
+        name = condition.left.name
+        found = None if self._phrases.known(name.text) else COUNTED.fullmatch(name.text)
+        if found is None or (self._phrases.known(found["rest"]) or self._names.guesses(found["rest"])) in (None, []):
+            return None
+        return replace(condition, left=Column(Name(found["rest"], name.offset + found.start("rest"))))
 
     # Items
 
@@ -204,6 +220,8 @@ class _Resolver:
                 return defined
             if self._phrases.known(expression.name.text) is None and (unit := self._phrases.time_unit(expression.name)):
                 return unit
+            if self._phrases.known(expression.name.text) is None and expression.name.text.lower() == "count":
+                return Call("count", (), "count", expression.name.offset)
             if self._phrases.known(expression.name.text) is None and (call := self._phrases.function(expression.name)):
                 return call[0]  # type: ignore[return-value]  # a function
             return Column(self._phrases.column(expression.name))
@@ -253,11 +271,6 @@ class _Resolver:
         ):
             return replace(operand, expression=None)
         return replace(operand, expression=self._expression(expression))
-
-
-def _has_function(expression: Expression) -> bool:
-    """Return whether an expression has a function of all rows."""
-    return any(isinstance(part, Call) and part.function not in functions.SCALARS for part in parts_of(expression))
 
 
 def _without_unique(items: list[Item], distinct: bool) -> tuple[list[Item], bool]:

@@ -8,10 +8,20 @@ from dataclasses import dataclass, field
 from toolfold.budget import WorkBudget
 from toolfold.results import values
 from toolfold.results.columns import positions_by_date
-from toolfold.results.select.names import ColumnLookup
+from toolfold.results.select.names import ColumnLookup, listed_names
 from toolfold.results.select.periods import Bounds
-from toolfold.results.select.selection import Condition, Period, RowLimit, Selection, top_conditions
+from toolfold.results.select.selection import (
+    Column,
+    Condition,
+    Order,
+    Period,
+    RowLimit,
+    Selection,
+    invalid_select,
+    top_conditions,
+)
 from toolfold.results.select.statements import Statements, has_aggregate
+from toolfold.text_safety import quoted_name
 
 _ROWS_AT_ONCE = 10_000
 """Rows between two looks at the clock: some ten milliseconds."""
@@ -68,10 +78,34 @@ def _row_order(selection: Selection, statements: Statements) -> list[str]:
     if selection.groups:
         return []
     terms = []
+    if selection.row_limit is not None and selection.row_limit.which in ("top", "bottom"):
+        _refuse_texts(order[:1], statements)
     for one in order:
         sql = statements.calculation(one.expression)
         terms += [f"{sql} IS NULL", f"{sql} {'DESC' if one.descending else 'ASC'}"]
     return terms
+
+
+def _refuse_texts(order: Sequence[Order], statements: Statements) -> None:
+    """Refuse ``largest holder``, the last of the alphabet, where there are columns of numbers.
+
+    Raises:
+        InvalidArguments: a column of texts is ranked.
+    """
+    for one in order:
+        index = statements.index(one.expression.name) if isinstance(one.expression, Column) else None
+        if index is None or statements.kind(index) != "text":
+            continue
+        columns = statements.table.columns
+        numbers = [name for position, name in enumerate(columns) if statements.kind(position) in ("number", "digits")]
+        if numbers:
+            name = quoted_name(columns[index])
+            form = f"top 5 by {quoted_name(numbers[0])}, or order by {name}; limit 5"
+            raise invalid_select(
+                f"{name} holds texts, of which none is the largest",
+                one.expression.name.offset if isinstance(one.expression, Column) else None,
+                f"Write {form}. Columns of numbers: {listed_names(numbers)}.",
+            )
 
 
 def _queried(
@@ -117,15 +151,47 @@ def _limit(
         chosen.positions = positions[selection.skip :]
         return
     which, listed = _which(limit, lookup, chosen, is_ordered=is_ordered), positions[selection.skip :]
+    if limit.which in ("top", "bottom") and not is_ordered and len(listed) > limit.count:
+        chosen.notes += _unranked(limit, selection, statements)
     if which == "head":
         chosen.positions = listed[: limit.count]
     elif which == "tail":
         chosen.positions = listed[max(0, len(listed) - limit.count) :]
     else:
         chosen.positions = _by_date(which, limit, positions, lookup, statements, selection.skip)
+        if which == "next" and positions and not chosen.positions:
+            chosen.notes.append(_none_ahead(lookup, statements))
+        if is_ordered and which == "newest" and _is_after_order(limit, selection, lookup):
+            count = limit.count
+            chosen.notes.append(f'"last {count}" took the newest rows; "limit {count}" takes the first of the order.')
         if is_ordered:
             wanted = set(chosen.positions)
             chosen.positions = [position for position in positions if position in wanted]
+
+
+def _is_after_order(limit: RowLimit, selection: Selection, lookup: ColumnLookup) -> bool:
+    """Return whether a number of rows is written behind an order that is not one by date."""
+    first = selection.order[0].expression
+    if not isinstance(first, Column):
+        return True
+    return limit.offset > first.name.offset and lookup.index(first.name.text) != lookup.date_index
+
+
+def _unranked(limit: RowLimit, selection: Selection, statements: Statements) -> list[str]:
+    """Return the note for ``top 5`` without a column, which is not that of the largest."""
+    named = [statements.index(item.expression.name) for item in selection.items if isinstance(item.expression, Column)]
+    indexes = [index for index in named or range(len(statements.table.columns)) if statements.kind(index) == "number"]
+    if not indexes:
+        return []
+    name, short = quoted_name(statements.table.columns[indexes[0]]), f"{limit.which} {limit.count}"
+    return [f'"{short}" took the rows as listed; "{short} by {name}" sorts them.']
+
+
+def _none_ahead(lookup: ColumnLookup, statements: Statements) -> str:
+    assert lookup.date_index is not None  # noqa: S101 - rows without dates are not chosen by date
+    name, dates = statements.table.columns[lookup.date_index], statements.dates(lookup.date_index)
+    period = "" if dates is None else f": {quoted_name(name)} runs from {dates.oldest[:10]} to {dates.newest[:10]}"
+    return f"No row is of {statements.today} or later{period}."
 
 
 def _which(limit: RowLimit, lookup: ColumnLookup, chosen: ChosenRows, *, is_ordered: bool) -> str:

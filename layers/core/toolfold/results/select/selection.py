@@ -215,6 +215,7 @@ class Selection:
         items: columns, calculations and functions to return; none: all columns.
         condition: what must be true of a row.
         groups: columns and units of time by which functions are grouped.
+        having: what must be true of a group.
         order: what to sort by.
         row_limit: how many rows.
         rows: rows by their position.
@@ -230,6 +231,7 @@ class Selection:
     items: tuple[Item, ...] = ()
     condition: Condition | None = None
     groups: tuple[Item, ...] = ()
+    having: tuple[Condition, ...] = ()
     order: tuple[Order, ...] = ()
     row_limit: RowLimit | None = None
     rows: Slice | None = None

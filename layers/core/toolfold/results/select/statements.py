@@ -72,6 +72,7 @@ class Statements:
         self.lookup, self.table, self.today = lookup, lookup.table, today
         self.parameters: list[Any] = []
         self.notes: dict[str, None] = {}
+        self._in_rows = True
         self._kinds: dict[int, str] = {}
         self._dates: dict[int, Dates | None] = {}
 
@@ -99,8 +100,17 @@ class Statements:
 
     # Calculations
 
-    def calculation(self, expression: Expression, *, in_rows: bool = True) -> str:
+    def having(self, condition: Condition) -> str:
+        """Return a condition of groups as SQL; see :meth:`condition`."""
+        self._in_rows = False
+        try:
+            return self.condition(condition)
+        finally:
+            self._in_rows = True
+
+    def calculation(self, expression: Expression, *, in_rows: bool | None = None) -> str:
         """Return an expression as SQL; ``in_rows``: a function of all rows is one number beside each row."""
+        in_rows = self._in_rows if in_rows is None else in_rows
         if isinstance(expression, Number):
             return repr(expression.value / 100 if "%" in expression.text else expression.value)
         if isinstance(expression, Column):
