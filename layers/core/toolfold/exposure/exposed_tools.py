@@ -109,7 +109,7 @@ class ExposedTools(MetaTools):
         return instructions(
             self._catalog_of_profile,
             self.now(),
-            steps=f"{step} {_DATA}" if step else None,
+            steps=f"{step} {{combining}}{_DATA}" if step else None,
             purpose=description,
             switched_off=self.resolution.switched_off(),
         )

@@ -58,7 +58,7 @@ def instructions(
     Args:
         catalog: the current catalog.
         now: the time, in seconds since 1970. The text has the date alone, so that it is the same all day.
-        steps: how to call, where it is not by the meta-tools.
+        steps: how to call, where it is not by the meta-tools; ``{combining}`` stands for the tools that combine calls.
         purpose: what this selection of tools is for.
         switched_off: tools that combine several calls, and cannot be called.
     """
@@ -71,7 +71,8 @@ def instructions(
     )
     if len(categories) > _MOST_NAMED:
         here += f" and {len(categories) - _MOST_NAMED} more"
-    steps = " ".join(filter(None, (safe_line(purpose), steps or _STEPS.format(combining=_combining(switched_off)))))
+    how = (steps or _STEPS).format(combining=_combining(switched_off))
+    steps = " ".join(filter(None, (safe_line(purpose), how)))
     guide = f"Tools for {safe_line(here)}. {steps}" if here else steps
     return f"{guide[:_MAX_CHARACTERS]} {_dates(now)}"
 
