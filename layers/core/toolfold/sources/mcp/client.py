@@ -30,7 +30,11 @@ _FIELD = re.compile(r"[A-Za-z_]{1,40}|[0-9]{1,6}")
 """A name that is a field of the protocol in all likelihood; others are data of the server."""
 
 _HANDSHAKE_ERAS = ("2024-", "2025-")
-_CONNECTION_CLOSED, _PARSE_ERROR = -32000, -32700
+_CONNECTION_CLOSED = -32000
+_UNREADABLE = {-32700: "Failed to parse ", -32600: "Unexpected content type: "}
+"""Code → how the message begins of an error that the SDK makes of a response which is not one of MCP."""
+
+_OK, _BAD_REQUEST = 200, 400
 _REFUSED_SESSION = (-32000, -32600, -32603)
 """Codes with which status 400 means an unknown session: those of servers, and what the SDK makes of other bodies."""
 
@@ -75,7 +79,7 @@ async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call:
         if exchange.fault is not None or _is_failure_of_http(exchange.status, error.code) or is_closed(error):
             cause = exchange.fault or stream.fault
             raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause) from None
-        if error.code == _PARSE_ERROR and error.message.startswith("Failed to parse "):
+        if error.code in _UNREADABLE and error.message.startswith(_UNREADABLE[error.code]):
             raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
         raise CallRefused(error.code, error.message) from None
     except ValidationError as error:
@@ -94,8 +98,11 @@ def _place(error: ValidationError) -> str:
 
 
 def _is_failure_of_http(status: int, code: int) -> bool:
-    """Return whether a response was refused before a tool saw it; other errors of the protocol have a status too."""
-    return status >= 401 or (status == 400 and code in _REFUSED_SESSION)
+    """Return whether a response has no answer of a tool; errors of the protocol have the status 400 or 404 as well.
+
+    The SDK makes errors of its own of redirects that it does not follow, and of 202 without an answer.
+    """
+    return status >= 401 or _OK < status < _BAD_REQUEST or (status == _BAD_REQUEST and code in _REFUSED_SESSION)
 
 
 def is_closed(error: MCPError) -> bool:

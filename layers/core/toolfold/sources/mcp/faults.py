@@ -42,6 +42,7 @@ MAX_SAID_CHARS = 2_000
 
 _INVALID_PARAMS = -32602
 _DEFAULT_RETRY_AFTER_S = 60
+_OK = 200
 _UNAVAILABLE = (408, 502, 503, 504)
 _REFUSED_KEY = (401, 403)
 
@@ -163,14 +164,16 @@ class FaultTexts:
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> CallError:
         title = self._source.title
         status = 0 if fault.exchange is None or fault.cause is not None else fault.exchange.status
-        if status >= 400:
+        if status > _OK:
             return self._status_error(status, fault)
         if isinstance(fault.cause, TransportError) and fault.cause.host:
             from toolfold.sources.http_api.transport_errors import to_call_error
 
             return to_call_error(fault.cause, self._source, self._max_bytes, self._hint)
         if isinstance(fault.cause, ResponseTooLarge):
-            return AnswerTooLarge(f"The response is larger than {self._max_bytes / 1e6:g} MB.", self._hint)
+            is_long = type(fault.cause) is ResponseTooLarge
+            what = f"is larger than {self._max_bytes / 1e6:g} MB" if is_long else "has too many parts to be read"
+            return AnswerTooLarge(f"The response {what}.", self._hint)
         if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
             failure = UpstreamError if fault.was_sent else ConnectionNotPossible
             place = f": {fault.reason}" if fault.reason else ""

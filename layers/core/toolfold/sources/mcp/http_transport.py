@@ -27,6 +27,13 @@ _KEEP_ALIVE_S = 30.0
 _MAX_CONNECTIONS = 50
 _RETRY_AFTER_CHARS = 30
 
+MAX_BLOCKS = 50_000
+"""Content blocks of one response, counted as members called ``type``. The SDK makes an object of 2 KB of each, in a
+parser that nothing can interrupt: 25 MB of them take 1.4 GB."""
+
+MAX_CONTAINERS = 500_000
+"""Objects and lists of one response; 25 MB of rows have half as many."""
+
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Send the requests of one session.
@@ -127,6 +134,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return errors.ConnectionBroken(self._host)
 
 
+class TooManyParts(errors.ResponseTooLarge):
+    """A response has so many small parts that they take far more memory than its bytes."""
+
+
 class StreamEnded(httpx2.StreamError):
     """The body cannot be read any further. The SDK ends the request at this class of errors, not the session."""
 
@@ -138,19 +149,34 @@ class _LimitedStream(httpx2.AsyncByteStream):
         self, response: httpcore2.Response, max_bytes: int | None, exchange: Exchange, transport: GuardedTransport
     ) -> None:
         self._response, self._left, self._exchange, self._transport = response, max_bytes, exchange, transport
+        self._blocks, self._containers = MAX_BLOCKS, MAX_CONTAINERS
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for part in self._response.stream:  # type: ignore[union-attr]  # of an asynchronous pool
                 if self._left is not None:
+                    self._count(part, self._left)
                     self._left -= len(part)
-                    if self._left < 0:
-                        self._exchange.fault = errors.ResponseTooLarge(self._transport._host)
-                        raise StreamEnded("the response is larger than allowed")
                 yield part
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             self._exchange.fault = self._transport._to_fault(error)
             raise StreamEnded("the connection was closed before the response was complete") from None
+
+    def _count(self, part: bytes, left: int) -> None:
+        """Count a part of the body.
+
+        Raises:
+            StreamEnded: the body is too large.
+        """
+        self._blocks -= part.count(b'"type"')
+        self._containers -= part.count(b"{") + part.count(b"[")
+        if len(part) > left:
+            self._exchange.fault = errors.ResponseTooLarge(self._transport._host)
+        elif min(self._blocks, self._containers) < 0:
+            self._exchange.fault = TooManyParts()
+        else:
+            return
+        raise StreamEnded("the response is larger than allowed")
 
     async def aclose(self) -> None:
         await self._response.aclose()
