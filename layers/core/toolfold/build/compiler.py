@@ -127,7 +127,7 @@ def _check_references(
 def _search_sections(definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]) -> dict[str, Any]:
     """Return the sections of the catalog that a search reads."""
     searchable = searchable_texts(definitions, vocabularies)
-    out_of_scope = out_of_scope_texts(vocabularies)
+    out_of_scope = out_of_scope_texts(definitions, vocabularies)
     return {
         "index": search_index.build(searchable, out_of_scope),
         "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),

@@ -9,6 +9,7 @@ from toolfold.build.schema.vocabulary import Vocabulary
 from toolfold.build.tool_definition import ToolDefinition
 from toolfold.catalog import json_schema
 from toolfold.catalog.index_fields import described_fields
+from toolfold.catalog.tokenizer import in_words, stems
 
 __all__ = ["out_of_scope_texts", "searchable_texts", "without_queries"]
 
@@ -60,10 +61,24 @@ def _parameters(tool: Tool) -> dict[str, str]:
     return {name: str(rule.get("description", "")) for name, rule in rules.items()}
 
 
-def out_of_scope_texts(vocabularies: Mapping[str, Vocabulary]) -> list[dict[str, list[str]]]:
-    """Return the indexed texts of each topic that no tool serves."""
-    return [
-        {"example_queries": [part for phrase in phrases for part in phrase.split(",")], "title": [topic]}
-        for vocabulary in vocabularies.values()
-        for topic, phrases in vocabulary.out_of_scope.items()
-    ]
+def out_of_scope_texts(
+    definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]
+) -> list[dict[str, list[str]]]:
+    """Return the indexed texts of each topic that no tool serves.
+
+    A source knows only its own tools. What it does not serve, such as placing orders, another source may be for: a
+    phrase is left out where it shares a word with the name, the title or the summary of a tool of another source.
+    """
+    served: dict[str, set[str]] = {}
+    for entry in definitions:
+        text = f"{in_words(entry.tool.name)} {entry.tool.title} {entry.tool.summary}"
+        served.setdefault(entry.source.settings.id, set()).update(stems(text))
+    topics = []
+    for source, vocabulary in vocabularies.items():
+        others = {term for id_, terms in served.items() if id_ != source for term in terms}
+        for topic, phrases in vocabulary.out_of_scope.items():
+            parts = [part for phrase in phrases for part in phrase.split(",")]
+            kept = [part for part in parts if others.isdisjoint(stems(part))]
+            titles = [topic] if others.isdisjoint(stems(topic)) else []
+            topics.append({"example_queries": kept, "title": titles})
+    return topics
