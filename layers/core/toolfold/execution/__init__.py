@@ -44,6 +44,7 @@ __all__ = [
     "secrets",
     "single_flight",
     "single_use",
+    "source_health",
     "upstream",
     "validation",
     "validation_problems",

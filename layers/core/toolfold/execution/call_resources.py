@@ -14,6 +14,8 @@ from toolfold.errors import LIMITS_UNAVAILABLE
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
+    from toolfold.catalog.entries import Tool
+    from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
     from toolfold.execution.approval_resources import ApprovalResources
     from toolfold.execution.audit import AuditLog
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from toolfold.execution.clock import Clock
     from toolfold.execution.secrets import SecretProvider
     from toolfold.execution.single_use import SingleUse
+    from toolfold.execution.source_health import SourceHealth, Trouble
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
@@ -72,6 +75,7 @@ class CallResources:
         self._approval_gate: ApprovalGate | None = None
         self._single_use: SingleUse | None = None
         self._audit_log: AuditLog | None = None
+        self._health: SourceHealth | None = None
 
     def reset(self) -> None:
         """Drop everything; the next call makes it again."""
@@ -81,6 +85,25 @@ class CallResources:
                 self._secrets.reset()
             if self._http_client is not None:
                 self._http_client.close()
+
+    def record_success(self, tool: Tool) -> None:
+        """Report that the source of ``tool`` has answered a call."""
+        if self._health is not None:
+            self._health.record_success(tool)
+
+    def record_failure(self, tool: Tool, error: CallError) -> None:
+        """Report that a call of ``tool`` failed; see :mod:`toolfold.execution.source_health`."""
+        with self._lock:
+            if self._health is None:
+                from toolfold.execution.source_health import SourceHealth
+
+                self._health = SourceHealth(time.monotonic if self._clock is None else self._clock.monotonic)
+            health = self._health
+        health.record_failure(tool, error)
+
+    def troubles(self) -> Mapping[str, Trouble]:
+        """Return id of a source → what is wrong with it, by the last calls."""
+        return {} if self._health is None else self._health.troubles()
 
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that was called, by its id."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from toolfold.execution.clock import Clock
     from toolfold.execution.observer import Observer
     from toolfold.execution.result import CallResult
+    from toolfold.execution.source_health import Trouble
     from toolfold.execution.validation_problems import ResolvedArguments
     from toolfold.settings import Settings
     from toolfold.sources.registry import AdapterRegistry
@@ -140,13 +141,17 @@ class ToolExecutor:
         is_audited = self._is_audited
         end = None if self.observer is None else self.observer.start_call(tool, credentials.profile)
         try:
-            return self._call(catalog, line, bypass_cache, deadline, added or {}, only_cached=only_cached)
+            result = self._call(catalog, line, bypass_cache, deadline, added or {}, only_cached=only_cached)
+            if not result.cached:
+                self.resources.record_success(tool)
+            return result
         except NotCached:
             is_audited = False
             line.code = ""
             raise
         except CallError as error:
             line.code = error.code
+            self.resources.record_failure(tool, error)
             raise
         except BaseException:
             line.code = InternalError.code
@@ -248,6 +253,10 @@ class ToolExecutor:
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that this process has called, by its id."""
         return {} if self._resources is None else self._resources.circuit_states()
+
+    def troubles(self) -> Mapping[str, Trouble]:
+        """Return id of a source → what is wrong with it, by the last calls of this process."""
+        return {} if self._resources is None else self._resources.troubles()
 
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""

@@ -46,6 +46,7 @@ __all__ = [
     "script_hints",
     "several_queries",
     "source_list",
+    "source_states",
     "tool_batch",
     "tool_call",
     "tool_details",

@@ -260,7 +260,13 @@ class MetaTools:
 def _list_tools(request: MetaRequest) -> Result:
     from toolfold.meta_tools.tool_list import tool_list
 
-    return tool_list(request.catalog, request.arguments)
+    result = tool_list(request.catalog, request.arguments)
+    troubles = request.executor.troubles()
+    if not troubles:
+        return result
+    from toolfold.meta_tools.source_states import with_states
+
+    return with_states(request.catalog, result, troubles)
 
 
 def _describe_tools(request: MetaRequest) -> Result:

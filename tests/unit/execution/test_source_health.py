@@ -1,0 +1,56 @@
+"""Sources that are listed as failed: those that failed of themselves, until they answer or some minutes pass."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from toolfold.errors import CallError, InvalidArguments, NoData, SourceChanged, UpstreamError, UpstreamTimeout
+from toolfold.execution.source_health import KEPT_S, SourceHealth
+from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+
+
+def tool(name: str = "a__x", source: str = "a") -> Any:
+    return SimpleNamespace(name=name, source=source)
+
+
+@pytest.mark.parametrize(
+    ("failure", "state"),
+    [
+        (NotConnected, "unreachable"),
+        (ConnectionNotPossible, "unreachable"),
+        (ConnectTimeout, "unreachable"),
+        (ConnectionFailed, "failing"),
+        (UpstreamTimeout, "slow"),
+        (SourceChanged, "changed"),
+        (UpstreamError, None),
+        (InvalidArguments, None),
+        (NoData, None),
+    ],
+)
+def test_a_failure_counts_that_no_caller_can_cause(failure: type[CallError], state: str | None) -> None:
+    health = SourceHealth(lambda: 0.0)
+    health.record_failure(tool(), failure("It failed.", ""))
+    assert {source: one.state for source, one in health.troubles().items()} == ({"a": state} if state else {})
+
+
+def test_an_answer_ends_the_trouble_of_its_source_and_of_its_tool() -> None:
+    health = SourceHealth(lambda: 0.0)
+    health.record_failure(tool("a__y"), SourceChanged("It changed.", ""))
+    health.record_failure(tool("a__x"), NotConnected("It is down.", ""))
+    health.record_failure(tool("b__x", "b"), NotConnected("It is down.", ""))
+    assert {source: one.state for source, one in health.troubles().items()} == {"a": "unreachable", "b": "unreachable"}
+    health.record_success(tool("a__x"))
+    assert {source: one.state for source, one in health.troubles().items()} == {"a": "changed", "b": "unreachable"}
+    health.record_success(tool("a__y"))
+    assert list(health.troubles()) == ["b"]
+
+
+def test_a_failure_is_forgotten() -> None:
+    now = 0.0
+    health = SourceHealth(lambda: now)
+    health.record_failure(tool(), NotConnected("It is down.", ""))
+    now = KEPT_S + 1
+    assert not health.troubles()
