@@ -178,11 +178,7 @@ class ToolExecutor:
         from toolfold.models import SourceCredentials
 
         tool, credentials = line.tool, line.credentials
-        catalog.require_callable(tool)
-        if credentials.reads_only and tool.effect != "read":
-            raise _write_not_allowed(tool)
-        tier = ("tools:premium",) if self.settings.oauth_premium_scope and tool.access == "premium" else ()
-        credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
+        self._require_allowed(catalog, tool, credentials)
         resolved = validator_of(catalog, tool).resolve({**line.arguments, **added}, self.memo)
         if resolved.problems:
             raise _invalid(tool, resolved)
@@ -218,6 +214,19 @@ class ToolExecutor:
             only_cached=only_cached,
         )
         return replace(result, notes=resolved.notes) if resolved.notes else result
+
+    def _require_allowed(self, catalog: Catalog, tool: Tool, credentials: RequestCredentials) -> None:
+        """Check that the caller may call ``tool`` here.
+
+        Raises:
+            CallError: the tool is switched off or of another context, it changes data and the call only reads, or the
+                caller's access token lacks a scope.
+        """
+        catalog.require_callable(tool)
+        if credentials.reads_only and tool.effect != "read":
+            raise _write_not_allowed(tool)
+        tier = ("tools:premium",) if self.settings.oauth_premium_scope and tool.access == "premium" else ()
+        credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
 
     def today(self) -> date:
         """Return the day, in UTC."""
@@ -318,7 +327,7 @@ class ToolExecutor:
         CallLog(tool.name, tool.source, error.code, error.message, cache="bypass").emit(self._record_call)
 
     def _record_call(self, call: CallLog) -> None:
-        """Pass the log of a call to who wants it."""
+        """Pass the log of a call to ``on_call`` and to the observer."""
         if self._on_call is not None:
             self._on_call(call)
         if self.observer is not None:
