@@ -121,6 +121,7 @@ STDIO_FAULTS = {
     "not_mcp": "UPSTREAM_ERROR",
     "refuses": "UPSTREAM_ERROR",
     "large": "ANSWER_TOO_LARGE",
+    "many_blocks": "ANSWER_TOO_LARGE",
     "changed": "SOURCE_CHANGED",
     "gone": "SOURCE_CHANGED",
     "sampling": "UPSTREAM_ERROR",
@@ -150,6 +151,7 @@ def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
 
 HTTP_FAULTS = {
     "large": "ANSWER_TOO_LARGE",
+    "many_blocks": "ANSWER_TOO_LARGE",
     "malformed": "UPSTREAM_ERROR",
     "not_mcp": "UPSTREAM_ERROR",
     "sampling": "UPSTREAM_ERROR",

@@ -13,6 +13,7 @@ dies_at_start       ends before it answers anything
 dies                ends in each call
 dies_once           ends in the first call, if the marker does not exist
 large               sends 50 MB in answer to a call
+many_blocks         sends 60,000 content blocks in answer to a call
 malformed           sends broken JSON in answer to a call
 not_mcp             answers a call with JSON that is not a result
 refuses             answers calls with an error of the protocol
@@ -234,6 +235,8 @@ def encode(fault: str, message: dict[str, Any]) -> bytes:
         return json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": "none"}}).encode()
     if fault == "large" and is_call:
         message["result"]["content"] = [text("x" * LARGE_BYTES)]
+    if fault == "many_blocks" and is_call:
+        message["result"]["content"] = [{"type": 1}] * 60_000
     return json.dumps(message).encode()
 
 

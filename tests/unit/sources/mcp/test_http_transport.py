@@ -12,14 +12,8 @@ import pytest
 pytest.importorskip("mcp")
 
 from toolfold.network.errors import ResponseTooLarge
-from toolfold.sources.mcp.exchange import Exchange
-from toolfold.sources.mcp.http_transport import (
-    MAX_BLOCKS,
-    MAX_CONTAINERS,
-    StreamEnded,
-    TooManyParts,
-    _LimitedStream,
-)
+from toolfold.sources.mcp.exchange import MAX_BLOCKS, MAX_CONTAINERS, Exchange, TooManyParts
+from toolfold.sources.mcp.http_transport import StreamEnded, _LimitedStream
 
 BLOCK = b'{"type":"text","text":"x"},'
 

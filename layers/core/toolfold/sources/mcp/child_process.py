@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge
-from toolfold.sources.mcp.exchange import StreamState
+from toolfold.sources.mcp.exchange import PartLimit, StreamState, TooManyParts
 
 __all__ = ["child_environment", "child_process"]
 
@@ -106,6 +106,9 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
     try:
         async with received:
             while line := await _read_line(process.stdout):
+                if PartLimit().is_exceeded_by(line):
+                    state.fault = TooManyParts()
+                    return
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:

@@ -8,12 +8,34 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from toolfold.network.errors import TransportError
+from toolfold.network.errors import ResponseTooLarge, TransportError
 
-__all__ = ["Exchange", "StreamState", "current_exchange"]
+__all__ = ["MAX_BLOCKS", "MAX_CONTAINERS", "Exchange", "PartLimit", "StreamState", "TooManyParts", "current_exchange"]
+
+MAX_BLOCKS = 50_000
+"""Content blocks of one message, counted as members called ``type``. The SDK makes an object of 2 KB of each, in a
+parser that nothing can interrupt: 25 MB of them take 1.4 GB."""
+
+MAX_CONTAINERS = 500_000
+"""Objects and lists of one message; 25 MB of rows have half as many."""
+
+
+class TooManyParts(ResponseTooLarge):
+    """A message has so many small parts that they take far more memory than its bytes."""
+
+
+class PartLimit:
+    """Counts the parts of one message."""
+
+    def __init__(self) -> None:
+        self._blocks, self._containers = MAX_BLOCKS, MAX_CONTAINERS
+
+    def is_exceeded_by(self, data: bytes) -> bool:
+        """Count the next bytes of the message, and return whether it has too many parts."""
+        self._blocks -= data.count(b'"type"')
+        self._containers -= data.count(b"{") + data.count(b"[")
+        return min(self._blocks, self._containers) < 0
 
 
 @dataclass

@@ -19,20 +19,13 @@ import httpx2
 from toolfold.network import errors
 from toolfold.network.proxies import proxy_for
 from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
-from toolfold.sources.mcp.exchange import Exchange, current_exchange
+from toolfold.sources.mcp.exchange import Exchange, PartLimit, TooManyParts, current_exchange
 
 __all__ = ["GuardedTransport"]
 
 _KEEP_ALIVE_S = 30.0
 _MAX_CONNECTIONS = 50
 _RETRY_AFTER_CHARS = 30
-
-MAX_BLOCKS = 50_000
-"""Content blocks of one response, counted as members called ``type``. The SDK makes an object of 2 KB of each, in a
-parser that nothing can interrupt: 25 MB of them take 1.4 GB."""
-
-MAX_CONTAINERS = 500_000
-"""Objects and lists of one response; 25 MB of rows have half as many."""
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -134,10 +127,6 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return errors.ConnectionBroken(self._host)
 
 
-class TooManyParts(errors.ResponseTooLarge):
-    """A response has so many small parts that they take far more memory than its bytes."""
-
-
 class StreamEnded(httpx2.StreamError):
     """The body cannot be read any further. The SDK ends the request at this class of errors, not the session."""
 
@@ -149,7 +138,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         self, response: httpcore2.Response, max_bytes: int | None, exchange: Exchange, transport: GuardedTransport
     ) -> None:
         self._response, self._left, self._exchange, self._transport = response, max_bytes, exchange, transport
-        self._blocks, self._containers = MAX_BLOCKS, MAX_CONTAINERS
+        self._parts = PartLimit()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -168,11 +157,9 @@ class _LimitedStream(httpx2.AsyncByteStream):
         Raises:
             StreamEnded: the body is too large.
         """
-        self._blocks -= part.count(b'"type"')
-        self._containers -= part.count(b"{") + part.count(b"[")
         if len(part) > left:
             self._exchange.fault = errors.ResponseTooLarge(self._transport._host)
-        elif min(self._blocks, self._containers) < 0:
+        elif self._parts.is_exceeded_by(part):
             self._exchange.fault = TooManyParts()
         else:
             return

@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge
-from toolfold.sources.mcp.exchange import StreamState, current_exchange
+from toolfold.sources.mcp.exchange import PartLimit, StreamState, TooManyParts, current_exchange
 
 __all__ = ["sse_transport"]
 
@@ -62,6 +62,9 @@ async def _read_events(
                 if event.event == "endpoint" and not endpoint.done():
                     endpoint.set_result(_checked_endpoint(url, event.data))
                 elif event.event == "message" and event.data:
+                    if PartLimit().is_exceeded_by(event.data.encode()):
+                        state.fault = TooManyParts()
+                        return
                     message = jsonrpc_message_adapter.validate_json(event.data, by_name=False)
                     await received.send(SessionMessage(message))
             state.fault = ConnectionBroken()
