@@ -29,7 +29,7 @@ FOLDER = Path("docs/images")
 SIZE = {"width": 1120, "height": 760}
 HEIGHTS = {"start": 640}
 """Of pictures that end earlier: the configuration of a client has paths of this machine."""
-COLOURS = 48
+COLOURS = 128
 """Of the palette: text on a few grounds, with the steps between."""
 
 
@@ -67,7 +67,7 @@ def use_as_an_agent(explorer: Explorer) -> None:
             ("TIME_SERIES_DAILY", {"symbol": "AAPL"}),
         ):
             with contextlib.suppress(ToolfoldError):
-                client.call(tool, arguments, max_tokens=2000)
+                client.call_meta_tool("TOOL_CALL", {"tool_name": tool, "arguments": arguments, "max_tokens": 2000})
 
 
 def draw_view(browser: Browser, explorer: Explorer, name: str, draw: Callable[[CheckedPage], None]) -> None:
