@@ -5,8 +5,8 @@ Imports the standard library and nothing else of toolfold: tests compare the que
 package, so it must not take its facts from the catalog.
 """
 
-from .responses import Response
-from .router import handle_query
-from .server import MockApi
+from toolfold.mock_api.responses import Response
+from toolfold.mock_api.router import handle_query
+from toolfold.mock_api.server import MockApi
 
 __all__ = ["MockApi", "Response", "handle_query"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .seeded_random import SeededRandom
+from toolfold.mock_api.seeded_random import SeededRandom
 
 
 @dataclass(frozen=True, slots=True)

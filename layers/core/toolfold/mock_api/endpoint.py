@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.request_parsing import ApiRequest, Parameter
 
 Document = dict[str, Any]
 Builder = Callable[[ApiRequest], Document]

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from urllib.parse import urlencode
 
-from . import faulty_responses
-from .endpoint import Endpoint
-from .request_parsing import SYMBOL_PARAMETERS, ApiRequest, Query, get_first, get_values, split_list
-from .responses import HTML, JSON, TEXT, Response, csv_response, json_response
+from toolfold.mock_api import faulty_responses
+from toolfold.mock_api.endpoint import Endpoint
+from toolfold.mock_api.request_parsing import SYMBOL_PARAMETERS, ApiRequest, Query, get_first, get_values, split_list
+from toolfold.mock_api.responses import HTML, JSON, TEXT, Response, csv_response, json_response
 
 KEY_PREFIX, SYMBOL_PREFIX = "fault-", "FAULT."
 LONGEST_WAIT_S = 600.0

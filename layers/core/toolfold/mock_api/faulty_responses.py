@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .endpoint import Endpoint
-from .request_parsing import Query, get_first
-from .responses import JSON, Response, csv_response, json_response
+from toolfold.mock_api.endpoint import Endpoint
+from toolfold.mock_api.request_parsing import Query, get_first
+from toolfold.mock_api.responses import JSON, Response, csv_response, json_response
 
 GIANT_BYTES, BOMB_BYTES = 1_000_000_000, 100_000_000
 _MEGABYTE = 1_000_000

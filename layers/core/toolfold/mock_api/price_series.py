@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from .seeded_random import SeededRandom
-from .trading_days import ORIGIN, all_days, trading_days, weekdays
+from toolfold.mock_api.seeded_random import SeededRandom
+from toolfold.mock_api.trading_days import ORIGIN, all_days, trading_days, weekdays
 
 # Factor of yesterday's distance from the trend: it keeps a random walk of 25 years in a plausible range.
 PERSISTENCE = 0.998

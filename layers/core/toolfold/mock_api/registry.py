@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .endpoint import Endpoint
-from .endpoints import (
+from toolfold.mock_api.endpoint import Endpoint
+from toolfold.mock_api.endpoints import (
     analytics,
     calendars,
     company,

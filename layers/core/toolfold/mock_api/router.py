@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from .endpoint import ApiError, Endpoint, to_csv
-from .faults import analytics_error_response, error_response, placeholder_response, requested_fault
-from .registry import ENDPOINTS
-from .request_parsing import ApiRequest, Query, get_first, is_unknown_symbol, parse_request
-from .responses import Response, csv_response, json_response
+from toolfold.mock_api.endpoint import ApiError, Endpoint, to_csv
+from toolfold.mock_api.faults import analytics_error_response, error_response, placeholder_response, requested_fault
+from toolfold.mock_api.registry import ENDPOINTS
+from toolfold.mock_api.request_parsing import ApiRequest, Query, get_first, is_unknown_symbol, parse_request
+from toolfold.mock_api.responses import Response, csv_response, json_response
 
 __all__ = ["NEWEST_DAY", "handle_query"]
 

@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
-from .faults import KEY_PREFIX, error_response
-from .quotas import PLANS, QuotaCounter
-from .registry import ENDPOINTS
-from .request_parsing import get_first
-from .responses import TEXT, Response
-from .router import DEMO_KEY, handle_query
+from toolfold.mock_api.faults import KEY_PREFIX, error_response
+from toolfold.mock_api.quotas import PLANS, QuotaCounter
+from toolfold.mock_api.registry import ENDPOINTS
+from toolfold.mock_api.request_parsing import get_first
+from toolfold.mock_api.responses import TEXT, Response
+from toolfold.mock_api.router import DEMO_KEY, handle_query
 
 PATH = "/query"
 IDLE_TIMEOUT_S = 60.0  # idle connections are closed after this time

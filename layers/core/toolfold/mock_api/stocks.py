@@ -6,10 +6,10 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from .companies import get_company
-from .price_series import NEW_YORK_SESSION, Bar, PriceSeries, daily_bars, intraday_bars
-from .seeded_random import SeededRandom
-from .trading_days import trading_day_on_or_after
+from toolfold.mock_api.companies import get_company
+from toolfold.mock_api.price_series import NEW_YORK_SESSION, Bar, PriceSeries, daily_bars, intraday_bars
+from toolfold.mock_api.seeded_random import SeededRandom
+from toolfold.mock_api.trading_days import trading_day_on_or_after
 
 SPLIT_FACTORS = (2.0, 2.0, 3.0, 1.5)
 FIRST_DIVIDEND_YEAR = 2000

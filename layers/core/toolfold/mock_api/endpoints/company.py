@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from toolfold.mock_api.companies import COMPANIES, Company, get_company
 from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, document_without_rows, empty_document, list_table
-from toolfold.mock_api.request_parsing import ApiRequest
-from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.stocks import dividends, splits, unadjusted_bars
-
-from .core_stocks import SYMBOL
-from .statements import (
+from toolfold.mock_api.endpoints.core_stocks import SYMBOL
+from toolfold.mock_api.endpoints.statements import (
     MISSING,
     SHARES,
     UNKNOWN,
@@ -19,6 +15,9 @@ from .statements import (
     shares_outstanding,
     trailing_year,
 )
+from toolfold.mock_api.request_parsing import ApiRequest
+from toolfold.mock_api.seeded_random import SeededRandom
+from toolfold.mock_api.stocks import dividends, splits, unadjusted_bars
 
 UNLISTED = "n/a"  # mark of a missing value in a fund profile
 

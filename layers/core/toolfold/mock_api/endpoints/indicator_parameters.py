@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from toolfold.mock_api.endpoints.core_stocks import MINUTES
 from toolfold.mock_api.request_parsing import Parameter
-
-from .core_stocks import MINUTES
 
 INTERVAL = Parameter("interval", required=True, enum=(*MINUTES, "daily", "weekly", "monthly"))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from toolfold.mock_api.endpoint import DATATYPE, ENTITLEMENT, ApiError, Document, Endpoint, Table
+from toolfold.mock_api.endpoints.core_stocks import MINUTES, MONTH, SYMBOL
+from toolfold.mock_api.endpoints.indicator_parameters import INTERVAL, MINUTE_INTERVAL, PARAMETERS
 from toolfold.mock_api.indicators import averages as avg
 from toolfold.mock_api.indicators import direction as dr
 from toolfold.mock_api.indicators import oscillators as osc
@@ -15,9 +17,6 @@ from toolfold.mock_api.indicators.bars import BarColumns, to_columns
 from toolfold.mock_api.price_series import Bar, daily_bars, monthly_bars, weekly_bars
 from toolfold.mock_api.request_parsing import ApiRequest
 from toolfold.mock_api.stocks import minute_bars, price_series_for
-
-from .core_stocks import MINUTES, MONTH, SYMBOL
-from .indicator_parameters import INTERVAL, MINUTE_INTERVAL, PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ from toolfold.mock_api.endpoint import (
     list_table,
     number_keys,
 )
+from toolfold.mock_api.endpoints.core_stocks import SYMBOL
 from toolfold.mock_api.request_parsing import ApiRequest, Parameter, is_unknown_symbol
 from toolfold.mock_api.seeded_random import SeededRandom
 from toolfold.mock_api.stocks import unadjusted_bars
 from toolfold.mock_api.trading_days import is_trading_day
-
-from .core_stocks import SYMBOL
 
 QUOTE_KEYS = number_keys(
     "symbol", "open", "high", "low", "price", "volume", "latest trading day", "previous close", "change",

@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .averages import Line, ema, map_points, rolling_extreme_index, safe_ratio, skip_leading_none, sma, wilder_average
-from .bars import BarColumns
+from toolfold.mock_api.indicators.averages import (
+    Line,
+    ema,
+    map_points,
+    rolling_extreme_index,
+    safe_ratio,
+    skip_leading_none,
+    sma,
+    wilder_average,
+)
+from toolfold.mock_api.indicators.bars import BarColumns
 
 # The cycle indicators give their first value after this many points.
 CYCLE_WARM_UP = 63

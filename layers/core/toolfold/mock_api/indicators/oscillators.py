@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .averages import (
+from toolfold.mock_api.indicators.averages import (
     Line,
     differences,
     ema,
@@ -20,7 +20,7 @@ from .averages import (
     standard_deviation,
     wilder_average,
 )
-from .bars import BarColumns
+from toolfold.mock_api.indicators.bars import BarColumns
 
 
 def lag(values: Sequence[float], period: int) -> Line:
