@@ -18,6 +18,10 @@ _UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
 """Names that pydantic appends to a location when a value matches no type of a union."""
 
 
+_MAX_SHOWN = 4
+"""Keys that a message names as examples."""
+
+
 def parse(model: type[ModelT], document: yaml_loader.Document, data: Any, problems: list[str]) -> ModelT | None:
     """Return ``data`` of ``document`` as a model, or None after adding to ``problems`` what is wrong with it."""
     try:
@@ -46,6 +50,9 @@ def located(
         location, message = (*at, *item["loc"]), item["msg"].removeprefix("Value error, ")
         if location[-1:] and location[-1] in _UNION_MEMBERS:
             location, message = location[:-1], "Input should be a string, a number, true or false"
+        if item["type"] == "model_type":
+            fields = ", ".join(keys_at(model, item["loc"])[:_MAX_SHOWN]) if model is not None else ""
+            message = f"must be keys and values{f', such as {fields}' if fields else ''}"
         if model is not None and item["type"] == "extra_forbidden" and isinstance(item["loc"][-1], str):
             closest = closest_matches(item["loc"][-1], keys_at(model, item["loc"][:-1]))
             message += f"; did you mean {closest[0]}?" if closest else ""

@@ -224,6 +224,8 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
         (f"{HEAD}  - name: a\n    path: /a\n    method: POST\n    body: {{parameter: bdy}}\n"
          "    parameters: {body: object}\n",
          "source.yaml:7: body: there is no parameter bdy in the body; did you mean body?"),
+        (f"auth: bearer\n{HEAD}  - name: a\n    path: /a\n",
+         "source.yaml:1: auth: must be keys and values, such as basic, bearer, caller_key, cookie"),
         (f"{HEAD}  - name: a\n    path: /a\n    method: DELETE\n    effect: read\n",
          "source.yaml:7: effect: DELETE does not only read"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{q: {{type: string, schema: {{}}}}}}\n",

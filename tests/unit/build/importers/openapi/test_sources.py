@@ -55,6 +55,13 @@ def test_a_server_that_cannot_be_used_is_an_error(tmp_path: Path, server: Any, p
     assert int(found.left_out[0].split(":")[1]) > 1
 
 
+def test_a_value_for_a_variable_that_no_server_has_is_an_error(tmp_path: Path) -> None:
+    found = read(tmp_path, {**operation(), "servers": [WHERE]}, server_variables={"were": "us"})
+    assert found.source is None
+    problem = "no server has the variable 'were' of server_variables; there are: where"
+    assert problem in found.problems[0]
+
+
 def test_paths_with_servers_of_the_same_host_keep_their_prefix(tmp_path: Path) -> None:
     own = [{"url": "https://pets.test/v2"}]
     paths = {"/cats": {"get": OK}, "/dogs": {"get": {**OK, "servers": own}}, "/birds": {"servers": own, "get": OK}}

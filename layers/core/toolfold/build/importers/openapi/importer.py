@@ -33,7 +33,7 @@ from toolfold.build.importers.openapi.operations import (
 )
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.importers.openapi.servers import choose_server, common_base
+from toolfold.build.importers.openapi.servers import check_variables, choose_server, common_base
 from toolfold.build.importers.openapi.settings import OpenApiSettings
 from toolfold.build.importers.openapi.texts import first_sentence, one_paragraph
 from toolfold.build.schema.sources import Auth
@@ -239,6 +239,7 @@ class _Reader:
         try:
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
             servers = listed if isinstance(listed, list) and listed else [{"url": "/"}]
+            check_variables(self._data, self._settings.server_variables)
             return choose_server(servers, ("servers",), self._settings.url or "", self._settings.server_variables)
         except DocumentError as error:
             raise SourceError(self._located([error])) from None

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from toolfold.build.importers.openapi.document import DocumentError, Location
 from toolfold.catalog.head_checks import host_of
 
-__all__ = ["choose_server", "common_base"]
+__all__ = ["check_variables", "choose_server", "common_base"]
 
 _VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 _MAX_SERVERS = 50
@@ -44,6 +44,29 @@ def choose_server(listed: Any, at: Location, document_url: str, variables: Mappi
         else:
             return url.partition("#")[0].partition("?")[0].rstrip("/")
     raise DocumentError(at, "; ".join(dict.fromkeys(refusals)) or f"has no server; {_SET_BASE_URL}")
+
+
+def check_variables(document: Mapping[str, Any], variables: Mapping[str, str]) -> None:
+    """Check that each of ``variables`` is in a URL of a server of ``document``, of one of its paths or operations.
+
+    Raises:
+        DocumentError: No server has the variable.
+    """
+    paths = document.get("paths")
+    items = [item for item in paths.values() if isinstance(item, dict)] if isinstance(paths, dict) else []
+    operations = [one for item in items for one in item.values() if isinstance(one, dict)]
+    known: dict[str, None] = {}
+    for holder in (document, *items, *operations):
+        listed = holder.get("servers")
+        for server in listed if isinstance(listed, list) else []:
+            if isinstance(server, dict) and isinstance(server.get("url"), str):
+                known |= dict.fromkeys(_VARIABLE.findall(server["url"]))
+    for name in variables:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise DocumentError(
+                ("servers",), f"no server has the variable {name!r} of server_variables; there are: {there}"
+            )
 
 
 def urlsplit_scheme(url: str) -> str:
