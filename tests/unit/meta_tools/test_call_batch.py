@@ -54,6 +54,50 @@ def test_list_for_one_symbol_is_one_table(tools: MetaTools, mock_api: MockApi, g
     assert [dict(zip(table_of(result)["columns"], row, strict=True)) for row in table_of(result)["rows"]] == singles
 
 
+@pytest.mark.parametrize(
+    "select",
+    [
+        "top 1 by changePercent; symbol",
+        "symbol, changePercent; order by changePercent desc; limit 1",
+        "SELECT symbol FROM data ORDER BY changePercent DESC LIMIT 1",
+    ],
+)
+def test_select_that_fits_no_answer_alone_is_one_of_all(tools: MetaTools, mock_api: MockApi, select: str) -> None:
+    symbols = ["AAPL", "MSFT", "IBM"]
+    quotes = [call(tools, QUOTE, {"symbol": symbol}).structured["result"] for symbol in symbols]
+    best = max(quotes, key=lambda quote: quote["changePercent"])["symbol"]
+    mock_api.clear_requests()
+    result = call(tools, QUOTE, {"symbol": symbols}, select=select)
+    assert [row[0] for row in table_of(result)["rows"]] == [best]
+    assert not mock_api.requests  # all are cached
+
+
+def test_columns_of_several_calls_are_calculated_with(tools: MetaTools) -> None:
+    given = {"maturity": ["10year", "2year"], "interval": "monthly"}
+    both = table_of(call(tools, "TREASURY_YIELD", given, select="last 1"))["rows"][0]
+    for select in ('"10year value" - "2year value" as spread; last 1',
+                   'SELECT timestamp, "10year value" - "2year value" AS spread FROM data LIMIT 1'):  # fmt: skip
+        (row,) = table_of(call(tools, "TREASURY_YIELD", given, select=select))["rows"]
+        assert row[0] == both[0]
+        assert row[1] == pytest.approx(both[1] - both[2])
+
+
+def test_sql_over_several_series_says_what_they_lack(tools: MetaTools) -> None:
+    select = "SELECT symbol, max(close) FROM data GROUP BY symbol"
+    result = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select=select)
+    assert [row[0] for row in table_of(result)["rows"]] == ["AAPL", "MSFT"]
+    assert any("100 rows" in note for note in result.structured["notes"])
+
+
+def test_column_that_no_answer_has_is_the_error_of_the_answers(tools: MetaTools) -> None:
+    result = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT"]}, select="nonsense")
+    assert "there is no column 'nonsense'" in error(result)["message"]
+
+
+def test_characters_without_width_are_no_part_of_a_ticker(tools: MetaTools) -> None:
+    assert call(tools, QUOTE, {"symbol": "\ufeffAA\u200bPL"}).structured["result"]["symbol"] == "AAPL"
+
+
 def test_list_of_one_value_is_an_ordinary_call(tools: MetaTools) -> None:
     assert call(tools, QUOTE, {"symbol": ["AAPL"]}).structured["result"]["symbol"] == "AAPL"
     assert call(tools, QUOTE, {"symbol": ["AAPL", "aapl"]}).structured["result"]["symbol"] == "AAPL"

@@ -19,6 +19,9 @@ _NAME = re.compile(r"[A-Z][a-z]{4,}")
 _MAX_TICKER_LETTERS = 6
 """Letters of the longest ticker without a venue that is believed in small letters."""
 
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+"""Characters without width, which copied text contains: a ticker with one of them is another ticker."""
+
 _IN_BRACKETS = re.compile(r"[^()]{2,60}\((?:[A-Za-z ]{2,10}: ?)?(?P<ticker>[A-Z][A-Z0-9.\-]{0,9})\)")
 _NAMED_AFTER = re.compile(r"(?P<ticker>[A-Z][A-Z0-9.\-]{0,9}) \([^()]{2,60}\)")
 _TERMINAL = re.compile(r"(?P<ticker>[A-Za-z0-9.\-/]{1,10}) (?P<venue>[A-Za-z]{2})(?: equity)?", re.IGNORECASE)
@@ -62,7 +65,7 @@ def parse_ticker(text: str, rules: Mapping[str, Any]) -> Ticker | None:
         text: as the caller wrote it.
         rules: ``tickers`` of the source: ``prefixes`` and ``suffixes``, venue → suffix of the source.
     """
-    given = " ".join(text.split()).strip("\"'`")
+    given = " ".join(_INVISIBLE.sub("", text).split()).strip("\"'`")
     if not given or len(given) > _MAX_CHARS:
         return Ticker(text, False)
     prefixes, suffixes = rules.get("prefixes", {}), rules.get("suffixes", {})

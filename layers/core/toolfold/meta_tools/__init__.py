@@ -56,4 +56,5 @@ __all__ = [
     "tool_pipe",
     "tool_script",
     "usage",
+    "whole_select",
 ]

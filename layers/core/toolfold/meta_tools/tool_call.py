@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError
+from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import boolean
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call_batch import Batch
     from toolfold.results.output import OutputOptions, RenderedResult
+    from toolfold.results.select.selection import Selection
 
 MAX_RESERVE_S = 1.0
 _RESERVED_SHARE = 8
@@ -168,15 +169,54 @@ def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Answer:
     if call.options.raw_by:
         call_batch.refuse_raw(batch, validator_of(call.catalog, call.tool), sent, call.options.raw_by)
     end = call.budget.deadline - MAX_RESERVE_S if call.fetch_deadline is None else call.fetch_deadline
-    call = replace(for_parts(call, batch), fetch_deadline=end)
+    selection, call = call.options.select, replace(for_parts(call, batch), fetch_deadline=end)
+    responses: dict[int, CallResult] = {}
+
+    def read(arguments: Mapping[str, Any], response: CallResult) -> Answer:
+        responses[id(arguments)] = response
+        return complete_answer(call, arguments, response)
+
     outcomes = call_batch.fetch_parts(
         batch.parts,
         lambda arguments: fetch_response(call, arguments),
-        lambda arguments, response: complete_answer(call, arguments, response),
+        read,
         end,
         call_batch.thread_count(call.tool, call.executor.settings.requests_per_second),
     )
+    if selection is not None and (selection.sql or any(isinstance(one, InvalidArguments) for one in outcomes)):
+        from toolfold.meta_tools import whole_select
+
+        if selection.sql or whole_select.fits_no_part(selection, outcomes):
+            received = [responses.get(id(one.arguments)) for one in batch.parts]
+            return _selected_of_all(call, selection, batch, outcomes, received)
     return merged_answer(batch, outcomes, call.budget)
+
+
+def _selected_of_all(
+    call: Call, selection: Selection, batch: Batch, outcomes: Sequence[Any], responses: Sequence[CallResult | None]
+) -> Answer:
+    """Return the part of all answers together that fits none of them alone.
+
+    Raises:
+        CallError: it fits the table of all no better; the error is that of the parts.
+    """
+    from toolfold.meta_tools import whole_select
+
+    wholes = whole_select.whole_parts(call, outcomes, responses)
+    parts = [
+        (response.arguments, one.document)
+        for one, response in zip(wholes, responses, strict=True)
+        if response is not None and isinstance(one, Answer)
+    ]
+    fits_parts = not whole_select.fits_no_part(selection, outcomes)
+    if not parts or (fits_parts and any(document.tables for _, document in parts)):  # SQL over the rows of each
+        return merged_answer(batch, outcomes, call.budget)
+    answer = merged_answer(batch, wholes, call.budget)
+    try:
+        document = whole_select.select_of_all(call, selection, answer.document, parts)
+    except InvalidArguments:
+        return merged_answer(batch, outcomes, call.budget)
+    return replace(answer, document=document)
 
 
 def merged_answer(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> Answer:
