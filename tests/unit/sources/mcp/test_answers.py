@@ -37,6 +37,7 @@ def text(value: Any) -> dict[str, Any]:
         ({"content": [text("2 rows")], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, [text("2 rows")]),
         # What frameworks wrap, as content again: a text, or one block for each item of a list.
         ({"content": [text("noon")], "structuredContent": {"result": "noon"}}, "json", {"result": "noon"}, []),
+        ({"content": [text("hi\n")], "structuredContent": {"content": "hi\n"}}, "json", {"content": "hi\n"}, []),
         ({"content": [text(row) for row in ROWS], "structuredContent": {"result": ROWS}}, "json", {"result": ROWS}, []),
         # structuredContent may be any JSON since 2026-07-28.
         ({"content": [text(ROWS)], "structuredContent": ROWS}, "json", ROWS, []),

@@ -86,7 +86,8 @@ def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
     if block["type"] != "text":
         return False
     text = block["text"]
-    wrapped = structured.get("result") if isinstance(structured, dict) and len(structured) == 1 else None
+    # FastMCP wraps it as "result", the server of files in "content".
+    wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
     if isinstance(wrapped, str) and wrapped == text:
         return True
     try:
