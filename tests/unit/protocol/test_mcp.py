@@ -362,7 +362,6 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
         ({"accept": "*/*"}, 200),
         ({"accept": "application/*;q=0.5"}, 200),
         ({"accept": ""}, 200),
-        ({"accept": " "}, 200),  # a header without a value
         ({"origin": "https://evil.test"}, 403),
     ],
 )

@@ -285,7 +285,7 @@ def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
 
 
 def _accepts_json(accept: str | None) -> bool:
-    if not accept:
+    if accept is None:
         return True
     media_types = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     return not media_types.isdisjoint({"application/json", "application/*", "*/*"})
