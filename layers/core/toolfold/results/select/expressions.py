@@ -229,6 +229,13 @@ class ExpressionParser:
 _MOVING = {"sma", "ema", "moving_average", "movingaverage", "rolling", "rolling_mean", "ma", "cumsum", "lag"}
 
 
+_OF_SQL = {
+    **{name: name for name in ("corr", "ln", "log10", "exp", "sqrt", "power", "coalesce")},
+    **{"correlation": "corr", "log": "ln", "pow": "power"},
+}
+"""Functions that SQL has here, by the names that models give them."""
+
+
 def _no_moving_function(name: str, inner: str, window: Expression | None, offset: int) -> InvalidArguments:
     """Return the error for a function of a window of rows, which SQL has."""
     count = int(window.value) if isinstance(window, Number) and 1 < window.value < 10_000 else 20
@@ -246,6 +253,9 @@ def _checked_call(name: str, arguments: tuple[Expression, ...], text: str, offse
     moving = function in (None, "mean") and len(arguments) == 2 and isinstance(arguments[1], Number)
     if moving or lowered in _MOVING:
         raise _no_moving_function(name, inner, arguments[-1] if arguments else None, offset)
+    if function is None and lowered in _OF_SQL:
+        statement = f"SELECT {_OF_SQL[lowered]}{text[len(name) :][:80]} FROM data"  # noqa: S608 - it is shown, not run
+        raise invalid_select(f"{name[:20]} is for SQL", offset, f"Write {statement}.")
     if function is None:
         known = ", ".join(functions.SHOWN)
         raise invalid_select(

@@ -227,8 +227,17 @@ class DocumentNames:
         named = [quoted_name(table.name) for table in self.document.tables if table.name][:MAX_LISTED]
         tables = f" Tables: {', '.join(named)}." if named and len(self.document.tables) > 1 else ""
         listed = f"Columns: {listed_names(known)}."
+        if (wish := _other_form(name.text, self._main_column())) and self.document.tables:
+            return invalid_select(
+                f"there is no column {name.text[:40]!r}", name.offset, f"Write {wish}. {listed}{tables}"
+            )
         form = "" if closest or len(known) < 2 else f' Write "{",".join(map(quoted_name, known[:2]))}{self._rows()}".'
         return invalid_select(f"there is no column {name.text[:40]!r}", name.offset, f"{closest}{listed}{tables}{form}")
+
+    def _main_column(self) -> str:
+        """Return the column of the prices or values of a series, or the first one of numbers."""
+        numbers = list(dict.fromkeys(self.number_columns()))
+        return next((one for one in numbers if one in ("close", "value", "price")), numbers[0] if numbers else "close")
 
     def _rows(self) -> str:
         return "; last 5" if self.document.tables and not self.metadata else ""
@@ -238,6 +247,30 @@ class DocumentNames:
         listed = listed_names(table.name for table in self.document.tables if table.name)
         suggestion = f"Tables: {listed}." if listed else "The answer is one table: leave out from and the name."
         return invalid_select(f"there is no table {name.text[:40]!r}", name.offset, suggestion)
+
+
+_WISHES = (
+    (r"(?:daily|log|simple)?\s*returns?|daily change", "SELECT date, {0} / lag({0}) OVER (ORDER BY date) - 1 AS change "
+     "FROM data"),
+    (r"(?:cumulative|total) returns?|performance|change|gain|growth", "change_percent({0})"),
+    (r"rolling|moving average|moving|sma|running", "SELECT date, avg({0}) OVER (ORDER BY date ROWS 19 PRECEDING) AS "
+     "average FROM data"),
+    (r"(?:max(?:imum)? )?drawdown", "SELECT min({0} / peak - 1) FROM (SELECT {0}, max({0}) OVER (ORDER BY date) "
+     "AS peak FROM data)"),
+    (r"volatility", "stddev({0})"),
+    (r"describe|summary|statistics|stats", "min({0}), max({0}), mean({0}), count"),
+    (r"reversed?", "oldest first"),
+    (r"(?:biggest |largest |worst )?(?:drop|loss|fall)", "SELECT date, {0} / lag({0}) OVER (ORDER BY date) - 1 "
+     "AS change FROM data ORDER BY change LIMIT 1"),
+    (r"yoy|year over year", "SELECT date, {0} / lag({0}, 12) OVER (ORDER BY date) - 1 AS change FROM data"),
+)  # fmt: skip
+"""Name of what no column has → a form that returns it."""
+
+
+def _other_form(name: str, column: str) -> str:
+    """Return the form that returns what a name requests, or an empty text."""
+    found = (form for words, form in _WISHES if re.fullmatch(words, name.strip()[:MAX_NAME_CHARS], re.I))
+    return next(found, "").format(column)
 
 
 def spellings(name: str) -> Iterator[tuple[str, str]]:
