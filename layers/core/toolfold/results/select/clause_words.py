@@ -43,6 +43,10 @@ SEPARATOR = re.compile(
 )
 """What may be between two parts, and words that change nothing."""
 
+_NUMBER = r"(?:n\s*+=\s*+)?(?P<count>\d{1,9})"
+_COUNT_AND_NAME = rf"\(\s*+{_NUMBER}\s*+,\s*+(?:columns?\s*+=\s*+)?\[?\s*+(?P<name>{NAME})\s*+\]?\s*+\)"
+"""The arguments of ``nlargest(3, 'close')``."""
+
 PARTS = {
     kind: re.compile(pattern, re.I)
     for kind, pattern in {
@@ -52,6 +56,10 @@ PARTS = {
         r"(?:(?P<way>newest|latest|most\s++recent|recent|oldest|earliest)(?:\s++(?:rows?|dates?))?\s++first|(?P<reverse>reverse\s++)?chronological(?:ly)?(?:\s++order)?)\b(?!\s*+\d)",
         "call": r"(?:(?:df|data|rows|table)\.)?(?P<which>head|tail|limit|first|last|take)"
         r"\(\s*+(?P<count>\d{0,9}+)\s*+\)",
+        "page": r"limit\s*+(?P<skip>\d{1,9})\s*+,\s*+(?P<count>(?!(?:19|20)\d\d\b)\d{1,9})(?![\w.%-])",
+        "extremes": rf"(?:(?:df|data|rows|table)\.)?n_?(?P<which>largest|smallest){_COUNT_AND_NAME}",
+        "extremes_by": rf"n_?(?P<which>largest|smallest)\(\s*+(?P<name>{NAME})\s*+,\s*+{_NUMBER}\s*+\)",
+        "extremes_of": rf"(?P<name>[^\W\d]\w*+)\.n_?(?P<which>largest|smallest)\(\s*+{_NUMBER}\s*+\)",
         "take": rf"(?P<which>{_WORDS})\s*+[:=]?\s*+-?(?P<count>{COUNT})(?:{ROWS}|(?![\w.%]|\s*+[*/+]))",
         "equals": r"(?:rows|max_?rows|num_?rows|page_?size)\s*+[:=]\s*+(?P<count>\d{1,9})(?!\w)",
         "one": rf"(?P<which>{_WORDS})(?P<count>){ROWS}",
@@ -82,5 +90,8 @@ DIRECTION = re.compile(
     r"|highest|smallest|lowest)\s++first)\b",
     re.I,
 )
+NO_ORDER = re.compile(r"\s++(?:up|down)\b", re.I)
+"""Directions that alone do not say that a column is sorted by."""
+
 BY = re.compile(r"\s*+(?:(?:ranked|sorted|ordered)\s++)?(?:by|on)\s++", re.I)
 COMMA = re.compile(r"\s*+,\s*+|\s++and\s++", re.I)

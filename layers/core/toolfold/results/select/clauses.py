@@ -51,7 +51,9 @@ class SelectParser(ConditionParser):
             start = self.offset
             if not self._clause():
                 unit = self.unit()
-                if isinstance(unit, Item):
+                if isinstance(unit, Item) and not unit.alias and (direction := self._direction()):
+                    self._sort(unit, direction)
+                elif isinstance(unit, Item):
                     self._items.append(unit)
                 else:
                     self._conditions.append(unit)
@@ -65,6 +67,21 @@ class SelectParser(ConditionParser):
         items = () if self._all_columns and not self._selection.groups else tuple(self._items)
         selection = replace(self._selection, items=items, condition=condition)
         return None if selection == Selection() else selection
+
+    def _direction(self) -> str:
+        """Return ``desc`` of ``close desc``, and move behind it; empty: none."""
+        match = clause_words.DIRECTION.match(self.text, self.offset)
+        if match is None or clause_words.NO_ORDER.match(self.text, self.offset):
+            return ""
+        self.offset = match.end()
+        return match["way"]
+
+    def _sort(self, item: Item, direction: str) -> None:
+        """Sort by ``item``, as ``close desc`` says; what is computed is returned, too."""
+        order = Order(item.expression, _is_descending(direction))
+        self._selection = replace(self._selection, order=(*self._selection.order, order))
+        if not isinstance(item.expression, Column) and all(known.text != item.text for known in self._items):
+            self._items.append(item)
 
     def _joined_conditions(self) -> Condition | None:
         """Return the conditions of all parts as one; dates that do not overlap are alternatives."""
@@ -162,6 +179,18 @@ class SelectParser(ConditionParser):
         self._limit(RowLimit(which, count, start, of))
         self._selection = replace(self._selection, order=(*order, *self._selection.order))
 
+    def _parse_page(self, match: re.Match[str]) -> None:
+        self._limit(RowLimit("head", _count(match["count"]), match.start()))
+        self._selection = replace(self._selection, skip=int(match["skip"]))
+
+    def _parse_extremes(self, match: re.Match[str]) -> None:
+        is_top = match["which"].lower() == "largest"
+        self._limit(RowLimit("top" if is_top else "bottom", _count(match["count"]), match.start()))
+        order = Order(Column(_name(match, "name")), descending=is_top)
+        self._selection = replace(self._selection, order=(order, *self._selection.order))
+
+    _parse_extremes_by = _parse_extremes_of = _parse_extremes
+
     def _parse_skip(self, match: re.Match[str]) -> None:
         self._selection = replace(self._selection, skip=int(match["count"]))
 
@@ -174,9 +203,9 @@ class SelectParser(ConditionParser):
             self.offset = way.end() if way else self.offset
             expression = self._needed_expression("order by")
             direction = clause_words.DIRECTION.match(self.text, self.offset)
-            word = (direction["way"] if direction else way[1] if way else "asc").lower()
+            word = direction["way"] if direction else way[1] if way else "asc"
             self.offset = direction.end() if direction else self.offset
-            descending = is_minus or word.startswith(("desc", "down", "high to", "newest", "largest", "highest"))
+            descending = is_minus or _is_descending(word)
             self._selection = replace(self._selection, order=(*self._selection.order, Order(expression, descending)))
             comma = clause_words.COMMA.match(self.text, self.offset)
             if comma is None or self._begins_part(comma.end()) or self._is_condition(comma.end()):
@@ -280,6 +309,10 @@ class SelectParser(ConditionParser):
 
 
 _AFTER = {"by": "top 5 by"}
+
+
+def _is_descending(word: str) -> bool:
+    return word.lower().startswith(("desc", "down", "high to", "newest", "largest", "highest"))
 
 
 def _count(text: str) -> int:

@@ -45,6 +45,11 @@ NULL_TEST = re.compile(
 )
 """Whether there is a value."""
 
+LEFT_VALUE = re.compile(r"[$€£]?[+-]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+[kmbt%]?", re.I)
+"""A number on the left of what it is compared with."""
+
+ORDER_SIGN = re.compile(r"\s*+(<=|=<|≤|>=|=>|≥|<(?!>)|>)\s*+(?=[^\s;,])")
+
 STOP = re.compile(
     r"(?:where|filter|having|and|or|not|null|order(?:ed)?\s++by|sort(?:ed)?|group(?:ed)?\s++by|by|per|as|asc|desc"
     r"|ascending|descending|without|except|excluding|is|isn't|then)\b",

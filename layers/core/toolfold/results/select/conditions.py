@@ -11,11 +11,13 @@ from toolfold.results.select.comparison_words import (
     BARE,
     DATE_LIKE,
     DATE_OPERATORS,
+    LEFT_VALUE,
     LIST,
     LIST_ITEM,
     NULL_TEST,
     OPERATORS,
     OR,
+    ORDER_SIGN,
     STOP,
     THOUSANDS,
     TO_DATE,
@@ -37,11 +39,14 @@ from toolfold.results.select.selection import (
     Not,
     Operand,
     invalid_select,
+    parts_of,
 )
 
 _NOT = re.compile(r"not\b(?!\s++null)|!(?!=)", re.I)
 _PAIR = re.compile(r"\s*+(?:and\b|to\b|\.\.|,|-|&+)\s*+", re.I)
 _NEXT_ALTERNATIVE = re.compile(r"\|(?!\|)(?=\S)")
+_OTHER_SIGNS = {"≤": "<=", "=<": "<=", "≥": ">=", "=>": ">="}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _DATE_WORDS = {"after": ">", "since": ">=", "from": ">=", "before": "<", "until": "<=", "by": "<=", "to": "<="}
 
 
@@ -108,10 +113,37 @@ class ConditionParser(ExpressionParser):
                 return Not(condition)
             self.offset = start
             return None
+        if (between := self._bounded()) is not None:
+            return between
         period = self.period()
         if period is not None:
             return period
         return self._in_parentheses() or self._comparison()
+
+    def _bounded(self) -> Condition | None:
+        """Return ``250 <= close <= 260`` or ``2026-01-05 <= date``: comparisons whose first value is on the left."""
+        start = self.offset
+        value = DATE_PATTERN.match(self.text, start) or LEFT_VALUE.match(self.text, start)
+        sign = ORDER_SIGN.match(self.text, value.end()) if value else None
+        if value is None or sign is None:
+            return None
+        self.offset = sign.end()
+        middle = self.expression()
+        if middle is None or not any(isinstance(part, Column) for part in parts_of(middle)):
+            self.offset = start
+            return None
+        written = self.text[sign.end() : self.offset].strip()
+        low = _OTHER_SIGNS.get(sign[1], sign[1])
+        first = Comparison(middle, _TURNED[low], (Operand(value[0], start),))
+        second = ORDER_SIGN.match(self.text, self.offset)
+        if second is None:
+            return first
+        high, self.offset = _OTHER_SIGNS.get(second[1], second[1]), second.end()
+        operand = self._operand(high)
+        if high[0] != low[0]:
+            suggestion = f"Write {written}{_TURNED[low]}{value[0]} and {written}{high}{operand.text}."
+            raise invalid_select("the two signs have different directions", second.start(1), suggestion)
+        return All((first, Comparison(middle, high, (operand,))))
 
     def _in_parentheses(self) -> Condition | None:
         start = self.offset
