@@ -316,6 +316,15 @@ def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, pa
     assert "secret" not in json.dumps(tool)
 
 
+def test_a_key_that_is_typed_among_the_arguments_is_named(run: Run) -> None:
+    code, _, err = run("source", "add", "mcp", "shop", "--", "some-server", "--api-key", "abc123")
+
+    assert code == 0
+    assert "warning: --api-key: its value looks like a secret" in err
+    assert "key_variable: NAME_THAT_THE_PROGRAM_READS and auth: {}, and set TOOLFOLD_SOURCE_SHOP_KEY" in err
+    assert "abc123" not in err
+
+
 def test_a_program_gets_its_key_in_the_variable_that_it_reads(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("source", "add", "mcp", "hub", "--key-variable", "HUB_TOKEN", "--", "hub-server")
     written = yaml.safe_load((tmp_path / "catalog/hub/source.yaml").read_text())

@@ -40,6 +40,7 @@ __all__ = [
     "tool_definition",
     "tool_names",
     "tool_references",
+    "typed_secrets",
     "unattended",
     "validation_errors",
     "writer",

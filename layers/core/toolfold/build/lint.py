@@ -20,6 +20,7 @@ from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_sources
 from toolfold.build.findings import Finding
 from toolfold.build.lint_imported import GENERIC, check_imported
+from toolfold.build.typed_secrets import check_secrets
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Tool as Compiled
 from toolfold.catalog.model import Catalog
@@ -36,6 +37,7 @@ RULES = {
     "says-the-name": "a summary states more than the name and the title",
     "too-short": "summary and description have enough words to choose a tool",
     "empty-words": "texts contain no phrases that apply to every tool",
+    "typed-secret": "no key, token or password is typed into source.yaml",
     "speaks-to-model": "texts describe; they give no instructions and hide nothing",
     "line-tokens": "the line of a tool in TOOL_LIST is within its token limit",
     "schema-tokens": "name, description and parameters of a tool are within their token limit",
@@ -141,15 +143,31 @@ def check(folder: Path) -> list[Finding]:
     documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)]
     tools = list(_tools(catalog, documents))
     found = [finding for document in documents for finding in _check_injection(document)]
+    found += _secrets(documents)
     for tool in tools:
         found += [*_check_wording(tool), *_check_tokens(tool)]
     found += [*_check_similarity(tools), *_check_shared_phrases(tools)]
-    lines = {str(document.path): document.path.read_text(encoding="utf-8").splitlines() for document in documents}
-    kept = [finding for finding in found if not _is_waived(finding, lines[finding.file][finding.line - 1])]
+    kept = _without_waived(found)
     kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
     written = {tool.name for tool in tools}
     kept += check_imported(catalog, {name: where for name, where in compiled.imported.items() if name not in written})
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
+
+
+def find_secrets(folder: Path) -> list[Finding]:
+    """Return a warning for each secret that is typed into a ``source.yaml`` below ``folder``."""
+    return _without_waived(_secrets(yaml_loader.load(path) for path in sorted(folder.glob("*/source.yaml"))))
+
+
+def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
+    sources = [document for document in documents if document.path.name == "source.yaml"]
+    return [finding for document in sources for finding in check_secrets(document)]
+
+
+def _without_waived(findings: list[Finding]) -> list[Finding]:
+    """Return the findings whose lines do not accept them."""
+    lines = {file: Path(file).read_text(encoding="utf-8").splitlines() for file in {one.file for one in findings}}
+    return [finding for finding in findings if not _is_waived(finding, lines[finding.file][finding.line - 1])]
 
 
 def _is_waived(finding: Finding, line: str) -> bool:

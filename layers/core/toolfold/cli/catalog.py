@@ -63,6 +63,7 @@ rules:
   says-the-name    a summary says more than the name and the title: what comes back, of what, how often
   too-short        summary and description have words enough to choose by
   empty-words      nothing that is true of every tool ("This tool is used to …"), no praise
+  typed-secret     no key, token or password is typed into source.yaml, which all who have the catalog can read
   speaks-to-model  text describes; it gives the model no orders, asks for no secrets, and hides nothing in
                    markup, URLs or invisible characters
   line-tokens      NAME: summary has at most 30 tokens: it is read in every listing
@@ -241,6 +242,7 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _compile(options: argparse.Namespace) -> int:
+    from toolfold.build import lint
     from toolfold.build.compiler import compile_sources
     from toolfold.build.output_file import read_output_file, replace_catalog_file
 
@@ -250,6 +252,8 @@ def _compile(options: argparse.Namespace) -> int:
     current = read_output_file(path)
     _print_left_out(left_out)
     _print_notes(notes, is_whole=options.notes)
+    for finding in lint.find_secrets(options.folder):
+        print(finding, file=sys.stderr)
     if options.check:
         if current != compiled:
             print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)

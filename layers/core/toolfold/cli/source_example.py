@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.head_checks import host_of
 from toolfold.cli.questions import Questions
-from toolfold.cli.source_urls import SECRET_NAME, request_problem
+from toolfold.cli.source_urls import request_problem
 from toolfold.cli.source_writer import Draft
 
 __all__ = ["draft_http", "tool_of"]

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qsl, urlsplit
 
+from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.head_checks import host_of
 
-__all__ = ["SECRET_NAME", "request_problem", "url_problem"]
-
-SECRET_NAME = re.compile(
-    r"((x-)?(access|api|app|application|auth|client|consumer|developer|private|rapidapi|secret|service|session"
-    r"|subscription|user)[-_]?)?(key|token|secret|password|pwd|sig|signature)|\w*api[-_]?key|app[-_]?id|auth"
-    r"|authorization|jwt",
-    re.IGNORECASE,
-)
-"""Names of parameters that hold a key, which is never written into the catalog."""
+__all__ = ["request_problem", "url_problem"]
 
 
 def request_problem(url: str) -> str:

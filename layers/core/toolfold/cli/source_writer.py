@@ -71,6 +71,7 @@ def write(draft: Draft, folder: Path, questions: Questions) -> int:
     text = to_yaml(draft.settings)
     print(f"{folder / draft.id / 'source.yaml'}:\n")
     print("".join(f"    {line}\n" for line in text.splitlines()))
+    _warn_of_secrets(draft.settings)
     if not questions.is_confirmed("Write it?"):
         print("Nothing was written.", file=sys.stderr)
         return 1
@@ -89,6 +90,14 @@ def write(draft: Draft, folder: Path, questions: Questions) -> int:
             folder.rmdir()
     _print_written(draft, folder, base_url)
     return 0
+
+
+def _warn_of_secrets(settings: Mapping[str, Any]) -> None:
+    """Name what looks like a secret and would be written as it was typed."""
+    from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
+
+    for _, name, advice in find_typed_secrets(settings):
+        print(f"warning: {name}: {PROBLEM}; {advice}\n", file=sys.stderr)
 
 
 def to_yaml(settings: Mapping[str, Any]) -> str:
