@@ -11,9 +11,14 @@ import pytest
 
 pytest.importorskip("mcp")
 
+import httpx2
+
+from toolfold.catalog.entries import Source
+from toolfold.models import SourceCredentials
 from toolfold.network.errors import ResponseTooLarge
 from toolfold.sources.mcp.exchange import MAX_BLOCKS, MAX_CONTAINERS, Exchange, TooManyParts
-from toolfold.sources.mcp.http_transport import StreamEnded, _LimitedStream
+from toolfold.sources.mcp.faults import FaultTexts, ServerFault
+from toolfold.sources.mcp.http_transport import StreamEnded, _LimitedStream, _redirect_target
 
 BLOCK = b'{"type":"text","text":"x"},'
 
@@ -55,3 +60,32 @@ def test_a_body_has_limits_of_bytes_and_of_parts(parts: list[bytes], fault: type
     limit = 1_000_000 if fault is not TooManyParts else 25_000_000
     assert read(parts, limit) is fault
     assert read(parts, None) is None  # the stream of notifications
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "target"),
+    [
+        (307, b"/mcp/?key=abc123", "https://board.test/mcp/"),
+        (302, b"https://reader:abc123@login.test/start?next=abc123#abc123", "https://login.test/start"),
+        (308, b"//other.test/mcp", "https://other.test/mcp"),
+        (301, b"x" * 2_000, ""),
+        (304, b"/mcp/", ""),
+        (301, b"", ""),
+    ],
+)
+def test_a_redirect_is_noted_without_what_may_be_a_key(status: int, location: bytes, target: str) -> None:
+    response: Any = SimpleNamespace(status=status, headers=[(b"Location", location)])
+    assert _redirect_target(httpx2.URL("https://board.test/mcp"), response) == target
+
+
+def test_the_error_of_a_redirect_names_the_address_and_what_to_change() -> None:
+    source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
+    texts = FaultTexts(source, is_child=False, max_bytes=1_000, smaller_response_hint="")
+    exchange = Exchange(status=307, location="https://board.test/abc12345/mcp/")
+    fault = ServerFault("start", was_sent=False, exchange=exchange, server_text="Redirect response")
+
+    error = texts.to_description_error(fault, SourceCredentials("abc12345"))
+
+    assert error.message == "Board redirects to https://board.test/[key]/mcp/, which is not followed."
+    assert "url in source.yaml" in error.suggestion
+    assert "upstream_says" not in error.details

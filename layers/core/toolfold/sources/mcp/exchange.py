@@ -46,12 +46,14 @@ class Exchange:
         fault: why there is no complete response; None: there is one, or the transport is stdio.
         status: HTTP status of the response; 0: none arrived, or the transport is stdio.
         retry_after_s: seconds that ``Retry-After`` names.
+        location: where a redirect leads, without its query; empty: the response is not one.
         has_session: whether the request named a session of an earlier response.
     """
 
     fault: TransportError | None = None
     status: int = 0
     retry_after_s: int | None = None
+    location: str = ""
     has_session: bool = False
 
 

@@ -47,6 +47,7 @@ _UNAVAILABLE = (408, 502, 503, 504)
 _REFUSED_KEY = (401, 403)
 
 _CHECK_SERVER = "Do not repeat this call; tell the operator that the server must be checked."
+_OTHER_ADDRESS = "Tell the operator: url in source.yaml should be the address to which the server redirects."
 _AT_TERMINAL = "Tell the operator to run the server's command at a terminal, which shows what it writes."
 _UNKNOWN_EFFECT = "It is not known whether the call took effect: check that before it is repeated."
 
@@ -165,7 +166,7 @@ class FaultTexts:
         title = self._source.title
         status = 0 if fault.exchange is None or fault.cause is not None else fault.exchange.status
         if status > _OK:
-            return self._status_error(status, fault)
+            return self._redirect_error(fault, credentials) or self._status_error(status, fault)
         if isinstance(fault.cause, TransportError) and fault.cause.host:
             from toolfold.sources.http_api.transport_errors import to_call_error
 
@@ -190,6 +191,14 @@ class FaultTexts:
             return NotConnected(message, _AT_TERMINAL if self._is_child else TRY_AGAIN, retryable=True)
         what = "ended before it answered" if self._is_child else "closed the connection before it answered"
         return ConnectionFailed(f"{title} {what}.", TRY_AGAIN, retryable=True)
+
+    def _redirect_error(self, fault: ServerFault, credentials: SourceCredentials) -> CallError | None:
+        """Return the error of an address that leads to another one; None for other answers."""
+        location = "" if fault.exchange is None else fault.exchange.location
+        if not location:
+            return None
+        shown = self.said(location, credentials)
+        return UpstreamError(f"{self._source.title} redirects to {shown}, which is not followed.", _OTHER_ADDRESS)
 
     def _status_error(self, status: int, fault: ServerFault) -> CallError:
         title = self._source.title

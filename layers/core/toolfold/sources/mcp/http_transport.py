@@ -26,6 +26,8 @@ __all__ = ["GuardedTransport"]
 _KEEP_ALIVE_S = 30.0
 _MAX_CONNECTIONS = 50
 _RETRY_AFTER_CHARS = 30
+_LOCATION_CHARS = 300
+_REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -91,6 +93,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             exchange.fault = errors.InvalidResponse(self._host)
             await response.aclose()
             return httpx2.Response(502, request=request)
+        exchange.location = _redirect_target(request.url, response)
         if response.status in (429, 503):
             exchange.retry_after_s = _retry_after(response.headers)
         limit = self._max_bytes if request.method == "POST" else None
@@ -213,6 +216,22 @@ def _proxy(url: str) -> httpcore2.Proxy:
 
 def _of_host(error: errors.CertificateError, host: str) -> errors.CertificateError:
     return type(error)(host)
+
+
+def _redirect_target(url: httpx2.URL, response: httpcore2.Response) -> str:
+    """Return where a redirect leads, without user, query and fragment, which may hold a key; empty for other responses.
+
+    Redirects are not followed: they could lead a call with its key to another host.
+    """
+    location = {name.lower(): value for name, value in response.headers}.get(b"location", b"")
+    if response.status not in _REDIRECTS or not location:
+        return ""
+    try:
+        target = url.join(location.decode("latin-1"))
+        found = str(target.copy_with(userinfo=b"", query=None, fragment=None))
+    except (httpx2.InvalidURL, ValueError):
+        return ""
+    return found if len(found) <= _LOCATION_CHARS else ""
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int | None:

@@ -111,7 +111,7 @@ def _ask(
     """Return what the server says, and whether it speaks the transport of 2024-11-05."""
     from toolfold.models import SourceCredentials
     from toolfold.sources.mcp.adapter import import_sdk
-    from toolfold.sources.mcp.faults import FaultTexts, McpFault
+    from toolfold.sources.mcp.faults import FaultTexts, McpFault, ServerFault
     from toolfold.sources.mcp.listing import TooManyTools
 
     max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
@@ -129,6 +129,8 @@ def _ask(
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
         step = " Run its command at a terminal: that shows what it writes." if settings.command else ""
+        if isinstance(fault, ServerFault) and fault.exchange is not None and fault.exchange.location:
+            step = " Where that is the server that you mean, make it the url in source.yaml."
         raise _failure(settings.id, f"{found.message}{says}{step}") from None
     except CallError as error:
         raise _failure(settings.id, f"{error.message} {error.suggestion}") from error
