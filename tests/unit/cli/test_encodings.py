@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.upstream import Upstream
 from toolfold import cli
+from toolfold.cli.entry_point import SafeStream
 from toolfold.mock_api.server import MockApi
 
 ENCODINGS = ["cp1252", "ascii", "latin-1", "cp437", "utf-8"]
@@ -119,6 +120,14 @@ def test_what_an_encoding_lacks_looks_alike_or_is_escaped(run: Run, encoding: st
     assert ("dividnds → dividend" if encoding == "utf-8" else "dividnds -> dividend") in line
     found = json.loads(run(encoding, False, "catalog", "search", "dividnds", "--explain", "--json")[1])
     assert found["tools"][0]["why"][0].startswith("dividnds → dividend")
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "ascii"])
+def test_stderr_has_look_alikes_too(encoding: str) -> None:
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding, "backslashreplace", write_through=True)
+    SafeStream(stream).write("“request” … →\n")
+    assert written.getvalue() == b"'request' ... ->\n"
 
 
 @pytest.fixture

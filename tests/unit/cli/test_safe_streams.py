@@ -195,3 +195,26 @@ def test_traceback_of_a_defect_has_no_control_sequence(
     shown = capsys.readouterr().err
     assert "LookupError" in shown
     assert not CONTROLS.search(shown)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [("catalog", "list"), ("settings", "--help"), ("completion", "bash")])
+def test_a_full_disk_is_one_sentence(command: tuple[str, ...], unbuffered: str, tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolfold", *command],
+            env=environment(tmp_path, PYTHONUNBUFFERED=unbuffered),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "The output cannot be written: No space left on device. It is not complete.\n"
+
+
+def test_without_stdout_a_command_ends_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main(["catalog", "search", "oil"]) == 0

@@ -15,15 +15,20 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
+from toolfold.cli.terminal import is_unicode
 from toolfold.errors import CallError, ToolfoldError
-
-if TYPE_CHECKING:
-    import argparse
 
 _DEPRECATED = {"sandbox": "mock-api"}
 """Former name of a command → its name. A former name works for one release."""
+
+
+class OutputError(ToolfoldError):
+    """A stream cannot be written, for example because its disk is full. A reader that is gone is no such error."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"The output cannot be written: {error.strerror or error}. It is not complete.")
 
 
 class EncodingStream:
@@ -40,14 +45,39 @@ class EncodingStream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write ``text``."""
-        try:
-            self._stream.write(text)
-        except UnicodeEncodeError:
-            from toolfold.text_safety import to_encoding
+        """Write ``text``.
 
-            self._stream.write(to_encoding(text, self._stream.encoding))
+        Raises:
+            OutputError: there is no space, or the device fails.
+        """
+        try:
+            # stderr does not fail at a character that its encoding lacks: it would write an escape.
+            self._stream.write(text if text.isascii() or is_unicode(self._stream) else self._encodable(text))
+        except UnicodeEncodeError:  # half of a surrogate pair
+            self._stream.write(self._encodable(text))
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(error) from None
         return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered.
+
+        Raises:
+            OutputError: there is no space, or the device fails.
+        """
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(error) from None
+
+    def _encodable(self, text: str) -> str:
+        from toolfold.text_safety import to_encoding
+
+        return to_encoding(text, self._stream.encoding)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write several texts."""
@@ -94,6 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with safe_streams():
         try:
             code = _run(list(sys.argv[1:] if argv is None else argv))
+        except OutputError:  # of stderr
+            code = 1
         except Exception:  # noqa: BLE001 - Python itself would print it after the streams are as before
             traceback.print_exc()
             code = 1
@@ -127,16 +159,15 @@ def _run(arguments: list[str]) -> int:
         name = _DEPRECATED[arguments[0]]
         print(f"`toolfold {arguments[0]}` is deprecated: use `toolfold {name}`.", file=sys.stderr)
         arguments[0] = name
-    from toolfold.cli.parser import make_parser
-
-    options = make_parser().parse_args(arguments)
-    return _exit_code(lambda: _prepare_and_run(options))
+    return _exit_code(lambda: _parse_and_run(arguments))
 
 
-def _prepare_and_run(options: argparse.Namespace) -> int:
+def _parse_and_run(arguments: Sequence[str]) -> int:
     from toolfold.cli.environment import prepare
+    from toolfold.cli.parser import make_parser
     from toolfold.cli.remote import check_options
 
+    options = make_parser().parse_args(arguments)
     prepare(options)
     check_options(options)
     return int(options.run(options))
@@ -151,12 +182,14 @@ def _serve_stdio(profile: str) -> int:
 def _exit_code(run: Callable[[], int]) -> int:
     """Return the exit code of ``run``, after printing the error that it raises to stderr."""
     try:
-        code = run()
-        sys.stdout.flush()
+        return _run_and_flush(run)
     except CallError as error:
         from toolfold.cli.output import print_error
 
         print_error(error.as_dict())
+    except OutputError as error:
+        _discard_stdout()
+        print(error, file=sys.stderr)
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
@@ -168,9 +201,28 @@ def _exit_code(run: Callable[[], int]) -> int:
         print(f"This needs {package}: {install_command(EXTRAS[package])}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of stdout is gone. Python flushes stdout at exit and would report the broken pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    else:
-        return code
+    except BrokenPipeError:  # the reader of stdout is gone
+        _discard_stdout()
     return 1
+
+
+def _run_and_flush(run: Callable[[], int]) -> int:
+    """Return what ``run`` returns; an error of stdout is raised here instead of at the exit of Python."""
+    try:
+        code = run()
+    except SystemExit:  # of argparse, which ignores an error in writing its help
+        _flush_stdout()
+        raise
+    _flush_stdout()
+    return code
+
+
+def _flush_stdout() -> None:
+    if sys.stdout is not None:  # None: closed by the parent
+        sys.stdout.flush()
+
+
+def _discard_stdout() -> None:
+    """Discard what stdout still buffers: Python writes it at exit, and would report the same error again."""
+    with contextlib.suppress(OSError, ValueError):  # not a file, as in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -58,7 +58,7 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
         print_json(structured)
     elif not hits:
         print(_NO_MATCH, file=sys.stderr)
-    elif sys.stdout.isatty():
+    elif terminal.is_terminal(sys.stdout):
         _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
         weaker = len(found.hits) - len(hits)
         end = "* best matches." + (f" {weaker} weaker ones: --limit N" if weaker else "")
