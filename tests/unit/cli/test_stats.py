@@ -20,6 +20,7 @@ from tests.support.logs_insights import LogsInsights
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.cli import main
+from toolfold.log_analysis.reader import MAX_LINE_BYTES
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol import jsonrpc
 from toolfold.settings import Settings
@@ -251,3 +252,19 @@ class TestForms:
             use_aws_endpoint(insights.url, monkeypatch)
             assert main(["stats", "--stack", "other"]) == 1
         assert "there is no log group /aws/lambda/other-gateway in this region" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("stats",), ("profiles", "most-used")])
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_is_no_log(command: tuple[str, ...], device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--log", device]) == 1
+    assert capsys.readouterr().err == f"{device} is a device, not a log. Name a file, or read a pipe with --log -\n"
+
+
+@pytest.mark.parametrize("name", ["long.log", "long.log.gz"])
+def test_a_line_without_an_end_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    content = bytes(MAX_LINE_BYTES + 1)
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert main(["stats", "--log", str(path)]) == 1
+    assert capsys.readouterr().err == f"{path} has a line of more than 1 MB, so it is not a log of toolfold.\n"
