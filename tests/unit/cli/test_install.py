@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -131,17 +132,33 @@ def test_print_changes_nothing(install: Install) -> None:
         ('{\n  // comment\n  "servers": {}\n}', ":2 is not plain JSON"),
         ("[1]", "does not hold an object"),
         ('{"servers": []}', "is not an object"),
+        ('{"servers": null}', '"servers" in '),
         ('{"servers": ' + "[" * 100_000, "is not plain JSON"),
+        ("\udcff{}", "it is not UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Install, content: str, problem: str) -> None:
     path = config("vscode")
     path.parent.mkdir(parents=True)
-    path.write_text(content)
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
     code, _, err = install("vscode", "--yes")
     assert code == 1
+    assert str(path) in err
     assert problem in err
-    assert path.read_text() == content
+    assert err.endswith("toolfold install vscode --print\n")
+    assert path.read_bytes() == content.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_the_command_for_an_entry_by_hand_prints_the_same_entry(install: Install, client: str) -> None:
+    path = config(client)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("// mine\n{}")
+    err = install(client, "--name", "my stocks", "--profile", "grouped", "--yes")[2]
+    _, _, command = err.partition("by hand: toolfold install ")
+    code, out, _ = install(*shlex.split(command))
+    entry = json.loads(out)[CLIENTS[client].section]["my stocks"]
+    assert (code, entry["args"][-2:]) == (0, ["--profile", "grouped"])
 
 
 def test_a_link_stays_a_link_to_the_changed_file(install: Install, tmp_path: Path) -> None:

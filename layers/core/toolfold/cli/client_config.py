@@ -17,45 +17,46 @@ from toolfold.errors import ToolfoldError
 from toolfold.mcp_clients import to_text
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path, section: str, by_hand: str) -> dict[str, Any]:
     """Return the configuration in a file, or ``{}`` where the file does not exist.
 
+    Args:
+        path: the file.
+        section: its member that holds the servers.
+        by_hand: the command that prints the entry, which an error names.
+
     Raises:
-        ToolfoldError: the file cannot be read, or is not a JSON object.
+        ToolfoldError: the file cannot be read, or neither it nor its section is a JSON object.
     """
+    unchanged = f"It was not changed; to add the entry by hand: {by_hand}"
     if path.exists() and not path.is_file():
-        raise ToolfoldError(f"{path} is not a file.")
+        raise ToolfoldError(f"{path} is not a file. Name one with --config.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ToolfoldError(f"{path} cannot be read: {reason}.") from None
+        raise ToolfoldError(f"{path} cannot be read: {reason}. {unchanged}") from None
     if not text.strip():
         return {}
-    by_hand = "It was not changed; add the entry by hand: toolfold install CLIENT --print"
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         # Some clients allow comments. Writing the file again would lose them.
-        raise ToolfoldError(f"{path}:{error.lineno} is not plain JSON ({error.msg}). {by_hand}") from None
+        raise ToolfoldError(f"{path}:{error.lineno} is not plain JSON ({error.msg}). {unchanged}") from None
     except (ValueError, RecursionError):
-        raise ToolfoldError(f"{path} is not plain JSON. {by_hand}") from None
+        raise ToolfoldError(f"{path} is not plain JSON. {unchanged}") from None
     if not isinstance(found, dict):
-        raise ToolfoldError(f"{path} does not hold an object. {by_hand}")
+        raise ToolfoldError(f"{path} does not hold an object. {unchanged}")
+    if not isinstance(found.get(section, {}), dict):
+        raise ToolfoldError(f'"{section}" in {path} is not an object. {unchanged}')
     return found
 
 
 def with_server(configuration: Mapping[str, Any], section: str, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``configuration`` with the entry of one server; everything else stays.
-
-    Raises:
-        ToolfoldError: the section is not an object.
-    """
+    """Return ``configuration`` with the entry of one server; everything else stays."""
     servers = configuration.get(section, {})
-    if not isinstance(servers, dict):
-        raise ToolfoldError(f'"{section}" of the configuration is not an object, so nothing can be added to it.')
     return {**configuration, section: {**servers, name: dict(entry)}}
 
 

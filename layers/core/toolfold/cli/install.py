@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         print(to_text({client.section: {options.name: entry}}), end="")
         return 0
     path = (options.config or client.path()).expanduser()
-    before = client_config.read(path)
+    before = client_config.read(path, client.section, _print_command(options))
     after = client_config.with_server(before, client.section, options.name, entry)
     if after == before:
         print(f"{client.title} has this entry already: {path}")
@@ -78,6 +79,13 @@ def run(options: argparse.Namespace) -> int:
     print(f"Added to {path}{link}.{kept}\nRestart {client.title}; it then shows {shown}.")
     _warn_about_key(client, environment)
     return 0
+
+
+def _print_command(options: argparse.Namespace) -> str:
+    """Return the command that prints the same entry, without ``--env``, whose values may be keys."""
+    name = ["--name", options.name] if options.name != "toolfold" else []
+    profile = ["--profile", options.profile] if options.profile else []
+    return shlex.join(["toolfold", "install", options.client, *name, *profile, "--print"])
 
 
 def _check_profile(name: str, environment: Mapping[str, str]) -> None:
