@@ -101,6 +101,15 @@ def test_what_is_wrong_is_named_with_the_next_step(
     assert words in problems(findings)[subject]
 
 
+@pytest.mark.parametrize("name", ["ALPHA_VANTAGE_APIKEY", "alpha_vantage_api_key", "ALPHA_VANTAGE_KEY"])
+def test_a_variable_that_resembles_that_of_the_key_is_noticed(doctor: Doctor, name: str) -> None:
+    told = f"{name} is set, but ALPHA_VANTAGE_API_KEY is what is read."
+    code, findings = doctor("--offline", **{name: "another"})
+    assert (code, [found["text"] for found in findings if found["status"] == "note"]) == (0, [told])
+    code, findings = doctor("--offline", **{"ALPHA_VANTAGE_API_KEY": "", name: "another"})
+    assert (code, problems(findings)["key"].endswith(told)) == (1, True)
+
+
 def test_the_password_of_a_proxy_is_not_shown(doctor: Doctor) -> None:
     _, findings = doctor("--offline", HTTPS_PROXY="http://me:pa55word@127.0.0.1:8888")
     assert "127.0.0.1:8888" in str(findings)

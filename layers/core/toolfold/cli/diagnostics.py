@@ -75,7 +75,7 @@ def diagnose(
         return
     yield Finding("ok", "catalog", f"{len(catalog)} tools of {', '.join(source.title for source in catalog.sources)}.")
     for source in catalog.sources:
-        yield _key(source, settings, environment)
+        yield from _key(source, settings, _without_keys_of_others(environment, catalog, source))
         if not offline:
             yield _reachable(source, settings, verbose=verbose)
 
@@ -153,7 +153,14 @@ def _catalog(settings: Settings) -> Catalog | Finding:
         return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
 
 
-def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Finding:
+def _without_keys_of_others(environment: Mapping[str, str], catalog: Catalog, source: Source) -> dict[str, str]:
+    """Return the variables without those that hold keys of other sources: one may resemble that of this source."""
+    others = {other.auth.environment for other in catalog.sources if other.auth is not None}
+    own = {source.auth.environment} if source.auth is not None else set()
+    return {name: value for name, value in environment.items() if name not in others - own}
+
+
+def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
     from toolfold.aws.clients import AwsClients
     from toolfold.execution.api_keys import resolve_api_key
     from toolfold.execution.credentials import NO_CREDENTIALS
@@ -165,19 +172,31 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     try:
         key = resolve_api_key(source, NO_CREDENTIALS, secrets, environment)
     except CallError as error:
-        return Finding("problem", "key", error.message, _key_step(source, environment))
-    return Finding(
+        yield Finding("problem", "key", error.message, _key_step(source, environment))
+        return
+    yield Finding(
         "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
     )
+    if misspelt := _misspelt_key(source, environment, least=0.85):
+        yield Finding("note", "key", misspelt)
+
+
+def _misspelt_key(source: Source, environment: Mapping[str, str], least: float) -> str:
+    """Return what is wrong with a variable that resembles the one with the key, or an empty string."""
+    if source.auth is None:
+        return ""
+    wanted = source.auth.environment
+    others = [name for name, value in environment.items() if name != wanted and value.strip()]
+    similar = closest_matches(wanted, others, least=least)
+    return f"{similar[0]} is set, but {wanted} is what is read." if similar else ""
 
 
 def _key_step(source: Source, environment: Mapping[str, str]) -> str:
     auth = source.auth
     if auth is None:
         return ""
-    similar = [name for name in closest_matches(auth.environment, environment, least=0.8) if environment[name].strip()]
-    if similar and similar[0] != auth.environment:
-        return f"{similar[0]} is set, but {auth.environment} is what is read."
+    if misspelt := _misspelt_key(source, environment, least=0.8):
+        return misspelt
     signup = f" A key: {auth.signup_url}" if auth.signup_url else ""
     return f"Set {auth.environment}.{signup}"
 
