@@ -127,6 +127,13 @@ def test_unknown_profile_is_404_with_the_closest(app: App, name: str, closest: s
         assert f"Did you mean {closest}?" in response.body.decode()
 
 
+@pytest.mark.parametrize("name", ["nope", "x", "support"])
+def test_a_name_that_resembles_no_profile_has_no_suggestion(app: App, name: str) -> None:
+    shown = app.server.handle_http(request(message("ping"))._replace(path=f"/mcp/{name}")).body.decode()
+    assert "Did you mean" not in shown
+    assert "There are default, " in shown
+
+
 def test_paths_below_a_profile_are_404(app: App) -> None:
     for path in ("/mcp/trading/more", "/mcp/xyzzy", "/mcp/%74rading", "/mcp/..", "/mcp/a b"):
         assert app.server.handle_http(request(message("ping"))._replace(path=path)).status == 404

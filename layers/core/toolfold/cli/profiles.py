@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.dispatcher import MetaTools
 
 _EXAMPLES = """examples:
-  toolfold profiles list                      every profile, its mode, and the tokens of its definitions
+  toolfold profiles list                      every profile, its mode, and about how many tokens its definitions have
   toolfold profiles show grouped              the tools that a client sees there
   toolfold profiles show default --explain    where each value comes from: profile, variable or default
   toolfold profiles most-used                 tools by number of calls, for the mode auto
@@ -26,6 +26,9 @@ _EXAMPLES = """examples:
 A profile is the path /mcp/NAME over HTTP, and --profile NAME of `toolfold stdio` and `toolfold install`.
 docs/how-to/choose-a-mode.md
 """
+
+_TOKENS = "tokens (estimate)"
+"""Heading: the count is the server's own, within some percent of a tokenizer's."""
 
 _MAX_NAMES = 20
 """Names of tools that are shown in one line."""
@@ -78,7 +81,7 @@ def _list(options: argparse.Namespace) -> int:
     shown = [
         [row["profile"], row["mode"], row["tools"], row["definitions"], row["tokens"], row["title"]] for row in rows
     ]
-    tables.print_table(["profile", "mode", "tools", "definitions", "tokens", "title"], shown)
+    tables.print_table(["profile", "mode", "tools", "definitions", _TOKENS, "title"], shown)
     return 0
 
 
@@ -119,7 +122,7 @@ def _show(options: argparse.Namespace) -> int:
     shown = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
     tables.print_fields(
         {
-            **{key: value for key, value in row.items() if value != ""},
+            **{_TOKENS if key == "tokens" else key: value for key, value in row.items() if value != ""},
             "path": "/mcp" if row["profile"] == "default" else f"/mcp/{row['profile']}",
             **({"description": text} if (text := exposed.resolution.profile.description) else {}),
             "tools/list": shown,

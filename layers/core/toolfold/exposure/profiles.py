@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["find_profile", "profile_names", "resolve_profile", "select", "view_of"]
 
-_MIN_SIMILARITY = 0.5
+_MIN_SIMILARITY = 0.7
+"""How alike a name must be for a suggestion: `groupd` is, `nope` is not; their error lists all names."""
 
 
 def profile_names(catalog: Catalog) -> list[str]:
