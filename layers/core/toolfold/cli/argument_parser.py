@@ -31,10 +31,14 @@ _LEAST = 0.6
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Wrap a text of one paragraph; leave the lines of any other as they are."""
+    """Wrap a text of one paragraph; keep the lines of any other where they fit."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if "\n" in text else super()._fill_text(text, width, indent)
+        if "\n" not in text:
+            return super()._fill_text(text, width, indent)
+        from toolfold.cli.help_text import fit
+
+        return fit(text, width + 2)  # argparse leaves two columns free
 
 
 class ArgumentParser(argparse.ArgumentParser):

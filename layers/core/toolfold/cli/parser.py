@@ -46,16 +46,16 @@ help: toolfold --help (all commands) · toolfold COMMAND --help · toolfold help
 """What ``toolfold`` prints without a command."""
 
 _EXAMPLES = """examples:
-  toolfold demo                                     from a question to its answer, offline, in a few seconds
+  toolfold demo                                     a question and its answer, offline
   toolfold install claude-desktop                   add toolfold to an MCP client
   toolfold catalog search oil price                 find the tool for a request
   toolfold call GLOBAL_QUOTE symbol=IBM             call it (needs ALPHA_VANTAGE_API_KEY)
   toolfold call WTI --select "date,value; last 12"  a part of its answer
-  toolfold ui                                       see the catalog, and try its tools, in a browser
+  toolfold ui                                       try the tools in a browser
 
 more help:
   toolfold COMMAND --help     options and examples of a command
-  toolfold help settings      the environment variables that configure toolfold, such as TOOLFOLD_CATALOG
+  toolfold help settings      the environment variables that configure toolfold
   toolfold settings           their values here, and where these come from
 
 exit code: 0 success, 1 a call or a check failed, 2 wrong usage

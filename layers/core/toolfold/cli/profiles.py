@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.dispatcher import MetaTools
 
 _EXAMPLES = """examples:
-  toolfold profiles list                      every profile, its mode, and about how many tokens its definitions have
+  toolfold profiles list                      every profile, its mode, and its tokens, estimated
   toolfold profiles show grouped              the tools that a client sees there
   toolfold profiles show default --explain    where each value comes from: profile, variable or default
   toolfold profiles most-used                 tools by number of calls, for the mode auto

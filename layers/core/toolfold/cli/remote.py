@@ -26,10 +26,10 @@ def add_options(parser: argparse.ArgumentParser, default: str | None = None) -> 
         parser: of all commands, or of one.
         default: None; of one command ``argparse.SUPPRESS``, so that options before its name stay.
     """
-    group = parser.add_argument_group(f"an endpoint instead of this machine, for {_COMMANDS}")
+    group = parser.add_argument_group("an endpoint, for call and catalog list, search and get")
     # Not "url": commands that add a source have an option --url of their own.
     for name, dest, metavar, meaning in (
-        ("--url", "endpoint", "URL", "its address, for example https://example.com/mcp"),
+        ("--url", "endpoint", "URL", "its address, used instead of this machine: https://example.com/mcp"),
         ("--token-env", "token_env", "NAME", "environment variable with the access token"),
         ("--key-env", "key_env", "NAME", "environment variable with the API key to send"),
     ):

@@ -108,10 +108,10 @@ def meanings() -> str:
         rows.append((name, f"{variable.meaning}{f' Default: {variable.default}' if variable.default else ''}"))
     return "\n".join(
         textwrap.fill(
-            f"{name:{_NAME_WIDTH}}{meaning}",
+            f"{name:{_NAME_WIDTH}} {meaning}",
             _WIDTH,
             initial_indent="  ",
-            subsequent_indent=" " * (_NAME_WIDTH + 2),
+            subsequent_indent=" " * (_NAME_WIDTH + 3),
             break_long_words=False,
         )
         for name, meaning in rows

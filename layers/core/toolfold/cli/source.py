@@ -11,7 +11,7 @@ _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EXAMPLES = """examples:
   toolfold source add skills handbook ./skills        folders with a SKILL.md
   toolfold source add openapi pets https://petstore3.swagger.io/api/v3/openapi.json
-  toolfold source add mcp time -- uvx mcp-server-time a server that runs here; --url for one on the network
+  toolfold source add mcp time -- uvx mcp-server-time   a server that runs here; --url for one on the network
   toolfold source list                                what there is, and what is wrong with it
   toolfold source refresh                             read the tools of all sources again
   toolfold source test time                           one call that only reads
