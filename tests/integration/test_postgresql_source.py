@@ -26,11 +26,15 @@ from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from toolfold import call_context
 from toolfold.aws.clients import AwsClients
+from toolfold.build.importers.base import RefreshReport
+from toolfold.build.importers.sql.refresh import refresh
+from toolfold.build.importers.sql.settings import SqlSourceSettings
 from toolfold.catalog.entries import Auth, Source
-from toolfold.errors import AuthRequired, CallError
+from toolfold.errors import AuthRequired, CallError, SourceError
 from toolfold.execution.api_keys import resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.execution.secrets import SecretProvider
+from toolfold.settings import Settings
 from toolfold.sources.sql.database_reader import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
@@ -706,3 +710,31 @@ def test_the_day_and_the_time_are_those_of_utc(server: PostgresqlServer, reader:
     assert row["now"].endswith("+00:00")
     assert row["today"] == row["now"][:10]
     assert abs((datetime.fromisoformat(row["now"]) - datetime.now(UTC)).total_seconds()) < 3600
+
+
+def test_a_refresh_names_the_schemas_that_the_source_does_not_have(
+    server: PostgresqlServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.execute("CREATE DATABASE depot")
+    server.execute(
+        "CREATE SCHEMA sales",
+        "CREATE SCHEMA hidden",
+        "CREATE TABLE sales.orders (id int)",
+        "CREATE TABLE hidden.salaries (id int)",
+        "CREATE ROLE clerk LOGIN PASSWORD '" + PASSWORD + "'",
+        "GRANT USAGE ON SCHEMA sales, hidden TO clerk",
+        "GRANT SELECT ON sales.orders TO clerk",
+        database="depot",
+    )
+    monkeypatch.setenv("TOOLFOLD_SOURCE_DEPOT_KEY", server.url("clerk", "depot"))
+    with pytest.raises(SourceError, match=r"tables of other schemas too: 'sales'\. Add to schemas"):
+        refresh_depot(tmp_path, [])
+    server.execute("CREATE TABLE notes (id int)", "GRANT SELECT ON notes TO clerk", database="depot")
+    report = refresh_depot(tmp_path, ["public"])
+    assert (list(report.added), len(report.notes)) == (["public.notes"], 1)
+    assert not refresh_depot(tmp_path, ["public", "sales"]).notes
+
+
+def refresh_depot(folder: Path, schemas: list[str]) -> RefreshReport:
+    given = {"id": "depot", "dialect": "postgresql", **({"schemas": schemas} if schemas else {})}
+    return refresh(folder, SqlSourceSettings.model_validate(given), Settings.from_environment())

@@ -105,3 +105,5 @@ def _print_report(source_id: str, report: RefreshReport) -> None:
             print(f"  {sign} {name}")
         if len(names) > _MAX_NAMES:
             print(f"  {sign} and {len(names) - _MAX_NAMES} more")
+    for note in report.notes:
+        print(f"{source_id}: {note}.", file=sys.stderr)

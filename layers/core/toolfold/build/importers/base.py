@@ -138,11 +138,19 @@ class ImportedSource:
 
 @dataclass(frozen=True)
 class RefreshReport:
-    """What a refresh of a source found, and wrote unless it was only to check. Names are the source's own."""
+    """What a refresh of a source found, and wrote unless it was only to check. Names are the source's own.
+
+    Attributes:
+        added: Names of tools, tables or files that are new.
+        removed: Those that are gone.
+        changed: Those that differ.
+        notes: What a person may have expected and the source does not have, a sentence each.
+    """
 
     added: Sequence[str] = ()
     removed: Sequence[str] = ()
     changed: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)

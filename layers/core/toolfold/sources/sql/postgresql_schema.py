@@ -62,8 +62,13 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
     schemas.sort(key=lambda name: _position(name, tables))
     keys = _read_keys(read_rows, several=len(schemas) > 1)
     found, left_out = [], set()
+    others: dict[str, None] = {}
     for schema, name, kind, description, rows, is_readable, columns in read_rows(_TABLES):
-        if schema not in schemas or name is None or kind is None:
+        if schema is None or name is None or kind is None:
+            continue
+        if schema not in schemas:
+            if is_readable == "t":
+                others[schema] = None
             continue
         if is_readable != "t" or not tables.has_table(schema, name):
             left_out.add((schema, name))
@@ -82,7 +87,7 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
                 count if count >= 0 and kind in "rpm" else None,
             )
         )
-    return DatabaseSchema(tuple(found), frozenset(left_out), tuple(schemas) or ("public",))
+    return DatabaseSchema(tuple(found), frozenset(left_out), tuple(schemas) or ("public",), tuple(others))
 
 
 def _position(schema: str, tables: TableFilter) -> tuple[int, str]:

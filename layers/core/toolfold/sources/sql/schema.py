@@ -143,11 +143,13 @@ class DatabaseSchema:
         tables: sorted by schema and name.
         left_out: schema and name of each other table in the same schemas.
         search_path: the schemas in which PostgreSQL finds a table that is named without one, in this order.
+        other_schemas: those that the source does not have, with tables that the role may read.
     """
 
     tables: tuple[Table, ...] = ()
     left_out: frozenset[tuple[str, str]] = frozenset()
     search_path: tuple[str, ...] = ()
+    other_schemas: tuple[str, ...] = field(default=(), compare=False)
 
     def display_name(self, table: Table) -> str:
         """Return the name by which a statement reads ``table``: with its schema where there are several."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["refresh"]
 
+_MAX_SCHEMAS = 10
+"""Names of schemas in a sentence."""
+
 _TIMEOUT_S = 60.0
 """Seconds for connecting and for reading all tables."""
 
@@ -74,9 +77,8 @@ def refresh(
     progress(f"Reading the tables of {source.title} …")
     schema = _read_schema(folder, source, settings.max_bytes, connection_string)
     if not schema.tables:
-        raise _error(
-            folder, "the role may read no table that tables.include and schemas name; grant SELECT, or correct them"
-        )
+        problem = "the role may read no table that tables.include and schemas name; grant SELECT, or correct them"
+        raise _error(folder, ". ".join([problem, *_notes(schema)]))
     previous = _previous(path)
     report = _compare(previous, schema)
     progress(f"{len(schema.tables):,} tables and views, {sum(len(table.columns) for table in schema.tables):,} columns")
@@ -133,7 +135,18 @@ def _compare(previous: Snapshot | None, schema: DatabaseSchema) -> RefreshReport
         names([key for key in after if key not in before]),
         names([key for key in before if key not in after]),
         names([key for key in after if key in before and after[key] != before[key]]),
+        _notes(schema),
     )
+
+
+def _notes(schema: DatabaseSchema) -> tuple[str, ...]:
+    """Return a sentence about the schemas that the source does not have."""
+    if not schema.other_schemas:
+        return ()
+    listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
+    more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
+    advice = "Add to schemas in source.yaml what is needed"
+    return (f"The role may read tables of other schemas too: {listed}{more}. {advice}",)
 
 
 def _replace(path: Path, text: str) -> None:
