@@ -94,6 +94,12 @@ def test_columns_are_converted_as_a_whole(cells: list[Any], expected: list[Any])
         ("BID", ["59.52", "0.00"], ("BID", [59.52, 0])),
         ("amountPaid", ["12", "0.50"], ("amountPaid", [12, 0.5])),
         ("district", ["99", None], ("district", ["99", None])),
+        ("version", ["1.10"], ("version", ["1.10"])),
+        ("apiVersion", ["3.10", "3.9"], ("apiVersion", ["3.10", "3.9"])),
+        ("postal_code", ["10115", "20095"], ("postal_code", ["10115", "20095"])),
+        ("zipCode", ["10115"], ("zipCode", ["10115"])),
+        ("commit_sha", ["12e3"], ("commit_sha", ["12e3"])),
+        ("conversion", ["1.10"], ("conversion", [1.1])),
     ],
 )
 def test_names_decide_percentages_and_identifiers(name: str, cells: list[Any], expected: Any) -> None:

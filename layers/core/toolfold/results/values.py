@@ -31,8 +31,12 @@ _SAFE_LENGTH = 16
 _CELLS_AT_ONCE = 10_000
 """Cells that one expression matches together: it keeps a state for each."""
 
-_IDENTIFIER = re.compile(r"(?i:(?:^|_)(?:symbol|ticker|cik|cusip|isin|district|id)$)|(?<=[a-z0-9])I[Dd]$")
-"""Columns whose digits are identifiers: 04 is a district, and a ticker may be all digits. A ``bid`` is a price."""
+_IDENTIFIER = re.compile(
+    r"(?i:(?:^|_)(?:symbol|ticker|cik|cusip|isin|district|id|version|zip|zip_?code|post_?code|postal_?code|phone|sha|hash)$)"
+    r"|(?<=[a-z0-9])(?:I[Dd]|Version|ZipCode|PostalCode|Hash)$"
+)
+"""Columns whose digits are identifiers: 04 is a district, a ticker may be all digits, version 1.10 is not 1.1, and a
+hash may be 12e3. A ``bid`` is a price."""
 
 _ORDINAL = re.compile(r"\d+(\.\d+)*[.:]\s*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
