@@ -25,6 +25,7 @@ from toolfold.mock_api.server import MockApi
 CATALOG = FileStore(bundled_path())()
 TODAY = date(2026, 3, 15)
 QUOTE, DAILY, INTRADAY, NEWS = "GLOBAL_QUOTE", "TIME_SERIES_DAILY", "TIME_SERIES_INTRADAY", "NEWS_SENTIMENT"
+CALLS = "EARNINGS_CALL_TRANSCRIPT"
 BARS = {"symbol": "IBM", "interval": "daily"}
 SMA = {**BARS, "time_period": 5, "series_type": "close"}
 
@@ -122,6 +123,13 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("DIGITAL_CURRENCY_DAILY", {"coin": "Bitcoin", "currency": "EUR"}, {"symbol": "BTC", "market": "EUR"}),
     ("INDEX_DATA", {"symbol": "S&P 500", "interval": "1d"}, {"symbol": "SPX", "interval": "daily"}),
     ("RSI", {**SMA, "symbol": "EUR/USD"}, {"symbol": "EURUSD"}),
+    # A year and a quarter
+    (CALLS, {"symbol": "IBM", "year": 2024, "quarter": 1}, {"quarter": "2024Q1"}),
+    (CALLS, {"symbol": "IBM", "fiscal_year": "2024", "fiscalQuarter": "Q3"}, {"quarter": "2024Q3"}),
+    (CALLS, {"symbol": "IBM", "year": 2024, "quarter": "2024Q2"}, {"quarter": "2024Q2"}),
+    # Texts for no value
+    (INTRADAY, {"symbol": "IBM", "interval": "5min", "month": "None"}, {"month": None}),
+    (QUOTE, {"symbol": "NAN"}, {"symbol": "NAN"}),
 ]  # fmt: skip
 
 
@@ -146,6 +154,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "2025-01-01..2025-12-31"}'),
     (DAILY, {"symbol": "IBM", "period": "6mo"},
      '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 6 months"}'),
+    (DAILY, {"symbol": "IBM", "days": 5},
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 5 days"}'),
     (INTRADAY, {"symbol": "IBM", "interval": "5min", "start": "2024-01-02", "end": "2024-01-05"},
      '{"tool_name": "TIME_SERIES_INTRADAY", "arguments": {"symbol": "IBM", "interval": "5min", "month": "2024-01"}, '
      '"select": "2024-01-02..2024-01-05"}'),
@@ -173,6 +183,10 @@ def test_refused_argument_names_the_next_call(
         ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2024-01"}, "2024-01-01 or 2024-01-31"),
         (DAILY, {"symbol": "IBM", "start": "01/02/2024"}, '"since 2024-01-02" or "select": "since 2024-02-01"'),
         (QUOTE, {"symbol": "IBM", "ticker": "AAPL"}, "is given twice, as 'IBM' and as 'AAPL' (ticker)"),
+        *((QUOTE, {"symbol": text}, f"'{text}' stands for no value") for text in ("None", "null", "undefined", "NaN")),
+        ("REALTIME_BULK_QUOTES", {"symbol": "IBM,None"}, "'None' stands for no value"),
+        (CALLS, {"symbol": "IBM", "year": 2024}, "is missing beside year 2024: 2024Q1 to 2024Q4"),
+        (CALLS, {"symbol": "IBM", "year": 2024, "quarter": "2023Q1"}, "is '2023Q1' beside year 2024"),
         ("FX_DAILY", {"pair": "EUR/USD", "to_symbol": "GBP"}, "to_symbol is 'GBP', and pair 'EUR/USD' has USD"),
         ("ANALYTICS_FIXED_WINDOW", {"symbols": "IBM", "end": "2025-01-01", "interval": "1d", "calculations": "mean"},
          "range has an end (end) and no start"),
@@ -236,6 +250,7 @@ def test_bounds_are_found_in_names() -> None:
         ({"until": "2025-01-03"}, "until 2025-01-03"),
         ({"on": "2025-01-03"}, "2025-01-03..2025-01-03"), ({"year": 2024}, "2024-01-01..2024-12-31"),
         ({"columns": ["close", "volume"], "count": "3"}, "close, volume; last 3"), ({"range": "ytd"}, "ytd"),
+        ({"days": "5"}, "last 5 days"), ({"months": 1}, "last month"), ({"num_years": 2}, "last 2 years"),
         ({"start": "soon"}, ""), ({"apikey": "x"}, ""), ({"limit": 5, "colour": 1}, ""), ({"fields": ["a;b"]}, ""),
         ({}, ""),
     ],

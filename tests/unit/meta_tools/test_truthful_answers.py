@@ -218,6 +218,7 @@ def notes(result: Result) -> list[str]:
         ("GLOBAL_QUOTE", IBM, "price", ["latestDay is 2026-01-13."]),
         ("GLOBAL_QUOTE", IBM, "price,latestDay", []),
         ("TOP_GAINERS_LOSERS", {}, "from top_gainers; ticker", ['last_updated is "2026-01-13 16:16:00 US/Eastern".']),
+        ("ETF_PROFILE", {"symbol": "QQQ"}, "holdings; first 1", []),
         # What was requested and is not there.
         ("REALTIME_BULK_QUOTES", {"symbol": "IBM,NOSUCHX"}, "symbol,close", ["Nothing for symbol NOSUCHX."]),
         # Prices that are not adjusted.
@@ -514,6 +515,31 @@ def test_answer_over_a_budget_that_is_too_small_states_the_least(
             'Check symbol: TOOL_CALL {"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"NOSUCH9"}}; '
             "or change the other "
             "arguments, such as dates and filters.",
+        ),
+        (
+            "HISTORICAL_OPTIONS",
+            {"ticker": "IBM", "day": "2026-01-10"},
+            PREMIUM,
+            "NO_DATA",
+            "date 2026-01-10 is a Saturday: take 2026-01-09: TOOL_CALL "
+            '{"tool_name":"HISTORICAL_OPTIONS","arguments":{"symbol":"IBM","date":"2026-01-09"}}.',
+        ),
+        (
+            "HISTORICAL_OPTIONS",
+            {"symbol": "IBM", "date": "2150-01-09"},
+            PREMIUM,
+            "NO_DATA",
+            "date 2150-01-09 is in the future: leave date out for the newest day: TOOL_CALL "
+            '{"tool_name":"HISTORICAL_OPTIONS","arguments":{"symbol":"IBM"}}.',
+        ),
+        (
+            "HISTORICAL_OPTIONS",
+            {"symbol": "IBM", "date": "2025-12-25"},
+            PREMIUM,
+            "NO_DATA",
+            'Check symbol: TOOL_CALL {"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"IBM"}}; '
+            "or, as date 2025-12-25 may be a market holiday, take 2025-12-24: TOOL_CALL "
+            '{"tool_name":"HISTORICAL_OPTIONS","arguments":{"symbol":"IBM","date":"2025-12-24"}}.',
         ),
         (
             "SYMBOL_SEARCH",

@@ -57,6 +57,7 @@ def rename(
     for name, value in given.items():
         (found.arguments if name in names else unknown)[name] = value
     _split_pair(found, unknown, names, forms)
+    _join_quarter(found, unknown, names, takes)
     ends: dict[str, dict[int, tuple[str, Any]]] = {}
     sources = {name: name for name in found.arguments}
     meanings = _Targets(names, forms.get("names", {}))
@@ -157,6 +158,28 @@ def _split_pair(found: Renamed, unknown: dict[str, Any], names: list[str], forms
             unknown.pop(carrier, None)
             found.arguments.update({base_name: pair[0], quote_name: pair[1]})
             found.notes.append(f'{carrier} "{value}" was read as {base_name} "{pair[0]}", {quote_name} "{pair[1]}".')
+
+
+def _join_quarter(found: Renamed, unknown: dict[str, Any], names: list[str], takes: Callable[[str, Any], bool]) -> None:
+    """Join a year and the number of a quarter for a tool that takes both as one: ``2024Q1``."""
+    year_name = next((name for name in unknown if normalize(name) in ("year", "fiscalyear")), "")
+    targets = [name for name in names if normalize(name) in ("quarter", "fiscalquarter")]
+    year = str(unknown.get(year_name, "")).strip()
+    if len(targets) != 1 or not re.fullmatch(r"(?:19|20)\d\d", year) or not takes(targets[0], f"{year}Q1"):
+        return
+    target, others = targets[0], [name for name in unknown if normalize(name) in ("quarter", "fiscalquarter", "q")]
+    given_as = target if found.arguments.get(target) is not None else next(iter(others), "")
+    quarter = str(found.arguments.get(given_as, unknown.get(given_as, ""))).strip()
+    number = re.fullmatch(rf"(?:{year}[- ]?)?(?:Q|quarter )?([1-4])", quarter, re.I)
+    unknown.pop(year_name)
+    unknown.pop(given_as, None)
+    if number is None:
+        found.arguments.pop(target, None)
+        text = f"is {quote(quarter)}" if quarter else "is missing"
+        found.problems.append(_problem(target, f"{text} beside {year_name} {year}", f"{year}Q1 to {year}Q4"))
+        return
+    found.arguments[target] = f"{year}Q{number[1]}"
+    found.notes.append(f"{year_name} {year} and {given_as} {quote(quarter)} were read as {year}Q{number[1]}.")
 
 
 def _problem(parameter: str, problem: str, expected: str) -> Problem:

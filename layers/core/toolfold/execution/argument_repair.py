@@ -32,6 +32,9 @@ _MAX_WORD_CHARS = 64
 _MAX_CALL_CHARS = 400
 """Length of a call that an error repeats as the next step."""
 
+_NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
+"""What programs print for no value. In capitals each of them can be a ticker, as NAN is."""
+
 _NOT_READ = "is not a parameter of this tool"
 
 
@@ -81,6 +84,10 @@ class _Repair:
         given, notes, own, suggestion = dict(renamed.arguments), list(renamed.notes), list(renamed.problems), ""
         for name in [name for name in given if name in self._properties and given[name] is not None]:
             value = given[name]
+            if self._is_nothing(name, value) and name not in self._schema.get("required", ()):
+                notes.append(f"{name} {_shown(value)} was read as not given.")
+                del given[name]
+                continue
             try:
                 given[name], is_noted = self._read(name, value)
             except _Refused as refused:
@@ -95,6 +102,12 @@ class _Repair:
         if problems and not suggestion:
             problems, suggestion = self._with_period(given, problems)
         return ResolvedArguments(checked, problems, tuple(notes), suggestion)
+
+    def _is_nothing(self, name: str, value: Any) -> bool:
+        """Return whether ``value`` is what programs print for no value, and no value of the parameter."""
+        if not isinstance(value, str) or value.strip() not in _NOTHING:
+            return False
+        return name in self._validator.ticker_patterns or not self._validator.accepts(name, value)
 
     def read_or_keep(self, name: str, value: Any) -> Any:
         try:
@@ -238,6 +251,9 @@ class _Repair:
         is_noted = False
         words = self._other_words(name)
         for part in parts:
+            if part.strip() in _NOTHING:
+                expected = describe_expected(self._properties[name], self._schema)
+                raise _Refused(Problem(parameter=name, problem=f"{quote(part)} stands for no value", expected=expected))
             if meant := next(self._words(part, words), None):
                 read.append(meant.value)
                 is_noted = True

@@ -21,6 +21,10 @@ _WORDS = {
     "day": "date day on asof ondate tradingday",
     "count": "limit count rows n num top last maxrows maxresults results numrows nrows head tail pagesize",
     "columns": "columns column fields field cols metrics",
+    "days": "days ndays numdays lastdays daysback",
+    "weeks": "weeks nweeks numweeks lastweeks",
+    "months": "months nmonths nummonths lastmonths",
+    "years": "years nyears numyears lastyears",
     "year": "year",
     "span": "period range lookback timespan timerange daterange duration history span window",
 }
@@ -51,6 +55,7 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
         parts.append(f"{days['day']}..{days['day']}")
     if "span" in kinds:
         parts.append(_span(kinds["span"]))
+    parts += [_span(f"{kinds[unit]} {unit}") for unit in ("days", "weeks", "months", "years") if unit in kinds]
     if "year" in kinds:
         year = str(kinds["year"])
         parts.append(f"{year}-01-01..{year}-12-31" if year.isdecimal() and len(year) == 4 else "")

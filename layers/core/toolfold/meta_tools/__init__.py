@@ -55,6 +55,7 @@ __all__ = [
     "tool_names",
     "tool_pipe",
     "tool_script",
+    "trading_days",
     "usage",
     "whole_select",
 ]

@@ -121,7 +121,10 @@ class ArgumentReader:
                 if is_blank(value):
                     continue
                 only = value[0] if isinstance(value, list) and len(value) == 1 else value
-                if (inner := parse_object(only)) is not None and depth < MAX_UNWRAPPED:
+                inner = parse_object(only)
+                if inner is None and kind == "arguments":
+                    inner = self._pairs(only)
+                if inner is not None and depth < MAX_UNWRAPPED:
                     self._collect(inner, depth + 1)
                     continue
                 if kind == "arguments":
@@ -181,7 +184,8 @@ class ArgumentReader:
     def _not_an_object(self, value: Any) -> InvalidArguments:
         """Return the error for ``arguments`` that are no object."""
         problem = "arguments must be an object, or the JSON text of one"
-        text = value.strip() if isinstance(value, str) else ""
+        only = value[0] if isinstance(value, list) and len(value) == 1 else value
+        text = only.strip() if isinstance(only, str) else ""
         if text.startswith(("{", "[")):
             problem = json_problem(text)
         guessed = self._guessed(text)
@@ -191,6 +195,14 @@ class ArgumentReader:
             schema=self._tool.parameters,
             **next_call(TOOL, {"tool_name": self._tool.name, "arguments": fitting_arguments(self._tool, guessed)}),
         )
+
+    def _pairs(self, value: Any) -> dict[str, Any] | None:
+        """Return the arguments that a text has as pairs with the names of parameters: ``symbol=IBM&interval=daily``."""
+        if not isinstance(value, str) or len(value) > MAX_NEXT_CALL:
+            return None
+        found = self._guessed(value) if re.search("[=:]", value) else {}
+        is_clear = found and found.keys() <= self._own.keys() and not any(map(is_blank, found.values()))
+        return found if is_clear else None
 
     def _guessed(self, text: str) -> dict[str, Any]:
         """Return the arguments that ``text`` may mean: pairs, or the value of the only required parameter."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
@@ -13,6 +14,7 @@ from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.meta_tools.tool_names import examples_note, fitting_arguments
+from toolfold.meta_tools.trading_days import DayStep, calendar_day, doubt_of, weekday_before
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -146,16 +148,36 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         return str(tool.hints["no_data"])
     if isinstance(error, InvalidArguments) and not _names_a_tool(catalog, error.suggestion):
         return error.suggestion  # of the source, about something else than values that another tool finds
+    day = _day_step(tool, arguments) if isinstance(error, NoData) else DayStep()
+    if day.is_certain:
+        return day.text
     for name, finder in tool.hints.get("found_by", {}).items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
-            return (
-                f"Check {name}: {_call(other.name, search)}; or change the other arguments, such as dates and filters."
-            )
+            others = day.text or "or change the other arguments, such as dates and filters."
+            return f"Check {name}: {_call(other.name, search)}; {others}"
     return f"Change dates and filters, or check the arguments: TOOL_GET {dumps_compact({'tool_name': tool.name})}."
+
+
+def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
+    """Return what to call instead where the day that is requested may have no data."""
+    for name in tool.hints.get("repeated_as", {}):
+        day = calendar_day(arguments.get(name))
+        if day is not None:
+            doubt, other = doubt_of(day, datetime.now(UTC).date())
+            rest = {key: value for key, value in arguments.items() if key != name}
+            if other is None and name not in tool.parameters.get("required", ()):
+                step = f"leave {name} out for the newest day: {_call(tool.name, rest)}."
+            else:
+                other = other or weekday_before(day)
+                step = f"take {other}: {_call(tool.name, {**arguments, name: other.isoformat()})}."
+            if doubt.startswith("may"):
+                return DayStep(f"or, as {name} {day} {doubt}, {step}", False)
+            return DayStep(f"{name} {day} {doubt}: {step}", True)
+    return DayStep()
 
 
 def _names_a_tool(catalog: Catalog, text: str) -> bool:

@@ -24,6 +24,8 @@ def parse_object(value: Any) -> dict[str, Any] | None:
     text = value.strip()
     if text.startswith("```"):
         text = text.strip("`").removeprefix("json").strip()
+    if text.startswith('"'):
+        text = _decoded(text)
     if not text.startswith("{"):
         return None
     try:
@@ -31,6 +33,15 @@ def parse_object(value: Any) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return _parse_python(text)
     return parsed if isinstance(parsed, dict) else None
+
+
+def _decoded(text: str) -> str:
+    """Return the text that a JSON string has: JSON may be encoded twice."""
+    try:
+        decoded = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return decoded.strip() if isinstance(decoded, str) else ""
 
 
 _MAX_PYTHON = 2000

@@ -32,6 +32,10 @@ _STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (4
 """Longest distance in days → what such rows are called. Anything longer is annual."""
 
 
+_BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
+"""Names of dates that say nothing about how old the figures beside them are."""
+
+
 @dataclass(frozen=True)
 class Requested:
     """What a ``select`` requests, as far as that depends on the length of a series.
@@ -227,9 +231,10 @@ def describe_rows(count: int) -> str:
 
 
 def first_date_field(metadata: Any) -> tuple[str, str] | None:
-    """Return the first field of an object that is a date, with its value."""
+    """Return the first field of an object that is a date, with its value; that of a beginning is not of the data."""
     fields = metadata.items() if isinstance(metadata, dict) else ()
-    return next(((name, value) for name, value in fields if values.is_date(value)), None)
+    dates = ((name, value) for name, value in fields if values.is_date(value))
+    return next(((name, value) for name, value in dates if not _BEGINNING.search(name)), None)
 
 
 def has_dates(document: Document) -> bool:

@@ -17,6 +17,7 @@ from toolfold.errors import InvalidArguments
         ("daily", "close > 500", "0 of 13 rows match: close runs from 67 to 104."),
         ("daily", "2019", "0 of 13 rows match: timestamp runs from 2024-12-31 to 2026-01-13 (daily)."),
         ("daily", "2026-01-10", "0 of 13 rows match: the nearest dates are 2026-01-09 and 2026-01-12 (daily)."),
+        ("news", "2019", "0 of 3 rows of feed match: time_published runs from 2026-01-10 to 2026-01-13."),
         ("macro", "1990", "0 of 36 rows of data match: date runs from 2023-01-01 to 2025-12-01 (monthly)."),
         ("options", "strike=280 and last>20 and type=put",
          "0 of 6 rows match: each condition alone matches rows, all of them together match none; strike has 280, 300, "

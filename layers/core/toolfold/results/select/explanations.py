@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolfold.budget import WorkBudget
+from toolfold.results.select.periods import Dates
 from toolfold.results.select.rows import ChosenRows
 from toolfold.results.select.selection import All, AnyOf, Column, Comparison, Condition, IsNull, Not, Period, parts_of
 from toolfold.results.select.statements import Statements
@@ -48,9 +49,14 @@ def _failing_periods(chosen: ChosenRows, statements: Statements) -> list[str]:
         if dates is not None and bounds.low and dates.oldest[:10] < bounds.low <= dates.newest:
             before = max((day for day in dates.distinct if day < bounds.low), default="")
             after = min((day for day in dates.distinct if day > bounds.low), default="")
-            return [f"the nearest dates are {before} and {after} ({dates.spacing or 'one date'})"]
+            return [f"the nearest dates are {before} and {after}{_spacing(dates)}"]
         return [_described(index, statements)]
     return []
+
+
+def _spacing(dates: Dates) -> str:
+    """Return the usual distance of days, in brackets; nothing for times, of which a day has many."""
+    return f" ({dates.spacing})" if dates.spacing and len(dates.newest) == len("2026-01-09") else ""
 
 
 def _matches(condition: Condition, statements: Statements, budget: WorkBudget) -> bool:
@@ -85,8 +91,7 @@ def _described(index: int, statements: Statements) -> str:
     if statements.kind(index) == "date":
         dates = statements.dates(index)
         if dates is not None:
-            spacing = f" ({dates.spacing})" if dates.spacing else ""
-            return f"{name} runs from {dates.oldest[:10]} to {dates.newest[:10]}{spacing}"
+            return f"{name} runs from {dates.oldest[:10]} to {dates.newest[:10]}{_spacing(dates)}"
     different: dict[Any, None] = {}
     for cell in cells:
         different[cell if isinstance(cell, str | int | float) else str(cell)] = None
