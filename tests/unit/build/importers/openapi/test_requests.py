@@ -200,6 +200,20 @@ def test_files_are_base64_arguments(tmp_path: Path) -> None:
     assert b'name="name"\r\n\r\nTom' in sent
 
 
+def test_an_optional_file_is_a_base64_argument_too(tmp_path: Path) -> None:
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    optional = {"anyOf": [file, {"type": "null"}], "title": "Photo"}
+    several = {"anyOf": [{"type": "array", "items": file}, {"type": "null"}]}
+    schema = {"type": "object", "properties": {"photo": optional, "more": several}}
+    tool = read(tmp_path, operation("post", requestBody=body(schema, "multipart/form-data"))).tool
+    sent = bind(tool.call, {"photo": "aGVsbG8=", "more": ["dHdv"]}).body or b""
+    assert tool.parameters["properties"]["photo"]["contentEncoding"] == "base64"
+    assert tool.parameters["properties"]["more"]["items"]["contentEncoding"] == "base64"
+    assert b"filename=" in sent
+    assert b"\r\n\r\nhello\r\n" in sent
+    assert b"\r\n\r\ntwo\r\n" in sent
+
+
 @pytest.mark.parametrize(
     ("content_type", "argument", "expected"),
     [("text/plain", "hi", b"hi"), ("application/xml", "<a/>", b"<a/>"), ("application/pdf", "aGVsbG8=", b"hello")],

@@ -212,7 +212,8 @@ def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[st
         if one:
             made[name] = one
     if media.content_type.startswith("multipart/"):
-        for name, part in properties.items():
+        for name, optional in properties.items():
+            part = _without_null(optional)
             if _is_binary(part) or (isinstance(part, dict) and _is_binary(part.get("items"))):
                 made.setdefault(name, {})["base64"] = True
     return made
@@ -227,8 +228,19 @@ def _is_binary(schema: Any) -> bool:
     return schema.get("format") == "binary" or (is_bytes and "contentEncoding" not in schema)
 
 
-def _file(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _without_null(schema: Any) -> Any:
+    """Return what a value is where it is given: frameworks write an optional file as a file or null."""
+    choices = schema.get("anyOf") if isinstance(schema, dict) else None
+    if not isinstance(choices, list) or len(choices) != 2:
+        return schema
+    given = [choice for choice in choices if isinstance(choice, dict) and choice.get("type") != "null"]
+    others = {key: value for key, value in schema.items() if key in ("title", "description")}
+    return {**given[0], **others} if len(given) == 1 else schema
+
+
+def _file(optional: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of an argument with the bytes of a file, or of a list of them."""
+    schema = _without_null(optional)
     if isinstance(schema.get("items"), dict):
         return {**schema, "items": _file(schema["items"])}
     description = schema.get("description", "")
