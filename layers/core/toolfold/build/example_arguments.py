@@ -13,6 +13,7 @@ __all__ = ["example_arguments"]
 
 _MAX_DEPTH = 6
 _MAX_PATTERN = 500
+_BASE64 = "aGVsbG8="
 _PLAIN: Mapping[str, Any] = {"boolean": True, "array": [], "object": {}, "null": None}
 
 
@@ -60,6 +61,8 @@ def _of_type(root: Mapping[str, Any], rule: Any, name: str, type_: str, depth: i
         found = number_for(name, lambda value: type_ == "number" or isinstance(value, int))
         return most if isinstance(most, int | float) and most < found else found
     if type_ == "string":
+        if given("contentEncoding") == "base64":
+            return _BASE64
         least, most = given("minLength"), given("maxLength")
         text = text_for(name, given, lambda text: _fits(text, given("pattern"), least, most))
         text = text.ljust(least, "x") if isinstance(least, int) and least < 1000 else text

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.openapi_documents import OK, body, document, operation, read
+from toolfold.build.example_arguments import example_arguments
 from toolfold.sources.http_api.binding import bind
 from toolfold.sources.http_api.binding_checks import check_binding
 
@@ -195,6 +196,7 @@ def test_files_are_base64_arguments(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"photo": {"type": "string", "format": "binary"}, "name": STRING}}
     tool = read(tmp_path, operation("post", requestBody=body(schema, "multipart/form-data"))).tool
     assert tool.parameters["properties"]["photo"]["contentEncoding"] == "base64"
+    assert example_arguments({**tool.parameters, "required": ["photo"]}) == {"photo": "aGVsbG8="}
     sent = bind(tool.call, {"photo": "aGVsbG8=", "name": "Tom"}).body or b""
     assert b"\r\n\r\nhello\r\n" in sent
     assert b'name="name"\r\n\r\nTom' in sent
