@@ -105,3 +105,10 @@ def test_a_wrong_name_suggests_the_right_one(run: Run, arguments: str, hint: str
     code, out, err = run(*arguments.split())
     assert (code, out) == (2, "")
     assert hint in err
+
+
+@pytest.mark.parametrize(("words", "missing"), [(("call",), "TOOL_NAME"), (("source", "test"), "ID")])
+def test_only_what_is_required_is_called_missing(run: Run, words: tuple[str, ...], missing: str) -> None:
+    code, _, err = run(*words)
+    assert code == 2
+    assert err.endswith(f"the following arguments are required: {missing}\n")

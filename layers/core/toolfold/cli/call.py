@@ -41,7 +41,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("tool_name", metavar="TOOL_NAME", help="as in `toolfold catalog list`")
     parser.add_argument(
-        "arguments", metavar="key=value", nargs="*", help="its arguments, or one JSON object; repeat a key for a list"
+        "arguments",
+        metavar="key=value",
+        nargs="*",
+        default=[],
+        help="its arguments, or one JSON object; repeat a key for a list",
     )
     parser.add_argument("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"')
     parser.add_argument("--fresh", action="store_true", help="ask the source again, even if the answer is cached")

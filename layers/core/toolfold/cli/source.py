@@ -108,7 +108,7 @@ def _add_test(subcommands: _Subparsers) -> None:
     parser.add_argument("id", metavar="ID", help="the source")
     parser.add_argument("tool", metavar="TOOL", nargs="?", help="one of its tools (default: one that needs least)")
     parser.add_argument(
-        "arguments", metavar="key=value", nargs="*", help="its arguments (default: those of its example)"
+        "arguments", metavar="key=value", nargs="*", default=[], help="its arguments (default: those of its example)"
     )
     parser.add_argument("--json", action="store_true", help="print what was done, and the answer or the error")
     add_folder(parser)
