@@ -1,4 +1,4 @@
-"""``toolfold serve`` as a process: how it starts, what it prints, and how it stops."""
+"""``toolfold serve``, and the mock API, as processes: how they start, what they print, and how they stop."""
 
 from __future__ import annotations
 
@@ -66,6 +66,17 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, s
         assert process.wait(timeout=20) == 0
         assert process.stderr
         assert process.stderr.read() == b""
+
+
+def test_the_mock_api_ends_without_an_error_when_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        printed = process.stderr.read()
+    assert process.returncode == 0
+    assert b"Traceback" not in printed
 
 
 def test_second_signal_ends_it_at_once(mock_api: MockApi) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 
 from toolfold.cli.option_types import listen, port_number, whole_number
@@ -42,11 +43,12 @@ def run(options: argparse.Namespace) -> int:
     mock_api = listen(
         lambda: MockApi(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
     )
-    print(
-        f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
-        f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={mock_api.url} ALPHA_VANTAGE_API_KEY=mock",
-        file=sys.stderr,
-        flush=True,
-    )
-    mock_api.serve_forever()
+    with contextlib.suppress(KeyboardInterrupt):
+        print(
+            f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
+            f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={mock_api.url} ALPHA_VANTAGE_API_KEY=mock",
+            file=sys.stderr,
+            flush=True,
+        )
+        mock_api.serve_forever()
     return 0

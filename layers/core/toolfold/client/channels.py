@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -335,5 +336,5 @@ def _events(content: bytes) -> Iterator[bytes]:
 def _cause(error: BaseException) -> str:
     """Return the last cause of an error of the HTTP library in a few words, without the addresses of objects."""
     text = str(error.args[0] if error.args else error)
-    reason = text.rpartition(": ")[2].strip("()'\" ")
+    reason = re.sub(r"^\[Errno -?\d+\] ", "", text.rpartition(": ")[2].strip("()'\" "))
     return reason[:200] or type(error).__name__
