@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
-from toolfold.cli.terminal import is_unicode
 from toolfold.errors import CallError, ToolfoldError
 
 _DEPRECATED = {"sandbox": "mock-api"}
@@ -52,7 +51,7 @@ class EncodingStream:
         """
         try:
             # stderr does not fail at a character that its encoding lacks: it would write an escape.
-            self._stream.write(text if text.isascii() or is_unicode(self._stream) else self._encodable(text))
+            self._stream.write(text if text.isascii() or self._has_all_characters() else self._encodable(text))
         except UnicodeEncodeError:  # half of a surrogate pair
             self._stream.write(self._encodable(text))
         except BrokenPipeError:
@@ -73,6 +72,11 @@ class EncodingStream:
             raise
         except OSError as error:
             raise OutputError(error) from None
+
+    def _has_all_characters(self) -> bool:
+        from toolfold.cli.terminal import is_unicode  # by the first such text: stdio prints none
+
+        return is_unicode(self._stream)
 
     def _encodable(self, text: str) -> str:
         from toolfold.text_safety import to_encoding
